@@ -1,0 +1,44 @@
+# Plain `make` lists the targets. Every target works from a bare clone with Python 3.11 and make.
+
+PYTHON ?= python3
+EXTRAS ?= binary,embedded,worker,dashboard,dev
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed-$(subst $(comma),-,$(EXTRAS))
+
+comma := ,
+
+.DEFAULT_GOAL := help
+.PHONY: help setup test check format demo clean
+
+help: ## list the targets
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 18
+
+setup: $(STAMP) ## make .venv and install the project and its tools (reruns when pyproject.toml changes)
+
+$(STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "lonnymq needs Python 3.11 or newer: make PYTHON=python3.x")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS)]'
+	@scripts/system-packages
+	@touch $@
+
+test: setup ## run all the tests (PYTEST_ARGS='-k word' to choose)
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+check: setup ## lint, format, types, import layers, SQL; changes nothing
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+	scripts/check-sql
+
+format: setup ## put Python into the one format
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+demo: setup ## run the tour: install, tenants, create, fair dequeue, complete
+	$(BIN)/python examples/demo.py
+
+clean: ## remove the virtual environment and what the tools left
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
