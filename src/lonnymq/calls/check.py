@@ -1,0 +1,166 @@
+"""Checks of what callers hand in, where SQL cannot say it well: types, and unstorable values."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any, TypeVar
+from uuid import UUID
+
+from lonnymq.errors import InvalidArgument, TooLarge
+
+Bytes = bytes | bytearray | memoryview
+Duration = int | timedelta
+Moment = int | datetime
+Value = TypeVar("Value")
+
+MAX_CONTENT_BYTES = 64 * 1024 * 1024
+MAX_STATE_BYTES = 1024 * 1024
+MAX_NAME_BYTES = 255
+MAX_INT32, MAX_INT64, MAX_XID8 = 2**31 - 1, 2**63 - 1, 2**64 - 1
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MILLISECOND = timedelta(milliseconds=1)
+ESCAPED_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
+
+
+def optional(checker: Callable[[str, object], Value], what: str, value: object) -> Value | None:
+    """None stays None, everything else is checked."""
+    return None if value is None else checker(what, value)
+
+
+def not_both(one: str, value: object, other: str, other_value: object) -> None:
+    """Two ways to say the same thing are not both used."""
+    if value is not None and other_value is not None:
+        raise InvalidArgument(f"give {one} or {other}, not both")
+
+
+def number(allowed: str, value: object, *, least: int, most: int) -> int:
+    """An int in the range; a bool, a float (nan, inf) or a string is none."""
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise InvalidArgument(f"{allowed}, not {shown(value)}")
+    return value
+
+
+def count(what: str, value: object) -> int:
+    """A number of rows; how many are allowed is for the function to say."""
+    return number(f"{what} must be a whole number", value, least=-MAX_INT32, most=MAX_INT32)
+
+
+def identifier(what: str, value: object) -> int:
+    """A message id."""
+    return number(f"{what} must be a whole number", value, least=-MAX_INT64, most=MAX_INT64)
+
+
+def transaction_id(what: str, value: object) -> str:
+    """A transaction id, which travels as text because not every driver knows xid8."""
+    return str(number(f"{what} must be a transaction id", value, least=0, most=MAX_XID8))
+
+
+def milliseconds(what: str, value: object) -> int:
+    """A duration in whole milliseconds, zero or more, from an int or a timedelta."""
+    value = value // MILLISECOND if isinstance(value, timedelta) else value
+    allowed = f"{what} must be a timedelta or a whole number of milliseconds, zero or more"
+    return number(allowed, value, least=0, most=MAX_INT64)
+
+
+def moment(what: str, value: object) -> int:
+    """Epoch milliseconds, negative ones too, from an int or a datetime that knows its zone."""
+    allowed = f"{what} must be epoch milliseconds or a datetime with a time zone"
+    if isinstance(value, datetime) and value.utcoffset() is not None:
+        value = (value - EPOCH) // MILLISECOND
+    return number(allowed, value, least=-MAX_INT64, most=MAX_INT64)
+
+
+def text(what: str, value: object) -> str:
+    """A string that PostgreSQL can store."""
+    if not isinstance(value, str):
+        raise InvalidArgument(f"{what} must be a str, not {shown(value)}")
+    if "\0" in value:
+        raise InvalidArgument(f"{what} must not contain NUL (U+0000)")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise InvalidArgument(f"{what} must be Unicode without lone surrogates") from None
+    return value
+
+
+def name(what: str, value: object) -> str:
+    """The name of a channel, a message, a kind, a worker: 1 to 255 bytes of UTF-8."""
+    checked = text(what, value)
+    size = len(checked.encode())
+    if not 1 <= size <= MAX_NAME_BYTES:
+        raise InvalidArgument(f"{what} must be 1 to {MAX_NAME_BYTES} bytes of UTF-8, not {size}")
+    return checked
+
+
+def content(what: str, value: object, *, most: int = MAX_CONTENT_BYTES) -> bytes:
+    """Bytes within the limit, checked before anything is copied or sent."""
+    if isinstance(value, str):
+        raise InvalidArgument(f"{what} must be bytes, not str: write text.encode()")
+    if not isinstance(value, bytes | bytearray | memoryview):
+        raise InvalidArgument(f"{what} must be bytes, bytearray or memoryview, not {shown(value)}")
+    size = value.nbytes if isinstance(value, memoryview) else len(value)
+    if size > most:
+        raise TooLarge(f"{what} must be at most {most} bytes, not {size}: {TooLarge.__doc__}")
+    return bytes(value)
+
+
+def state(what: str, value: object) -> bytes:
+    """The bytes that a deferred message keeps."""
+    return content(what, value, most=MAX_STATE_BYTES)
+
+
+def headers(what: str, value: object) -> str:
+    """A JSON object as text."""
+    if not isinstance(value, Mapping):
+        raise InvalidArgument(f"{what} must be a mapping that JSON can hold, not {shown(value)}")
+    return as_json(what, value)
+
+
+def as_json(what: str, value: Mapping[str, Any]) -> str:
+    """The mapping as JSON that jsonb can hold; a timedelta is written in milliseconds."""
+    try:
+        written = json.dumps(dict(value), allow_nan=False, ensure_ascii=False, default=plain)
+        written.encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidArgument(f"{what} must be a mapping that JSON can hold: {error}") from error
+    if ESCAPED_NUL.search(written):
+        raise InvalidArgument(f"{what} must not contain NUL (U+0000)")
+    return written
+
+
+def plain(value: object) -> object:
+    """What JSON has no form for but we do: a timedelta is its milliseconds."""
+    if isinstance(value, timedelta):
+        return value // MILLISECOND
+    raise TypeError(f"{type(value).__name__} has no JSON form")
+
+
+def yes_or_no(what: str, value: object) -> bool:
+    """A bool and nothing that merely looks like one."""
+    if not isinstance(value, bool):
+        raise InvalidArgument(f"{what} must be True or False, not {shown(value)}")
+    return value
+
+
+def token(what: str, value: object) -> UUID:
+    """A lease's token."""
+    if not isinstance(value, UUID):
+        raise InvalidArgument(f"{what} must be a UUID, not {shown(value)}")
+    return value
+
+
+def error_text(value: object) -> str:
+    """What went wrong, made storable rather than refused: any failure must be reportable."""
+    said = f"{type(value).__name__}: {value}" if isinstance(value, BaseException) else value
+    if not isinstance(said, str):
+        raise InvalidArgument(f"error must be a str or an exception, not {shown(value)}")
+    return said.replace("\0", "\N{REPLACEMENT CHARACTER}").encode(errors="replace").decode()
+
+
+def shown(value: object) -> str:
+    """A value in an error message, short enough to read."""
+    huge = isinstance(value, int) and abs(value) >= 10**30
+    return f"{type(value).__name__} {'out of range' if huge else repr(value)[:80]}"

@@ -1,0 +1,111 @@
+"""What the queue refuses and why: an exception for each SQLSTATE, never told by a text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+class LonnyMQError(Exception):
+    """Something about the queue went wrong; catch this to catch all of them."""
+
+
+class InvalidArgument(LonnyMQError, ValueError):
+    """A value is of the wrong type or out of range: the text says what is allowed; nothing is stored."""
+
+
+class TooLarge(LonnyMQError):
+    """Over a limit: keep big payloads elsewhere and send a reference, or split the batch."""
+
+
+class InTransaction(LonnyMQError):
+    """Dequeue needs a transaction of its own: give the Queue a DSN or a pool, or commit first."""
+
+
+class WrongIsolation(LonnyMQError):
+    """Dequeue needs READ COMMITTED: begin the transaction so, or give the Queue a DSN."""
+
+
+class AboveHorizon(LonnyMQError):
+    """The slice reaches open transactions: read only up to what `history_horizon` answers."""
+
+
+class SchemaNewer(LonnyMQError):
+    """A later version of the library installed this queue: upgrade the library."""
+
+
+class NotInstalled(LonnyMQError):
+    """The schema lacks the queue or part of it: call `queue.install()`, or run the script."""
+
+
+class BadSchemaName(InvalidArgument):
+    """A schema name is 1 to 48 of a-z, 0-9 and _, and does not begin with a digit or with `pg_`."""
+
+
+class UnknownConnection(InvalidArgument):
+    """This is no connection that can be used here: the text lists those that can."""
+
+
+class ChannelFull(LonnyMQError):
+    """The channel is at its `max_size`: create later, raise it, or set `when_full='drop'`."""
+
+    def __init__(self, channel: str, *, size: int | None, max_size: int | None) -> None:
+        super().__init__(f"channel {channel!r} is full: {size} of {max_size}")
+        self.channel, self.size, self.max_size = channel, size, max_size
+
+
+class ChannelReleasing(LonnyMQError):
+    """The channel is being retired: use another, or create again once it has drained."""
+
+    def __init__(self, channel: str) -> None:
+        super().__init__(f"channel {channel!r} is being released and takes no new messages")
+        self.channel = channel
+
+
+BY_SQLSTATE: dict[str, type[LonnyMQError]] = {
+    "LM001": InvalidArgument,
+    "LM002": TooLarge,
+    "LM003": InTransaction,
+    "LM004": WrongIsolation,
+    "LM005": AboveHorizon,
+    "LM006": SchemaNewer,
+    "3F000": NotInstalled,
+    "42883": NotInstalled,
+    "42P01": NotInstalled,
+}
+
+
+def sqlstate_of(error: BaseException) -> str | None:
+    """The SQLSTATE that an error of any driver carries, itself or in what it wraps."""
+    seen: set[int] = set()
+    current: BaseException | None = error
+    while current is not None and id(current) not in seen:
+        seen.add(id(current))
+        code = getattr(current, "sqlstate", None) or getattr(current, "pgcode", None)
+        if isinstance(code, str):
+            return code
+        current = getattr(current, "orig", None) or current.__cause__
+    return None
+
+
+def translate(error: BaseException) -> LonnyMQError | None:
+    """The queue's own error for a driver's error, or None when it is not about the queue."""
+    kind = BY_SQLSTATE.get(sqlstate_of(error) or "")
+    if kind is None:
+        return None
+    text = str(error).splitlines()[0] if str(error) else kind.__name__
+    return kind(f"{text} ({kind.__doc__})" if kind is not InvalidArgument else text)
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Raise the queue's own error in place of the driver's, with the driver's as its cause."""
+    try:
+        yield
+    except LonnyMQError:
+        raise
+    except Exception as error:
+        ours = translate(error)
+        if ours is None:
+            raise
+        raise ours from error
