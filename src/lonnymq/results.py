@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, Protocol, TypeVar, overload
 from uuid import UUID
 
@@ -109,7 +109,7 @@ class LeasedMessage:
     state: bytes | None
     attempt: int
     kind: str | None
-    headers: Mapping[str, Any] | None
+    headers: Mapping[str, Any] | None = field(hash=False)
     name: str | None
     created_at: int
     dequeue_at: int
@@ -200,7 +200,7 @@ class PeekedMessage:
     state: bytes | None
     attempt: int
     kind: str | None
-    headers: Mapping[str, Any] | None
+    headers: Mapping[str, Any] | None = field(hash=False)
     name: str | None
     created_at: int
     dequeue_at: int
@@ -220,7 +220,7 @@ class DeadMessage:
     state: bytes | None
     attempt: int
     kind: str | None
-    headers: Mapping[str, Any] | None
+    headers: Mapping[str, Any] | None = field(hash=False)
     name: str | None
     created_at: int
     dequeue_at: int
@@ -341,5 +341,5 @@ class HistoryRow:
     finished_at: int
     size: int
     error: str | None
-    headers: Mapping[str, Any] | None
+    headers: Mapping[str, Any] | None = field(hash=False)
     content: bytes | None

@@ -1,7 +1,9 @@
 """One pure builder a SQL function: checks values, writes the statement, reads the rows."""
 
+from lonnymq.calls.bulk import Bulk
 from lonnymq.calls.call import Call, schema_name
 from lonnymq.calls.channel import (
+    channel_name,
     channel_pause,
     channel_release,
     channel_resume,
@@ -44,6 +46,7 @@ from lonnymq.calls.queue import (
 )
 
 __all__ = [
+    "Bulk",
     "Bytes",
     "Call",
     "ChannelOptions",
@@ -52,6 +55,7 @@ __all__ = [
     "Moment",
     "NewMessage",
     "QueueOptions",
+    "channel_name",
     "channel_pause",
     "channel_release",
     "channel_resume",

@@ -18,6 +18,11 @@ from lonnymq.results import (
 STATS = Record(ChannelStats)
 
 
+def channel_name(channel: object) -> str:
+    """A channel's name, checked."""
+    return check.name("channel", channel)
+
+
 def channel_set(schema: str, channel: str, options: Mapping[str, Any]) -> Call[ChannelSetAnswer]:
     """Set a channel's policy; what is not given stays."""
     values = (check.name("channel", channel), check.as_json("options", options))

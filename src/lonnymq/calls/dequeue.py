@@ -38,7 +38,7 @@ def message_dequeue(
     """Lease up to `limit` messages; `make` gets each one's values in LeasedMessage's order."""
 
     def parse(rows: Sequence[Row]) -> Dequeued[Handle]:
-        answer, look_at, position = rows[0][:3]
+        answer, look_at, position = rows[-1][:3]
         if answer != "leased":
             return Dequeued(Batch((), answer, look_at), position)
         return Dequeued(Batch(tuple(make(*leased(row)) for row in rows)), position)

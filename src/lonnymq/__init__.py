@@ -1,0 +1,52 @@
+"""LonnyMQ: a multi-tenant message queue inside PostgreSQL, and its public Python names."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lonnymq import errors, results
+    from lonnymq.calls import NewMessage
+    from lonnymq.install import install, script
+    from lonnymq.queue import Queue
+    from lonnymq.queue_async import AsyncQueue
+    from lonnymq.results import Lease
+    from lonnymq.server import embedded
+
+__all__ = [
+    "AsyncQueue",
+    "Lease",
+    "NewMessage",
+    "Queue",
+    "embedded",
+    "errors",
+    "install",
+    "results",
+    "script",
+]
+
+HOME = {
+    "AsyncQueue": "lonnymq.queue_async",
+    "Lease": "lonnymq.results",
+    "NewMessage": "lonnymq.calls",
+    "Queue": "lonnymq.queue",
+    "embedded": "lonnymq.server",
+    "install": "lonnymq.install",
+    "script": "lonnymq.install",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used, so that the pytest plugin costs nothing."""
+    if name in ("errors", "results"):
+        return import_module(f"lonnymq.{name}")
+    if name not in HOME:
+        raise AttributeError(f"module 'lonnymq' has no attribute {name!r}")
+    value = getattr(import_module(HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

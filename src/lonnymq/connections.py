@@ -1,0 +1,202 @@
+"""Where a Queue's calls run: connections of its own, a pool's, or the one that the caller gave."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, Protocol, TypeVar
+
+from psycopg import AsyncConnection, Connection, Cursor, Error, connect
+from psycopg.pq import TransactionStatus
+from psycopg.rows import tuple_row
+
+from lonnymq.calls import Bulk, Call
+from lonnymq.errors import InTransaction, UnknownConnection, WrongIsolation, translated
+
+Answer = TypeVar("Answer")
+AnyConnection = Connection[Any] | AsyncConnection[Any]
+
+ISOLATION = b"set transaction isolation level read committed"
+ACCEPTED = "a DSN, a psycopg connection, or a pool of them such as psycopg_pool.ConnectionPool"
+
+
+class Source(Protocol):
+    """Lends connections, and knows whether to prepare statements on them and to ask for their isolation level."""
+
+    prepare: bool
+    isolate: bool
+
+    def connection(self) -> AbstractContextManager[Connection[Any]]:
+        """Lend a connection for one call."""
+
+    def close(self) -> None:
+        """Close what was opened here."""
+
+
+class Own:
+    """Opens connections to a DSN as they are needed, keeps idle ones, and is safe to use from many threads."""
+
+    def __init__(self, dsn: str) -> None:
+        self.dsn = dsn
+        self.prepare = self.isolate = False
+        self.process = os.getpid()
+        self.idle: list[Connection[Any]] = []
+
+    @contextmanager
+    def connection(self) -> Iterator[Connection[Any]]:
+        """Lend an idle connection or a new one; take it back unless it broke."""
+        connection = self.take() or self.open()
+        try:
+            yield connection
+        finally:
+            if connection.info.transaction_status == TransactionStatus.IDLE:
+                self.idle.append(connection)
+            else:
+                connection.close()
+
+    def take(self) -> Connection[Any] | None:
+        """An idle connection that the server has not closed meanwhile; none that a fork inherited."""
+        if self.process != os.getpid():
+            self.process, self.idle = os.getpid(), []
+        while self.idle:
+            connection = self.idle.pop()
+            if is_alive(connection):
+                return connection
+            connection.close()
+        return None
+
+    def open(self) -> Connection[Any]:
+        """Open a connection; behind a pooler, whose process ids are its own, nothing is prepared on it."""
+        connection = connect(
+            self.dsn, autocommit=True, prepare_threshold=None, row_factory=tuple_row
+        )
+        row = connection.execute("select pg_backend_pid()").fetchone()
+        self.prepare = row is not None and row[0] == connection.info.backend_pid
+        return connection
+
+    def close(self) -> None:
+        """Close the idle connections; the Queue stays usable and would open new ones."""
+        while self.idle:
+            self.idle.pop().close()
+
+
+class Lent:
+    """The caller's own connection, one call at a time; its open transaction is used and never ended."""
+
+    def __init__(self, connection: Connection[Any]) -> None:
+        self.prepare = self.isolate = False
+        self.given = connection
+        self.lock = threading.RLock()
+
+    @contextmanager
+    def connection(self) -> Iterator[Connection[Any]]:
+        """Lend the connection."""
+        with self.lock:
+            yield self.given
+
+    def close(self) -> None:
+        """Close nothing: the connection is the caller's."""
+
+
+class Pooled:
+    """A pool, which lends one of its connections for each call."""
+
+    def __init__(self, pool: Any) -> None:
+        self.prepare = self.isolate = False
+        self.pool = pool
+
+    def connection(self) -> AbstractContextManager[Connection[Any]]:
+        """Lend one of the pool's."""
+        lent: AbstractContextManager[Connection[Any]] = self.pool.connection()
+        return lent
+
+    def close(self) -> None:
+        """Close nothing: the pool is the caller's."""
+
+
+def source_of(given: object) -> Source:
+    """The source that a Queue was given."""
+    if isinstance(given, str):
+        return Own(given)
+    if isinstance(given, Connection):
+        return Lent(given)
+    if callable(getattr(given, "connection", None)):
+        return Pooled(given)
+    raise UnknownConnection(f"a Queue needs {ACCEPTED}, not {type(given).__name__}")
+
+
+def run(source: Source, call: Call[Answer]) -> Answer:
+    """Run a call on one of the source's connections."""
+    with source.connection() as connection:
+        return run_on(connection, call, prepare=source.prepare)
+
+
+def run_dequeue(source: Source, call: Call[Answer]) -> Answer:
+    """Run a dequeue, which needs a READ COMMITTED transaction of its own."""
+    with source.connection() as connection:
+        if connection.info.transaction_status != TransactionStatus.IDLE:
+            raise InTransaction(
+                f"dequeue was called inside an open transaction: {InTransaction.__doc__}"
+            )
+        if not source.isolate:
+            try:
+                return run_on(connection, call, prepare=source.prepare)
+            except WrongIsolation:
+                source.isolate = True
+        with translated(), connection.transaction():
+            connection.execute(ISOLATION)
+            return execute(connection, call, prepare=source.prepare)
+
+
+def run_on(connection: Connection[Any], call: Call[Answer], *, prepare: bool) -> Answer:
+    """Run a call in the connection's open transaction, else in one of the call's own."""
+    with translated():
+        if needs_transaction(connection):
+            with connection.transaction():
+                return execute(connection, call, prepare=prepare)
+        return execute(connection, call, prepare=prepare)
+
+
+def execute(connection: Connection[Any], call: Call[Answer], *, prepare: bool) -> Answer:
+    """Run a call on a connection as it stands, whatever rows and cursors it makes by itself."""
+    cursor = Cursor(connection, row_factory=tuple_row)
+    cursor.execute(call.sql.encode(), call.parameters, prepare=prepare, binary=True)
+    return call.parse(cursor.fetchall())
+
+
+def refuse_open_transaction(connection: AnyConnection) -> None:
+    """Dequeue inside somebody's transaction would hold its locks, and its relaxed commit would be theirs."""
+    if connection.info.transaction_status != TransactionStatus.IDLE:
+        raise InTransaction(
+            f"dequeue was called inside an open transaction: {InTransaction.__doc__}"
+        )
+
+
+def needs_transaction(connection: AnyConnection) -> bool:
+    """Whether a statement would leave a transaction open that nobody opened."""
+    return (
+        not connection.autocommit and connection.info.transaction_status == TransactionStatus.IDLE
+    )
+
+
+def is_alive(connection: AnyConnection) -> bool:
+    """Whether the server still holds its end, told by one read of the socket that does not wait."""
+    try:
+        connection.pgconn.consume_input()
+    except Error:
+        return False
+    return not connection.closed
+
+
+def copy_in(source: Source, bulk: Bulk) -> int:
+    """Copy messages in and announce them, in one transaction."""
+    with source.connection() as connection, translated(), connection.transaction():
+        now = execute(connection, bulk.clock(), prepare=False)
+        with Cursor(connection).copy(bulk.statement.encode()) as copy:
+            copy.set_types(bulk.types)
+            for row in bulk.rows(now):
+                copy.write_row(row)
+        execute(connection, bulk.announcement(), prepare=False)
+    return bulk.count

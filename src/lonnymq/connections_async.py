@@ -1,0 +1,179 @@
+"""Where an AsyncQueue's calls run: connections of its own, a pool's, or the one that the caller gave."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any, Protocol, TypeVar
+
+from psycopg import AsyncConnection, AsyncCursor
+from psycopg.pq import TransactionStatus
+from psycopg.rows import tuple_row
+
+from lonnymq.calls import Bulk, Call
+from lonnymq.connections import ISOLATION, is_alive, needs_transaction, refuse_open_transaction
+from lonnymq.errors import UnknownConnection, WrongIsolation, translated
+
+Answer = TypeVar("Answer")
+
+ACCEPTED = (
+    "a DSN, a psycopg AsyncConnection, or a pool of them such as psycopg_pool.AsyncConnectionPool"
+)
+
+
+class Source(Protocol):
+    """Lends connections, and knows whether to prepare statements on them and to ask for their isolation level."""
+
+    prepare: bool
+    isolate: bool
+
+    def connection(self) -> AbstractAsyncContextManager[AsyncConnection[Any]]:
+        """Lend a connection for one call."""
+
+    async def close(self) -> None:
+        """Close what was opened here."""
+
+
+class Own:
+    """Opens connections to a DSN as they are needed and keeps idle ones."""
+
+    def __init__(self, dsn: str) -> None:
+        self.dsn = dsn
+        self.prepare = self.isolate = False
+        self.process = os.getpid()
+        self.idle: list[AsyncConnection[Any]] = []
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[AsyncConnection[Any]]:
+        """Lend an idle connection or a new one; take it back unless it broke."""
+        connection = await self.take() or await self.open()
+        try:
+            yield connection
+        finally:
+            if connection.info.transaction_status == TransactionStatus.IDLE:
+                self.idle.append(connection)
+            else:
+                await connection.close()
+
+    async def take(self) -> AsyncConnection[Any] | None:
+        """An idle connection that the server has not closed meanwhile; none that a fork inherited."""
+        if self.process != os.getpid():
+            self.process, self.idle = os.getpid(), []
+        while self.idle:
+            connection = self.idle.pop()
+            if is_alive(connection):
+                return connection
+            await connection.close()
+        return None
+
+    async def open(self) -> AsyncConnection[Any]:
+        """Open a connection; behind a pooler, whose process ids are its own, nothing is prepared on it."""
+        connection = await AsyncConnection.connect(
+            self.dsn, autocommit=True, prepare_threshold=None, row_factory=tuple_row
+        )
+        row = await (await connection.execute("select pg_backend_pid()")).fetchone()
+        self.prepare = row is not None and row[0] == connection.info.backend_pid
+        return connection
+
+    async def close(self) -> None:
+        """Close the idle connections; the AsyncQueue stays usable and would open new ones."""
+        while self.idle:
+            await self.idle.pop().close()
+
+
+class Lent:
+    """The caller's own connection, one call at a time; its open transaction is used and never ended."""
+
+    def __init__(self, connection: AsyncConnection[Any]) -> None:
+        self.prepare = self.isolate = False
+        self.given = connection
+        self.lock = asyncio.Lock()
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[AsyncConnection[Any]]:
+        """Lend the connection."""
+        async with self.lock:
+            yield self.given
+
+    async def close(self) -> None:
+        """Close nothing: the connection is the caller's."""
+
+
+class Pooled:
+    """A pool, which lends one of its connections for each call."""
+
+    def __init__(self, pool: Any) -> None:
+        self.prepare = self.isolate = False
+        self.pool = pool
+
+    def connection(self) -> AbstractAsyncContextManager[AsyncConnection[Any]]:
+        """Lend one of the pool's."""
+        lent: AbstractAsyncContextManager[AsyncConnection[Any]] = self.pool.connection()
+        return lent
+
+    async def close(self) -> None:
+        """Close nothing: the pool is the caller's."""
+
+
+def source_of(given: object) -> Source:
+    """The source that an AsyncQueue was given."""
+    if isinstance(given, str):
+        return Own(given)
+    if isinstance(given, AsyncConnection):
+        return Lent(given)
+    if callable(getattr(given, "connection", None)):
+        return Pooled(given)
+    raise UnknownConnection(f"an AsyncQueue needs {ACCEPTED}, not {type(given).__name__}")
+
+
+async def run(source: Source, call: Call[Answer]) -> Answer:
+    """Run a call on one of the source's connections."""
+    async with source.connection() as connection:
+        return await run_on(connection, call, prepare=source.prepare)
+
+
+async def run_dequeue(source: Source, call: Call[Answer]) -> Answer:
+    """Run a dequeue, which needs a READ COMMITTED transaction of its own."""
+    async with source.connection() as connection:
+        refuse_open_transaction(connection)
+        if not source.isolate:
+            try:
+                return await run_on(connection, call, prepare=source.prepare)
+            except WrongIsolation:
+                source.isolate = True
+        with translated():
+            async with connection.transaction():
+                await connection.execute(ISOLATION)
+                return await execute(connection, call, prepare=source.prepare)
+
+
+async def run_on(connection: AsyncConnection[Any], call: Call[Answer], *, prepare: bool) -> Answer:
+    """Run a call in the connection's open transaction, else in one of the call's own."""
+    with translated():
+        if needs_transaction(connection):
+            async with connection.transaction():
+                return await execute(connection, call, prepare=prepare)
+        return await execute(connection, call, prepare=prepare)
+
+
+async def execute(connection: AsyncConnection[Any], call: Call[Answer], *, prepare: bool) -> Answer:
+    """Run a call on a connection as it stands, whatever rows and cursors it makes by itself."""
+    cursor = AsyncCursor(connection, row_factory=tuple_row)
+    await cursor.execute(call.sql.encode(), call.parameters, prepare=prepare, binary=True)
+    return call.parse(await cursor.fetchall())
+
+
+async def copy_in(source: Source, bulk: Bulk) -> int:
+    """Copy messages in and announce them, in one transaction."""
+    async with source.connection() as connection:
+        with translated():
+            async with connection.transaction():
+                now = await execute(connection, bulk.clock(), prepare=False)
+                async with AsyncCursor(connection).copy(bulk.statement.encode()) as copy:
+                    copy.set_types(bulk.types)
+                    for row in bulk.rows(now):
+                        await copy.write_row(row)
+                await execute(connection, bulk.announcement(), prepare=False)
+    return bulk.count

@@ -1,0 +1,114 @@
+"""Bring a database to this version of the queue, or print the script that does: both are the same statements."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from hashlib import sha256
+from importlib.metadata import version
+from importlib.resources import files
+from typing import Any
+
+from psycopg import AsyncConnection, Connection, connect
+from psycopg.pq import TransactionStatus
+
+from lonnymq.calls import schema_name
+from lonnymq.errors import translated
+
+ISOLATION = b"set transaction isolation level read committed"
+WRITTEN_SCHEMA = re.compile(r"\blonnymq\b")
+PLACE = re.compile(r"(?<![:\w]):([a-z]+)\b")
+
+
+def install(connection: Connection[Any] | str, *, schema: str = "lonnymq") -> None:
+    """Install or upgrade the queue in one transaction, or in the one that is open, which stays open."""
+    if isinstance(connection, str):
+        with connect(connection, autocommit=True, prepare_threshold=None) as own:
+            return install(own, schema=schema)
+    body = statements(schema).encode()
+    with translated():
+        if connection.info.transaction_status != TransactionStatus.IDLE:
+            connection.execute(body)
+            return None
+        with connection.transaction():
+            connection.execute(ISOLATION)
+            connection.execute(body)
+    return None
+
+
+async def install_async(connection: AsyncConnection[Any], *, schema: str = "lonnymq") -> None:
+    """Do the same over an async connection."""
+    body = statements(schema).encode()
+    with translated():
+        if connection.info.transaction_status != TransactionStatus.IDLE:
+            await connection.execute(body)
+            return
+        async with connection.transaction():
+            await connection.execute(ISOLATION)
+            await connection.execute(body)
+
+
+def script(schema: str = "lonnymq") -> str:
+    """What install does, as a file for `psql -v ON_ERROR_STOP=1 -f`; running it again changes nothing."""
+    return f"begin;\n{ISOLATION.decode()};\n{statements(schema)}commit;\n"
+
+
+@cache
+def statements(schema: str) -> str:
+    """The statements of an install, for a READ COMMITTED transaction."""
+    migrations, functions = sql_files("migrations"), sql_files("functions")
+    code = "\n".join(functions.values())
+    release = {"version": quoted(version("lonnymq")), "rank": quoted(rank(version("lonnymq")))}
+    checksum = quoted(sha256(code.encode()).hexdigest())
+    steps = sql_files("install")
+    parts = [
+        steps["bootstrap"],
+        filled(steps["refuse_newer"], newest=str(max(map(number, migrations))), **release),
+        *(
+            filled(
+                steps["apply_migration"],
+                number=str(number(name)),
+                name=quoted(name),
+                text=dollar_quoted(text),
+            )
+            for name, text in migrations.items()
+        ),
+        filled(steps["replace_functions"], text=dollar_quoted(code), checksum=checksum, **release),
+    ]
+    return WRITTEN_SCHEMA.sub(schema_name(schema), "\n".join(parts))
+
+
+def sql_files(folder: str) -> dict[str, str]:
+    """The SQL files of a folder by name, in the order to apply them: the clock, then by name."""
+    found = [
+        each
+        for each in files("lonnymq").joinpath("sql", folder).iterdir()
+        if each.name.endswith(".sql")
+    ]
+    found.sort(key=lambda each: (each.name != "epoch.sql", each.name))
+    return {each.name.removesuffix(".sql"): each.read_text(encoding="utf-8") for each in found}
+
+
+def number(migration: str) -> int:
+    """A migration's number, which its name begins with."""
+    return int(migration.split("_")[0])
+
+
+def rank(release: str) -> str:
+    """A version as an array that PostgreSQL compares: 1.10.0rc1 is {1,10,0}."""
+    return "{" + ",".join(re.findall(r"\d+", re.split(r"[^\d.]", release)[0])) + "}"
+
+
+def filled(template: str, **values: str) -> str:
+    """The template with each :name replaced by its value."""
+    return PLACE.sub(lambda place: values[place[1]], template)
+
+
+def quoted(text: str) -> str:
+    """A string literal."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def dollar_quoted(text: str) -> str:
+    """A string literal that is readable in a printed script."""
+    return f"$sql_text$\n{text}\n$sql_text$"

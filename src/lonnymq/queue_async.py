@@ -1,0 +1,367 @@
+"""The queue for asynchronous code: one method a SQL function, over a DSN, a pool or a connection."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import Any, Self, TypeVar, Unpack
+
+from lonnymq import calls
+from lonnymq.adapters import run_using_async
+from lonnymq.calls import Bytes, Call, ChannelOptions, Duration, Moment, NewMessage, QueueOptions
+from lonnymq.connections_async import copy_in, run, run_dequeue, source_of
+from lonnymq.handles_async import AsyncChannel, AsyncMessage
+from lonnymq.install import install_async
+from lonnymq.results import (
+    Batch,
+    CancelAnswer,
+    Cancelled,
+    ChannelSetAnswer,
+    ChannelStats,
+    CompleteAnswer,
+    Completed,
+    ConfirmAnswer,
+    CreateManyResult,
+    CreateResult,
+    DeadMessage,
+    DeferAnswer,
+    Deferred,
+    Explanation,
+    FailAnswer,
+    Failed,
+    Heartbeat,
+    HeartbeatAnswer,
+    HistoryRow,
+    Horizon,
+    Leased,
+    PauseAnswer,
+    PeekedMessage,
+    QueueSetAnswer,
+    QueueStats,
+    Redriven,
+    ReleaseAnswer,
+    Repair,
+    ResumeAnswer,
+    Swept,
+    Violation,
+)
+from lonnymq.turns import Turns, patience
+
+Answer = TypeVar("Answer")
+
+
+class AsyncQueue:
+    """A queue in one schema of a PostgreSQL database.
+
+    Over a DSN it opens connections as it needs them and may be used by many tasks; `close` closes the idle ones.
+    Over a pool each call borrows a connection.
+    Over a connection each call joins the transaction that is open on it, or commits by itself if none is.
+    Where a method takes `using`, it runs on that connection, inside the caller's transaction, and commits nothing.
+    """
+
+    def __init__(self, source: Any, *, schema: str = "lonnymq") -> None:
+        self.schema = calls.schema_name(schema)
+        self._source = source_of(source)
+        self._turns = Turns()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close the idle connections that were opened here; what the caller gave stays open."""
+        await self._source.close()
+
+    async def install(self) -> None:
+        """Bring the schema to this version of the library; any number of processes may do so at once."""
+        async with self._source.connection() as connection:
+            await install_async(connection, schema=self.schema)
+
+    async def _run(self, call: Call[Answer], using: Any = None) -> Answer:
+        return (
+            await run(self._source, call) if using is None else await run_using_async(using, call)
+        )
+
+    # Channels
+
+    def channel(self, name: str) -> AsyncChannel:
+        """A channel by name, to say things of it; nothing is stored yet."""
+        return AsyncChannel(calls.channel_name(name), self)
+
+    async def channel_set(
+        self, channel: str, **options: Unpack[ChannelOptions]
+    ) -> ChannelSetAnswer:
+        """Set a channel's policy; what is not given stays."""
+        return await self._run(calls.channel_set(self.schema, channel, options))
+
+    async def channel_pause(self, channel: str) -> PauseAnswer:
+        """Stop handing out a channel's messages."""
+        return await self._run(calls.channel_pause(self.schema, channel))
+
+    async def channel_resume(self, channel: str) -> ResumeAnswer:
+        """Hand out a paused channel's messages again."""
+        return await self._run(calls.channel_resume(self.schema, channel))
+
+    async def channel_release(self, channel: str) -> ReleaseAnswer:
+        """Retire a channel: no new messages, gone when drained."""
+        return await self._run(calls.channel_release(self.schema, channel))
+
+    async def channel_stats(
+        self, channel: str | None = None, *, after: str | None = None, limit: int = 100
+    ) -> list[ChannelStats]:
+        """One channel's figures, or those of all, a page at a time after a name."""
+        return await self._run(calls.channel_stats(self.schema, channel, after=after, limit=limit))
+
+    # Messages
+
+    async def create(
+        self,
+        channel: str,
+        content: Bytes,
+        *,
+        delay_ms: Duration | None = None,
+        dequeue_at: Moment | None = None,
+        name: str | None = None,
+        kind: str | None = None,
+        headers: Mapping[str, Any] | None = None,
+        using: Any = None,
+    ) -> CreateResult:
+        """Add a message to a channel; raises ChannelFull or ChannelReleasing if the channel refuses it."""
+        message = NewMessage(content, channel, dequeue_at, delay_ms, name, kind, headers)
+        return await self._run(calls.message_create(self.schema, message), using)
+
+    async def create_many(
+        self,
+        messages: Iterable[Bytes | NewMessage],
+        *,
+        channel: str | None = None,
+        using: Any = None,
+    ) -> list[CreateManyResult]:
+        """Add many messages in one call, in this order; each has its result, and none is raised."""
+        return await self._run(
+            calls.message_create_many(self.schema, messages, channel=channel), using
+        )
+
+    async def copy(
+        self, messages: Iterable[Bytes | NewMessage], *, channel: str | None = None
+    ) -> int:
+        """Load messages in bulk by COPY, past any capacity; say how many."""
+        return await copy_in(self._source, calls.Bulk(self.schema, messages, channel=channel))
+
+    async def dequeue(
+        self, limit: int = 1, *, lease_ms: Duration = 30_000, worker: str | None = None
+    ) -> Batch[AsyncMessage]:
+        """Lease up to `limit` messages, fair to all channels; an empty batch says why and when to look again."""
+        for pause in patience():
+            batch = await self._dequeue_once(limit, lease_ms, worker)
+            if batch.why != "contended":
+                break
+            await asyncio.sleep(pause)
+        return batch
+
+    async def _dequeue_once(
+        self, limit: int, lease_ms: Duration, worker: str | None
+    ) -> Batch[AsyncMessage]:
+        with self._turns.turn() as turn:
+            handle = partial(AsyncMessage, queue=self)
+            call = calls.message_dequeue(
+                self.schema,
+                handle,
+                limit=limit,
+                lease_ms=lease_ms,
+                worker=worker,
+                cursor=turn.cursor,
+            )
+            dequeued = await run_dequeue(self._source, call)
+            turn.cursor = dequeued.cursor
+        return dequeued.batch
+
+    async def heartbeat(self, message: Leased, *, lease_ms: Duration = 30_000) -> HeartbeatAnswer:
+        """Extend a lease to so long from now."""
+        return await self._run(calls.message_heartbeat(self.schema, message, lease_ms=lease_ms))
+
+    async def heartbeat_many(
+        self, messages: Iterable[Leased], *, lease_ms: Duration = 30_000
+    ) -> list[Heartbeat]:
+        """Extend many leases in one call."""
+        return await self._run(
+            calls.message_heartbeat_many(self.schema, messages, lease_ms=lease_ms)
+        )
+
+    async def complete(self, message: Leased, *, using: Any = None) -> CompleteAnswer:
+        """Be done with a message."""
+        return await self._run(calls.message_complete(self.schema, message), using)
+
+    async def complete_many(
+        self, messages: Iterable[Leased], *, using: Any = None
+    ) -> list[Completed]:
+        """Be done with many messages in one call; one answer each, in this order."""
+        return await self._run(calls.message_complete_many(self.schema, messages), using)
+
+    async def defer(
+        self,
+        message: Leased,
+        *,
+        delay_ms: Duration | None = None,
+        dequeue_at: Moment | None = None,
+        state: Bytes | None = None,
+        using: Any = None,
+    ) -> DeferAnswer:
+        """Put a message back for later, with state; no attempt is used up."""
+        call = calls.message_defer(
+            self.schema, message, delay_ms=delay_ms, dequeue_at=dequeue_at, state=state
+        )
+        return await self._run(call, using)
+
+    async def defer_many(
+        self,
+        messages: Iterable[Leased],
+        *,
+        delay_ms: Duration | None = None,
+        dequeue_at: Moment | None = None,
+        state: Bytes | None = None,
+        using: Any = None,
+    ) -> list[Deferred]:
+        """Put many messages back for later, all in the same way."""
+        call = calls.message_defer_many(
+            self.schema, messages, delay_ms=delay_ms, dequeue_at=dequeue_at, state=state
+        )
+        return await self._run(call, using)
+
+    async def fail(
+        self,
+        message: Leased,
+        *,
+        error: str | BaseException | None = None,
+        retry_ms: Duration | None = None,
+        dead: bool = False,
+        using: Any = None,
+    ) -> FailAnswer:
+        """Give up on an attempt: retried by the channel's policy or after `retry_ms`, or dead."""
+        call = calls.message_fail(self.schema, message, error=error, retry_ms=retry_ms, dead=dead)
+        return await self._run(call, using)
+
+    async def fail_many(
+        self,
+        messages: Iterable[Leased],
+        *,
+        error: str | BaseException | None = None,
+        retry_ms: Duration | None = None,
+        dead: bool = False,
+        using: Any = None,
+    ) -> list[Failed]:
+        """Give up on an attempt of each of many messages, all for the same reason."""
+        call = calls.message_fail_many(
+            self.schema, messages, error=error, retry_ms=retry_ms, dead=dead
+        )
+        return await self._run(call, using)
+
+    async def cancel(self, message_id: int, *, using: Any = None) -> CancelAnswer:
+        """Delete a message that nobody is working on."""
+        return await self._run(calls.message_cancel(self.schema, message_id), using)
+
+    async def cancel_many(
+        self, message_ids: Iterable[int], *, using: Any = None
+    ) -> list[Cancelled]:
+        """Delete many messages that nobody is working on."""
+        return await self._run(calls.message_cancel_many(self.schema, message_ids), using)
+
+    async def purge(self, channel: str, *, limit: int = 10_000) -> int:
+        """Delete a channel's waiting messages, at most `limit`, and say how many."""
+        return await self._run(calls.message_purge(self.schema, channel, limit=limit))
+
+    async def peek(self, channel: str, *, limit: int = 10) -> list[PeekedMessage]:
+        """Look at a channel's first messages and take none."""
+        return await self._run(calls.message_peek(self.schema, channel, limit=limit))
+
+    async def explain(self, message_id: int) -> Explanation:
+        """Say why a message is not running."""
+        return await self._run(calls.message_explain(self.schema, message_id))
+
+    # Dead messages
+
+    async def dead_list(
+        self,
+        channel: str | None = None,
+        *,
+        kind: str | None = None,
+        after: int | None = None,
+        limit: int = 100,
+    ) -> list[DeadMessage]:
+        """A page of dead messages, after an id."""
+        return await self._run(
+            calls.dead_list(self.schema, channel, kind=kind, after=after, limit=limit)
+        )
+
+    async def dead_redrive(
+        self,
+        message_ids: Iterable[int] | None = None,
+        *,
+        channel: str | None = None,
+        kind: str | None = None,
+        limit: int = 1000,
+    ) -> list[Redriven]:
+        """Let dead messages live again, at their place in time; channel '*' means all."""
+        return await self._run(
+            calls.dead_redrive(self.schema, message_ids, channel=channel, kind=kind, limit=limit)
+        )
+
+    async def dead_purge(
+        self,
+        message_ids: Iterable[int] | None = None,
+        *,
+        channel: str | None = None,
+        kind: str | None = None,
+        limit: int = 10_000,
+    ) -> int:
+        """Delete dead messages for good, and say how many; channel '*' means all."""
+        return await self._run(
+            calls.dead_purge(self.schema, message_ids, channel=channel, kind=kind, limit=limit)
+        )
+
+    # The queue
+
+    async def epoch(self) -> int:
+        """The queue's clock: epoch milliseconds of the database."""
+        return await self._run(calls.epoch(self.schema))
+
+    async def set(self, **options: Unpack[QueueOptions]) -> QueueSetAnswer:
+        """Set the queue's policy and the defaults of new channels; what is not given stays."""
+        return await self._run(calls.queue_set(self.schema, options))
+
+    async def stats(self) -> QueueStats:
+        """The queue's figures."""
+        return await self._run(calls.queue_stats(self.schema))
+
+    async def sweep(self, *, limit: int = 1000) -> Swept:
+        """Expire leases, forget idle channels, drop old history; safe from anywhere, by many."""
+        return await self._run(calls.queue_sweep(self.schema, limit=limit))
+
+    async def check(self) -> list[Violation]:
+        """Look for broken invariants; none means healthy."""
+        return await self._run(calls.queue_check(self.schema))
+
+    async def repair(self) -> list[Repair]:
+        """Mend broken invariants, and say which."""
+        return await self._run(calls.queue_repair(self.schema))
+
+    # History
+
+    async def history_horizon(self, start: int = 0, *, rows: int = 10_000) -> Horizon:
+        """How far a slice of about so many rows from `start` may reach."""
+        return await self._run(calls.history_horizon(self.schema, start, rows=rows))
+
+    async def history_read(self, start: int = 0, *, upto: int | None = None) -> list[HistoryRow]:
+        """The finished attempts of a slice, the same whenever it is read."""
+        return await self._run(calls.history_read(self.schema, start, upto=upto))
+
+    async def history_confirm(self, reader: str, *, upto: int) -> ConfirmAnswer:
+        """Say how far a reader has come, so that the rest is kept for it."""
+        return await self._run(calls.history_confirm(self.schema, reader, upto=upto))
+
+    async def history_prune(self) -> int:
+        """Drop history that is past its time and confirmed by every reader."""
+        return await self._run(calls.history_prune(self.schema))
