@@ -1,0 +1,71 @@
+-- Ends attempts that did not succeed, of messages whose rows the caller has locked: back into the
+-- line at the moment given, or dead. Writes history and the notes. Shared by message_fail and
+-- lease_expire.
+create or replace function lonnymq.attempt_end(
+  p_ids bigint[],
+  p_died boolean[],
+  p_next_ats bigint[],
+  p_errors text[],
+  p_outcome text,
+  p_now bigint
+)
+returns void
+language plpgsql
+as $$
+#variable_conflict use_column
+declare
+  v_history text;
+begin
+  select q.history into v_history from lonnymq.queue q where q.only_row;
+
+  insert into lonnymq.history (
+    message_id, created_at, dequeue_at, dequeued_at, finished_at, size, attempt, outcome, channel,
+    kind, name, worker, error, headers, content
+  )
+  select m.id, m.created_at, m.dequeue_at, m.dequeued_at, p_now, octet_length(m.content),
+    m.attempt, case when i.died then 'dead' else p_outcome end, m.channel, m.kind, m.name,
+    m.worker, i.error, m.headers, case when v_history = 'content' then m.content end
+  from unnest(p_ids, p_died, p_errors) as i (id, died, error)
+  join lonnymq.message m on m.id = i.id
+  where v_history <> 'off';
+
+  insert into lonnymq.note (channel, dequeue_at, message_id, slots, queue_slots, size)
+  select m.channel, case when not i.died then i.next_at end, m.id, m.slot & 1, m.slot >> 1,
+    case when i.died and s.max_size is not null then -1 else 0 end
+  from unnest(p_ids, p_died, p_next_ats) as i (id, died, next_at)
+  join lonnymq.message m on m.id = i.id
+  cross join lateral lonnymq.channel_capacity(m.channel) s
+  where not i.died or m.slot > 0 or s.max_size is not null;
+
+  perform pg_notify('lonnymq', '')
+  from unnest(p_ids, p_died, p_next_ats) as i (id, died, next_at)
+  join lonnymq.message m on m.id = i.id
+  join lonnymq.channel c on c.name = m.channel
+  where not i.died and c.seat is null and c.hold is null
+    and (c.wake_at is null or c.wake_at > i.next_at)
+  limit 1;
+
+  update lonnymq.message m
+  set token = null, lease_until = null, dequeued_at = null, worker = null, slot = 0,
+    dequeue_at = i.next_at, error = i.error
+  from unnest(p_ids, p_died, p_next_ats, p_errors) as i (id, died, next_at, error)
+  where m.id = i.id and not i.died;
+
+  with gone as (
+    delete from lonnymq.message m
+    using unnest(p_ids, p_died, p_errors) as i (id, died, error)
+    where m.id = i.id and i.died
+    returning m.*, i.error as last_error
+  )
+  insert into lonnymq.dead (
+    id, dequeue_at, created_at, died_at, attempt, channel, kind, name, headers, state, error,
+    content
+  )
+  select g.id, g.dequeue_at, g.created_at, p_now, g.attempt, g.channel, g.kind, g.name, g.headers,
+    g.state, g.last_error, g.content
+  from gone g;
+end
+$$;
+
+comment on function lonnymq.attempt_end(bigint[], boolean[], bigint[], text[], text, bigint) is
+'Ends attempts that did not succeed: back into the line, or dead.';

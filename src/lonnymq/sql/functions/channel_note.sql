@@ -1,0 +1,12 @@
+-- Tells the engine that the settings of a channel have changed; it reads them at the next fold.
+create or replace function lonnymq.channel_note(p_channel text)
+returns void
+language sql
+volatile
+as $$
+  insert into lonnymq.note (channel, look) values (p_channel, true);
+  select pg_notify('lonnymq', '');
+$$;
+
+comment on function lonnymq.channel_note(text) is
+'Tells the engine that the settings of a channel have changed.';

@@ -1,0 +1,60 @@
+-- Puts dead messages back into their channel's line, where they stood in time, with all their
+-- attempts before them. Capacity does not hold them back: they were let in once.
+--
+-- Answers: redriven; duplicate (a live message has its name by now: it stays dead); not_found.
+-- Locks: the dead messages, without ever waiting for one; an equal name.
+-- Notifies: yes.
+create or replace function lonnymq.dead_redrive(
+  p_ids bigint[] default null,
+  p_channel text default null,
+  p_kind text default null,
+  p_limit integer default 1000
+)
+returns table (id bigint, answer text)
+language plpgsql
+as $$
+#variable_conflict use_column
+declare
+  v_picked bigint[];
+  v_alive bigint[];
+begin
+  perform lonnymq.guard_dead_filter(p_ids, p_channel, p_kind, p_limit);
+  perform lonnymq.commit_durably();
+  v_picked := lonnymq.dead_pick(p_ids, p_channel, p_kind, p_limit);
+
+  with alive as (
+    insert into lonnymq.message (
+      id, channel, content, dequeue_at, created_at, kind, headers, name, state, error
+    )
+    select d.id, d.channel, d.content, d.dequeue_at, d.created_at, d.kind, d.headers, d.name,
+      d.state, d.error
+    from lonnymq.dead d
+    where d.id = any (v_picked)
+    order by d.channel, d.name, d.id
+    on conflict (channel, name) where name is not null do nothing
+    returning message.id, message.channel, message.dequeue_at
+  ), told as (
+    insert into lonnymq.note (channel, dequeue_at, message_id, size)
+    select a.channel, a.dequeue_at, a.id, case when s.max_size is null then 0 else 1 end
+    from alive a
+    cross join lateral lonnymq.channel_capacity(a.channel) s
+  )
+  select array_agg(a.id) into v_alive from alive a;
+  delete from lonnymq.dead d where d.id = any (v_alive);
+  if v_alive is not null then
+    perform pg_notify('lonnymq', '');
+  end if;
+
+  return query
+  select i.id, case
+    when i.id = any (v_alive) then 'redriven'
+    when i.id = any (v_picked) then 'duplicate'
+    else 'not_found'
+  end
+  from unnest(coalesce(p_ids, v_picked)) with ordinality as i (id, ordinal)
+  order by i.ordinal;
+end
+$$;
+
+comment on function lonnymq.dead_redrive(bigint[], text, text, integer) is
+'Puts dead messages back into their channel''s line, where they stood in time.';

@@ -1,0 +1,40 @@
+-- Where a slice of history that starts at p_from may end: after about p_rows rows, never in the
+-- middle of a transaction, and never at or above the horizon, below which every transaction has
+-- ended. A slice below it gives the same rows whenever it is read.
+--
+-- Answers: upto (not included), the rows from p_from to there, and the horizon.
+create or replace function lonnymq.history_horizon(
+  p_from xid8 default '0',
+  p_rows bigint default 10000,
+  out upto xid8,
+  out rows bigint,
+  out horizon xid8
+)
+language plpgsql
+stable
+as $$
+#variable_conflict use_column
+declare
+  v_first xid8;
+begin
+  perform lonnymq.guard_range('rows', p_rows, 1, 1000000000);
+  horizon := pg_snapshot_xmin(pg_current_snapshot());
+  select h.xid into v_first from lonnymq.history h
+  where h.xid >= p_from and h.xid < horizon
+  order by h.xid limit 1;
+  select h.xid into upto from lonnymq.history h
+  where h.xid >= p_from and h.xid < horizon
+  order by h.xid offset p_rows limit 1;
+  if upto = v_first then
+    -- One transaction is larger than the slice: it is taken whole.
+    select h.xid into upto from lonnymq.history h
+    where h.xid > v_first and h.xid < horizon
+    order by h.xid limit 1;
+  end if;
+  upto := greatest(p_from, coalesce(upto, horizon));
+  select count(*) into rows from lonnymq.history h where h.xid >= p_from and h.xid < upto;
+end
+$$;
+
+comment on function lonnymq.history_horizon(xid8, bigint) is
+'Where a slice of history may end: never in a transaction, never above the horizon.';

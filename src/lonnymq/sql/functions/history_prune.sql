@@ -1,0 +1,51 @@
+-- Drops days of history that are older than the queue keeps, and that every reader has confirmed.
+-- Gives up, for now, where it would have to wait.
+-- Answers: how many partitions were dropped.
+create or replace function lonnymq.history_prune()
+returns bigint
+language plpgsql
+as $$
+declare
+  v_keep_ms bigint;
+  v_before bigint;
+  v_confirmed xid8;
+  v_partition record;
+  v_is_needed boolean;
+  v_dropped bigint := 0;
+begin
+  select q.history_keep_ms into v_keep_ms from lonnymq.queue q where q.only_row;
+  if v_keep_ms is null then
+    return 0;
+  end if;
+  v_before := lonnymq.epoch() - v_keep_ms;
+  select min(r.confirmed) into v_confirmed from lonnymq.history_reader r;
+
+  delete from lonnymq.history_other h
+  where h.finished_at < v_before and (v_confirmed is null or h.xid < v_confirmed);
+
+  for v_partition in
+    select c.relname::text as name
+    from pg_inherits i
+    join pg_class c on c.oid = i.inhrelid
+    where i.inhparent = 'lonnymq.history'::regclass and c.relname ~ '^history_\d{8}$'
+      and (extract(epoch from (to_date(right(c.relname, 8), 'YYYYMMDD') + 1)::timestamp)
+        * 1000)::bigint <= v_before
+    order by c.relname
+  loop
+    execute format('select exists (select from lonnymq.%I h where h.xid >= $1)', v_partition.name)
+    into v_is_needed using v_confirmed;
+    continue when v_is_needed;
+    perform set_config('lock_timeout', '100ms', true);
+    begin
+      execute format('drop table lonnymq.%I', v_partition.name);
+      v_dropped := v_dropped + 1;
+    exception when lock_not_available then
+      return v_dropped;
+    end;
+  end loop;
+  return v_dropped;
+end
+$$;
+
+comment on function lonnymq.history_prune() is
+'Drops days of history that are old and confirmed.';

@@ -1,0 +1,77 @@
+-- Takes back leases that have run out: their messages go back into their channel's line where they
+-- were, or are dead if that was the last attempt. Looks at no more than p_limit dequeues' leases.
+--
+-- Answers: how many went back, how many died.
+-- Locks: the messages, without ever waiting for one: what is being settled at this moment is left
+--   to its settler and looked at again in a second.
+create or replace function lonnymq.lease_expire(
+  p_now bigint, p_limit integer, out expired bigint, out died bigint
+)
+language plpgsql
+as $$
+#variable_conflict use_column
+declare
+  v_ids bigint[];
+  v_due bigint[];
+  v_died boolean[];
+  v_next_ats bigint[];
+begin
+  expired := 0;
+  died := 0;
+  perform from lonnymq.lease l where l.due_at <= p_now limit 1;
+  if not found then
+    return;
+  end if;
+
+  with due as materialized (
+    select l.ctid as tid, l.message_ids
+    from lonnymq.lease l
+    where l.due_at <= p_now
+    order by l.due_at
+    limit p_limit
+    for update skip locked
+  ), gone as (
+    delete from lonnymq.lease l using due d where l.ctid = d.tid
+  )
+  select array_agg(distinct i.id) into v_ids
+  from due d cross join lateral unnest(d.message_ids) as i (id);
+  if v_ids is null then
+    return;
+  end if;
+
+  with held as materialized (
+    select m.id, m.attempt, m.dequeue_at, m.channel
+    from unnest(v_ids) as i (id)
+    join lonnymq.message m on m.id = i.id
+    where m.token is not null and m.lease_until <= p_now
+    for update of m skip locked
+  )
+  select array_agg(h.id),
+    array_agg(h.attempt >= coalesce(c.max_attempts, q.default_max_attempts)),
+    array_agg(h.dequeue_at)
+  into v_due, v_died, v_next_ats
+  from held h
+  cross join lonnymq.queue q
+  left join lonnymq.channel c on c.name = h.channel
+  where q.only_row;
+
+  -- Extended by a heartbeat, leased anew, or being settled: look again.
+  insert into lonnymq.lease (due_at, message_ids)
+  select greatest(m.lease_until, p_now + 1000), array_agg(m.id)
+  from unnest(v_ids) as i (id)
+  join lonnymq.message m on m.id = i.id
+  where m.token is not null and m.id <> all (coalesce(v_due, '{}'))
+  group by 1;
+
+  if v_due is null then
+    return;
+  end if;
+  perform lonnymq.attempt_end(v_due, v_died, v_next_ats,
+    array_fill('the lease ran out'::text, array[cardinality(v_due)]), 'expired', p_now);
+  select count(*) filter (where not d), count(*) filter (where d) into expired, died
+  from unnest(v_died) as d;
+end
+$$;
+
+comment on function lonnymq.lease_expire(bigint, integer) is
+'Takes back leases that have run out.';

@@ -1,0 +1,49 @@
+-- Takes back messages that nobody has leased.
+--
+-- Answers: cancelled; leased (somebody is at work on it: it stays); busy (another transaction is
+--   about to lease or change it: ask again); dead; not_found.
+-- Locks: the messages, without ever waiting for one.
+-- Notifies: no.
+create or replace function lonnymq.message_cancel(p_ids bigint[])
+returns table (id bigint, answer text)
+language plpgsql
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_gone bigint[];
+begin
+  if p_ids is null then
+    raise exception using errcode = 'LM001', message = 'ids must be given';
+  end if;
+  perform lonnymq.commit_durably();
+  v_gone := lonnymq.message_remove(p_ids);
+  return query
+  select i.id, case
+    when i.id = any (v_gone) then 'cancelled'
+    when m.token is not null then 'leased'
+    when m.id is not null then 'busy'
+    when exists (select from lonnymq.dead d where d.id = i.id) then 'dead'
+    else 'not_found'
+  end
+  from unnest(p_ids) with ordinality as i (id, ordinal)
+  left join lonnymq.message m on m.id = i.id
+  order by i.ordinal;
+end
+$$;
+
+comment on function lonnymq.message_cancel(bigint[]) is
+'Takes back messages that nobody has leased.';
+
+create or replace function lonnymq.message_cancel(p_id bigint)
+returns text
+language sql
+volatile
+as $$
+  select c.answer from lonnymq.message_cancel(array[p_id]) c
+$$;
+
+comment on function lonnymq.message_cancel(bigint) is
+'Takes back one message that nobody has leased.';

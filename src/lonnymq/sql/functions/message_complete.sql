@@ -1,0 +1,75 @@
+-- Ends leases: done. Inside the caller's transaction, so that the work and its completion commit
+-- together.
+--
+-- Answers: completed; lease_lost (the token is not that of the present lease); not_found.
+-- Locks: the messages, in the order of their ids, until the transaction ends. Never a channel.
+-- Notifies: no.
+create or replace function lonnymq.message_complete(p_ids bigint[], p_tokens uuid[])
+returns table (id bigint, answer text)
+language plpgsql
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_now bigint := lonnymq.epoch();
+  v_history text;
+  v_done bigint[];
+begin
+  perform lonnymq.guard_pairs(p_ids, p_tokens);
+  perform lonnymq.commit_durably();
+  select q.history into v_history from lonnymq.queue q where q.only_row;
+
+  with input as materialized (
+    select i.id, i.token from unnest(p_ids, p_tokens) as i (id, token) order by i.id
+  ), gone as (
+    delete from lonnymq.message m
+    using input i
+    where m.id = i.id and m.token = i.token
+    returning m.*
+  ), logged as (
+    insert into lonnymq.history (
+      message_id, created_at, dequeue_at, dequeued_at, finished_at, size, attempt, outcome,
+      channel, kind, name, worker, error, headers, content
+    )
+    select g.id, g.created_at, g.dequeue_at, g.dequeued_at, v_now, octet_length(g.content),
+      g.attempt, 'completed', g.channel, g.kind, g.name, g.worker, null, g.headers,
+      case when v_history = 'content' then g.content end
+    from gone g
+    where v_history <> 'off'
+  ), told as (
+    insert into lonnymq.note (channel, slots, queue_slots, size)
+    select g.channel, sum(g.slot & 1), sum(g.slot >> 1),
+      case when min(s.max_size) is null then 0 else -count(*) end
+    from gone g
+    left join lateral (select * from lonnymq.channel_capacity(g.channel)) s on true
+    group by g.channel
+    having sum(g.slot) > 0 or min(s.max_size) is not null
+  )
+  select array_agg(g.id) into v_done from gone g;
+
+  if cardinality(v_done) = cardinality(p_ids) then
+    return query select i.id, 'completed' from unnest(p_ids) as i (id);
+    return;
+  end if;
+  return query select * from lonnymq.settle_answers(p_ids, v_done, 'completed');
+end
+$$;
+
+comment on function lonnymq.message_complete(bigint[], uuid[]) is
+'Ends leases: done.';
+
+create or replace function lonnymq.message_complete(p_id bigint, p_token uuid)
+returns text
+language sql
+volatile
+as $$
+  select c.answer from lonnymq.message_complete(array[p_id], array[p_token]) c
+$$;
+
+comment on function lonnymq.message_complete(bigint, uuid) is
+'Ends one lease: done.';

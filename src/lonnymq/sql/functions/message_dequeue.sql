@@ -1,0 +1,273 @@
+-- Leases up to p_limit messages, channel by channel in turn, under every limit.
+--
+-- The ring of channels that have something due is walked from p_cursor, which is handed back with
+-- every row: {seat of the last visit, last seat of this lap, messages already taken in a turn that
+-- was cut short}. A caller without one starts anywhere. Each visit is worth the channel's weight;
+-- where the limit is more than one round gives, several rounds are taken at once.
+--
+-- Answers: one row a message, answer leased. When there is none, exactly one row: empty, or contended
+--   where another call holds what is eligible: try again at once. look_at says when to look again
+--   if nobody notifies (null: nothing is scheduled and nothing is leased).
+-- Locks: channels that have limits, and messages, without ever waiting for one. The commit of this
+--   transaction is not waited for: a lease that a crash loses is one more delivery.
+-- Notifies: no.
+create or replace function lonnymq.message_dequeue(
+  p_limit integer default 1,
+  p_lease_ms bigint default 30000,
+  p_worker text default null,
+  p_cursor bigint[] default null
+)
+returns table (
+  answer text, id bigint, token uuid, channel text, content bytea, state bytea, attempt integer,
+  kind text, headers jsonb, name text, created_at bigint, dequeue_at bigint, dequeued_at bigint,
+  lease_until bigint, look_at bigint, cursor bigint[]
+)
+language plpgsql
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_now bigint;
+  v_is_folder boolean;
+  v_is_contended boolean := false;
+  v_left integer := p_limit;
+  v_queue_bit integer := 0;
+  v_visits integer := 0;
+  v_found integer := 0;
+  v_window integer := p_limit;
+  v_seat bigint := p_cursor[1];
+  v_lap bigint := p_cursor[2];
+  v_used bigint := coalesce(p_cursor[3], 0);
+  v_seat_floor bigint;
+  v_seat_last bigint;
+  v_max_concurrency integer;
+  v_rounds bigint;
+  v_is_whole boolean;
+  v_is_slow boolean;
+  v_started timestamptz;
+  v_last integer;
+  w_seats bigint[];
+  w_names text[];
+  w_floor_ats bigint[];
+  w_floor_ids bigint[];
+  w_weights bigint[];
+  w_quotas bigint[];
+  w_bits integer[];
+  w_limited text[];
+  w_locked text[];
+  t_tids tid[];
+  t_ids bigint[];
+  t_places integer[];
+  t_taken bigint[];
+begin
+  if p_limit is null or p_limit not between 1 and 10000
+    or p_lease_ms is null or p_lease_ms not between 1 and 2592000000
+    or octet_length(p_worker) > 255 or cardinality(p_cursor) <> 3
+  then
+    perform lonnymq.guard_range('limit', p_limit, 1, 10000);
+    perform lonnymq.guard_range('lease_ms', p_lease_ms, 1, 2592000000);
+    perform lonnymq.guard_range('length of the cursor', cardinality(p_cursor), 3, 3);
+    perform lonnymq.guard_text('worker', p_worker);
+  end if;
+  perform lonnymq.guard_own_transaction('message_dequeue');
+  perform lonnymq.commit_relaxed();
+
+  v_now := lonnymq.epoch();
+  v_is_folder := lonnymq.fold_lock();
+  if v_is_folder then
+    v_is_contended := lonnymq.queue_fold(v_now);
+  else
+    -- A setting that is committed holds for every dequeue that begins after it: while one is not
+    -- folded yet, only the folder goes on.
+    perform from lonnymq.note n where n.look limit 1;
+    if found then
+      v_left := 0;
+    end if;
+  end if;
+
+  select q.max_concurrency into v_max_concurrency from lonnymq.queue q where q.only_row;
+  if v_max_concurrency is not null then
+    -- The queue's own limit is counted under the fold lock.
+    v_queue_bit := 2;
+    v_left := case when v_is_folder then least(v_left, v_max_concurrency - coalesce((
+      select m.in_flight from lonnymq.meter m
+      where m.channel_id = 0 order by m.version desc limit 1
+    ), 0)) else 0 end;
+    v_window := v_left;
+  end if;
+
+  select t.seat_floor into v_seat_floor from lonnymq.tick t order by t.id desc limit 1;
+  v_seat_floor := coalesce(v_seat_floor, 0);
+  select s.last_value into v_seat_last from lonnymq.seat_seq s;
+  if v_seat is null then
+    v_seat := v_seat_floor - 1 + floor(random() * (v_seat_last - v_seat_floor + 1));
+    v_lap := v_seat_last;
+  end if;
+
+  while v_left > 0 loop
+    if v_used > 0 then
+      -- A turn that was cut short goes on where it stopped.
+      v_seat := v_seat - 1;
+    end if;
+    select array_agg(c.seat), array_agg(c.name), array_agg(c.floor_at), array_agg(c.floor_id),
+      array_agg(c.weight::bigint), array_agg((c.max_concurrency is not null)::integer),
+      array_agg(c.name) filter (
+        where c.max_concurrency is not null or c.release_interval_ms is not null)
+    into w_seats, w_names, w_floor_ats, w_floor_ids, w_weights, w_bits, w_limited
+    from (
+      (
+        select * from lonnymq.channel c
+        where c.seat > v_seat and c.seat <= v_lap
+        order by c.seat limit v_window
+      )
+      union all
+      (
+        select * from lonnymq.channel c
+        where c.seat <= v_seat and c.seat >= v_seat_floor
+        order by c.seat limit v_window
+      )
+      union all
+      (
+        select * from lonnymq.channel c
+        where c.seat > v_lap and c.seat > v_seat
+        order by c.seat limit v_window
+      )
+      limit v_window
+    ) c;
+    exit when w_seats is null;
+
+    v_visits := v_visits + cardinality(w_seats);
+    v_is_whole := cardinality(w_seats) < v_window;
+    v_rounds := 1;
+    if v_is_whole then
+      select greatest(1, v_left / sum(w)) into v_rounds from unnest(w_weights) as w;
+    end if;
+    if w_seats[1] <> v_seat + 1 then
+      v_used := 0;
+    end if;
+    select array_agg(w.weight * v_rounds - case when w.place = 1 then v_used else 0 end)
+    into w_quotas
+    from unnest(w_weights) with ordinality as w (weight, place);
+
+    w_locked := null;
+    if w_limited is not null then
+      -- Lock first, look after.
+      select array_agg(l.name) into w_locked
+      from (
+        select c.name from lonnymq.channel c
+        where c.name = any (w_limited) and c.seat is not null
+        order by c.name
+        for update skip locked
+      ) l;
+      if cardinality(w_locked) is distinct from cardinality(w_limited) then
+        v_is_contended := true;
+      end if;
+      v_now := lonnymq.epoch();
+      select array_agg(case when w.name <> all (w_limited) then w.quota
+        else least(w.quota, coalesce(a.allowed, 0)) end order by w.place)
+      into w_quotas
+      from unnest(w_names, w_quotas) with ordinality as w (name, quota, place)
+      left join lonnymq.channel_allow(w_locked, v_now) a on a.name = w.name;
+    end if;
+
+    v_started := clock_timestamp();
+    select array_agg(t.tid order by t.round, t.place, t.rank),
+      array_agg(t.id order by t.round, t.place, t.rank),
+      array_agg(t.place order by t.round, t.place, t.rank)
+    into t_tids, t_ids, t_places
+    from (
+      select m.tid, m.id, w.place::integer as place, m.rank, (m.rank - 1) / w.weight as round
+      from unnest(w_names, w_floor_ats, w_floor_ids, w_quotas, w_weights)
+        with ordinality as w (name, floor_at, floor_id, quota, weight, place)
+      cross join lateral (
+        select m.tid, m.id, row_number() over () as rank
+        from (
+          select m.ctid as tid, m.id
+          from lonnymq.message m
+          where m.channel = w.name and (m.dequeue_at, m.id) >= (w.floor_at, w.floor_id)
+            and m.dequeue_at <= v_now and m.token is null
+          order by m.dequeue_at, m.id
+          limit w.quota
+          for update skip locked
+        ) m
+      ) m
+      limit v_left
+    ) t;
+
+    select array_agg(coalesce(t.taken, 0) order by w.place) into t_taken
+    from generate_subscripts(w_names, 1) as w (place)
+    left join (
+      select p.place, count(*) as taken from unnest(t_places) as p (place) group by p.place
+    ) t on t.place = w.place;
+    v_left := v_left - coalesce(cardinality(t_ids), 0);
+
+    -- Where the walk stands: after the window, or in the middle of it if the limit was reached there.
+    v_last := cardinality(w_seats);
+    if v_left = 0 and v_rounds = 1 then
+      v_last := t_places[cardinality(t_places)];
+    end if;
+    if w_seats[v_last] <= v_seat or w_seats[v_last] > v_lap then
+      v_lap := v_seat_last;
+    end if;
+    v_used := case when v_left > 0 or v_rounds > 1 then 0
+      else t_taken[v_last] + case when v_last = 1 then v_used else 0 end end;
+    if v_used >= w_weights[v_last] then
+      v_used := 0;
+    end if;
+    v_seat := w_seats[v_last];
+
+    if t_tids is not null then
+      return query
+      update lonnymq.message m
+      set token = gen_random_uuid(), lease_until = v_now + p_lease_ms, dequeued_at = v_now,
+        attempt = m.attempt + 1, worker = p_worker, slot = v_queue_bit | w_bits[t.place]
+      from unnest(t_tids, t_places) as t (tid, place)
+      where m.ctid = t.tid
+      returning 'leased', m.id, m.token, m.channel, m.content, m.state, m.attempt, m.kind,
+        m.headers, m.name, m.created_at, m.dequeue_at, m.dequeued_at, m.lease_until, null::bigint,
+        array[v_seat, v_lap, v_used];
+      insert into lonnymq.lease (due_at, message_ids) values (v_now + p_lease_ms, t_ids);
+      v_found := v_found + cardinality(t_ids);
+    end if;
+    if w_locked is not null then
+      perform lonnymq.channel_charge(array_agg(w.name), array_agg(w.taken), v_now)
+      from unnest(w_names, t_taken) as w (name, taken)
+      where w.name = any (w_locked);
+    end if;
+    if v_is_folder then
+      -- What gave less than it was asked for may be empty. Floors are moved up now and then, and
+      -- when the walk was slow: then it passed much that is gone.
+      v_is_slow := random() < 0.02 or clock_timestamp() - v_started
+        > interval '1 millisecond' + interval '20 microseconds' * coalesce(cardinality(t_ids), 0);
+      select array_agg(w.name) into w_names
+      from unnest(w_names, w_quotas, t_taken) with ordinality as w (name, quota, taken, place)
+      where w.place <= v_last and (w.taken < w.quota or v_is_slow);
+      if w_names is not null then
+        perform lonnymq.channel_review(w_names, v_now);
+      end if;
+    end if;
+
+    exit when v_is_whole and not exists (
+      select from unnest(w_quotas, t_taken) as w (quota, taken) where w.taken = w.quota and w.taken > 0);
+    exit when v_visits >= 2000;
+    v_window := case when t_tids is null then least(v_window * 2, 256) else least(v_left, 256) end;
+  end loop;
+
+  if v_queue_bit > 0 and v_found > 0 then
+    perform lonnymq.meter_add(0, v_found, 0);
+  end if;
+  if v_found = 0 then
+    return query select * from lonnymq.dequeue_nothing(
+      v_is_contended or not v_is_folder or v_visits >= 2000, v_now, v_visits > 0,
+      array[v_seat, v_lap, v_used]);
+  end if;
+end
+$$;
+
+comment on function lonnymq.message_dequeue(integer, bigint, text, bigint[]) is
+'Leases messages, channel by channel in turn, under every limit.';

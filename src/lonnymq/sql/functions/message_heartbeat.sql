@@ -1,0 +1,86 @@
+-- Extends leases: they end p_lease_ms from now.
+--
+-- Answers: extended (and until when); lease_lost; not_found; settling (another transaction is
+--   completing, deferring or failing it at this moment: its fate is there).
+-- Locks: the messages, without ever waiting for one, so that a heartbeat cannot deadlock with the
+--   completion of what it keeps alive.
+-- Notifies: no.
+create or replace function lonnymq.message_heartbeat(
+  p_ids bigint[], p_tokens uuid[], p_lease_ms bigint default 30000
+)
+returns table (id bigint, answer text, lease_until bigint)
+language plpgsql
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_now bigint := lonnymq.epoch();
+  v_done bigint[];
+  v_sooner bigint[];
+begin
+  perform lonnymq.guard_pairs(p_ids, p_tokens);
+  perform lonnymq.guard_range('lease_ms', p_lease_ms, 1, 2592000000);
+  perform lonnymq.commit_durably();
+
+  with input as materialized (
+    select i.id, i.token from unnest(p_ids, p_tokens) as i (id, token) order by i.id
+  ), target as materialized (
+    select m.id, m.lease_until
+    from input i
+    join lonnymq.message m on m.id = i.id
+    where m.token = i.token
+    for no key update of m skip locked
+  ), extended as (
+    update lonnymq.message m
+    set lease_until = v_now + p_lease_ms
+    from target t
+    where m.id = t.id
+    returning m.id, t.lease_until as ended_at
+  )
+  select array_agg(e.id), array_agg(e.id) filter (where e.ended_at > v_now + p_lease_ms)
+  into v_done, v_sooner
+  from extended e;
+
+  -- A lease made shorter ends before anybody would have looked at it.
+  if v_sooner is not null then
+    insert into lonnymq.lease (due_at, message_ids) values (v_now + p_lease_ms, v_sooner);
+  end if;
+
+  if cardinality(v_done) = cardinality(p_ids) then
+    return query select i.id, 'extended', v_now + p_lease_ms from unnest(p_ids) as i (id);
+    return;
+  end if;
+  return query
+  select i.id, case
+      when i.id = any (v_done) then 'extended'
+      when m.id is null then 'not_found'
+      when m.token = i.token then 'settling'
+      else 'lease_lost'
+    end,
+    case when i.id = any (v_done) then v_now + p_lease_ms end
+  from unnest(p_ids, p_tokens) with ordinality as i (id, token, ordinal)
+  left join lonnymq.message m on m.id = i.id
+  order by i.ordinal;
+end
+$$;
+
+comment on function lonnymq.message_heartbeat(bigint[], uuid[], bigint) is
+'Extends leases.';
+
+create or replace function lonnymq.message_heartbeat(
+  p_id bigint, p_token uuid, p_lease_ms bigint default 30000
+)
+returns text
+language sql
+volatile
+as $$
+  select h.answer from lonnymq.message_heartbeat(array[p_id], array[p_token], p_lease_ms) h
+$$;
+
+comment on function lonnymq.message_heartbeat(bigint, uuid, bigint) is
+'Extends one lease.';

@@ -1,0 +1,28 @@
+-- Deletes the waiting messages of a channel, first ones first, at most p_limit a call.
+--
+-- Answers: how many. Call it again until it says 0.
+-- Locks: the messages, without ever waiting for one.
+-- Notifies: no.
+create or replace function lonnymq.message_purge(p_channel text, p_limit integer default 10000)
+returns bigint
+language plpgsql
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set jit = off
+as $$
+begin
+  perform lonnymq.guard_text('channel', p_channel);
+  perform lonnymq.guard_range('limit', p_limit, 1, 1000000);
+  perform lonnymq.commit_durably();
+  return cardinality(lonnymq.message_remove(array(
+    select m.id from lonnymq.message m
+    where m.channel = p_channel and m.token is null
+    order by m.dequeue_at, m.id
+    limit p_limit
+    for update skip locked
+  )));
+end
+$$;
+
+comment on function lonnymq.message_purge(text, integer) is
+'Deletes the waiting messages of a channel.';

@@ -1,0 +1,63 @@
+-- Mends what queue_check finds, from the messages themselves: counts are counted, channels have their
+-- whole line looked at, leases that nobody watches are watched. Waits for those who fold and settle
+-- at this moment.
+--
+-- Answers: one row for each thing that was wrong; none when all was well.
+create or replace function lonnymq.queue_repair()
+returns table (invariant text, channel text, detail text)
+language plpgsql
+as $$
+#variable_conflict use_column
+declare
+  v_found record;
+  v_now bigint := lonnymq.epoch();
+  v_id bigint;
+begin
+  perform lonnymq.guard_own_transaction('queue_repair');
+  perform pg_advisory_xact_lock('lonnymq.queue'::regclass::oid::integer, 1);
+  perform from lonnymq.channel c order by c.name for update;
+
+  for v_found in
+    select c.invariant, c.channel, c.message_id, c.detail from lonnymq.queue_check() c
+  loop
+    select c.id into v_id from lonnymq.channel c where c.name = v_found.channel;
+    case v_found.invariant
+      when 'in_flight' then
+        perform lonnymq.meter_add(v_id, lonnymq.meter_drift(v_id, v_found.channel), 0);
+        insert into lonnymq.note (channel, look) values (v_found.channel, true);
+      when 'queue_in_flight' then
+        perform lonnymq.meter_add(0, lonnymq.meter_drift(0, null), 0);
+      when 'size' then
+        update lonnymq.channel c set recount_after = '0' where c.name = v_found.channel;
+        insert into lonnymq.note (channel, look) values (v_found.channel, true);
+      when 'stands_once', 'reachable' then
+        insert into lonnymq.note (channel, look) values (v_found.channel, true);
+      when 'lease_shape' then
+        update lonnymq.message m
+        set lease_until = case when m.token is not null then coalesce(m.lease_until, v_now) end,
+          dequeued_at = case when m.token is not null then coalesce(m.dequeued_at, v_now) end,
+          slot = case when m.token is not null then m.slot else 0 end,
+          attempt = case when m.token is not null then greatest(m.attempt, 1) else m.attempt end
+        where m.id = v_found.message_id;
+        insert into lonnymq.lease (due_at, message_ids) values (v_now, array[v_found.message_id]);
+        insert into lonnymq.note (channel, look) values (v_found.channel, true);
+      when 'lease_watched', 'lease_overdue' then
+        insert into lonnymq.lease (due_at, message_ids) values (v_now, array[v_found.message_id]);
+      when 'attempts' then
+        update lonnymq.channel c
+        set most_attempts = greatest(c.most_attempts,
+          (select m.attempt from lonnymq.message m where m.id = v_found.message_id))
+        where c.name = v_found.channel;
+      when 'dead_or_alive' then
+        delete from lonnymq.dead d where d.id = v_found.message_id;
+      else
+        null;
+    end case;
+    return query select v_found.invariant, v_found.channel, v_found.detail;
+  end loop;
+  perform lonnymq.queue_fold(v_now);
+end
+$$;
+
+comment on function lonnymq.queue_repair() is
+'Mends what queue_check finds, from the messages themselves.';

@@ -1,0 +1,39 @@
+-- Housekeeping: takes back leases that ran out, forgets channels that are done with, makes and drops
+-- days of history. Safe to run from anywhere, by many, as often as wanted: every few seconds is good.
+--
+-- Answers: how many leases ran out, how many of their messages died, how many channels were
+--   forgotten, how many days of history were dropped.
+-- Locks: never waits for one. Runs in a transaction of its own.
+-- Notifies: when a channel has something due again.
+create or replace function lonnymq.queue_sweep(
+  p_limit integer default 1000,
+  out expired bigint,
+  out died bigint,
+  out forgotten bigint,
+  out partitions_dropped bigint
+)
+language plpgsql
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_bitmapscan = off
+set jit = off
+as $$
+declare
+  v_now bigint := lonnymq.epoch();
+begin
+  perform lonnymq.guard_range('limit', p_limit, 1, 1000000);
+  perform lonnymq.guard_own_transaction('queue_sweep');
+  perform set_config('idle_in_transaction_session_timeout', '10s', true);
+  forgotten := 0;
+  select e.expired, e.died into expired, died from lonnymq.lease_expire(v_now, p_limit) e;
+  if lonnymq.fold_lock() then
+    perform lonnymq.queue_fold(v_now);
+    forgotten := lonnymq.channel_forget(v_now, p_limit);
+    perform lonnymq.history_prepare(v_now);
+  end if;
+  partitions_dropped := lonnymq.history_prune();
+end
+$$;
+
+comment on function lonnymq.queue_sweep(integer) is
+'Housekeeping: leases that ran out, channels that are done with, days of history.';
