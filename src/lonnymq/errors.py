@@ -75,17 +75,33 @@ BY_SQLSTATE: dict[str, type[LonnyMQError]] = {
 }
 
 
-def sqlstate_of(error: BaseException) -> str | None:
-    """The SQLSTATE that an error of any driver carries, itself or in what it wraps."""
+def chain(error: BaseException) -> Iterator[BaseException]:
+    """The error and what it wraps: SQLAlchemy keeps the driver's in `orig`, Django and its kin as the cause."""
     seen: set[int] = set()
     current: BaseException | None = error
     while current is not None and id(current) not in seen:
         seen.add(id(current))
-        code = getattr(current, "sqlstate", None) or getattr(current, "pgcode", None)
-        if isinstance(code, str):
-            return code
+        yield current
         current = getattr(current, "orig", None) or current.__cause__
-    return None
+
+
+def sqlstate_of(error: BaseException) -> str | None:
+    """The SQLSTATE that an error of any driver carries, itself or in what it wraps."""
+    return next(
+        (code for each in chain(error) if isinstance(code := getattr(each, "sqlstate", None), str)),
+        None,
+    )
+
+
+def said_by(error: BaseException) -> list[str | None]:
+    """What the server said: its message, detail and hint, however the driver keeps them."""
+    for each in chain(error):
+        diagnosis = getattr(each, "diag", None)
+        if diagnosis is not None:  # psycopg
+            return [diagnosis.message_primary, diagnosis.message_detail, diagnosis.message_hint]
+        if hasattr(each, "detail") and hasattr(each, "hint"):  # asyncpg
+            return [each.args[0], each.detail, each.hint]
+    return [str(error)]
 
 
 def translate(error: BaseException) -> LonnyMQError | None:
@@ -93,8 +109,10 @@ def translate(error: BaseException) -> LonnyMQError | None:
     kind = BY_SQLSTATE.get(sqlstate_of(error) or "")
     if kind is None:
         return None
-    text = str(error).splitlines()[0] if str(error) else kind.__name__
-    return kind(f"{text} ({kind.__doc__})" if kind is not InvalidArgument else text)
+    parts = said_by(error)
+    if kind is NotInstalled:  # PostgreSQL's own error, whose hint is about another cause
+        parts = [parts[0], kind.__doc__ or ""]
+    return kind("; ".join(part.rstrip(".") for part in parts if part))
 
 
 @contextmanager

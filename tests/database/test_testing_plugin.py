@@ -1,0 +1,38 @@
+"""The pytest plugin, as a project that uses it would."""
+
+from datetime import UTC, datetime, timedelta
+
+from lonnymq.queue import Queue
+from lonnymq.testing import Clock
+
+
+def test_a_queue_of_ones_own_is_empty_and_works(lonnymq_queue: Queue) -> None:
+    lonnymq_queue.create("acme", b"hello")
+    [message] = lonnymq_queue.dequeue()
+    assert message.content == b"hello"
+    assert message.complete() == "completed"
+
+
+def test_the_next_test_sees_nothing_of_it(lonnymq_queue: Queue) -> None:
+    assert not lonnymq_queue.dequeue()
+    assert lonnymq_queue.peek("acme") == []
+
+
+def test_in_an_hour_takes_a_millisecond(lonnymq_queue: Queue, lonnymq_clock: Clock) -> None:
+    lonnymq_queue.create("acme", b"later", delay_ms=timedelta(hours=1))
+    lonnymq_clock.advance(timedelta(minutes=59))
+    assert not lonnymq_queue.dequeue()
+    lonnymq_clock.advance(60_000)
+    assert [message.content for message in lonnymq_queue.dequeue()] == [b"later"]
+
+
+def test_the_clock_stands_where_it_was_set(lonnymq_queue: Queue, lonnymq_clock: Clock) -> None:
+    lonnymq_clock.set(datetime(2030, 1, 1, tzinfo=UTC))
+    assert lonnymq_clock.now() == lonnymq_queue.epoch() == 1_893_456_000_000
+
+
+def test_an_empty_batch_says_when_to_look_again(lonnymq_queue: Queue, lonnymq_clock: Clock) -> None:
+    lonnymq_clock.set(1_000)
+    lonnymq_queue.create("acme", b"later", delay_ms=500)
+    batch = lonnymq_queue.dequeue()
+    assert (batch.why, batch.look_at) == ("empty", 1_500)
