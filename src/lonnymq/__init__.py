@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from lonnymq import errors, results
     from lonnymq.calls import NewMessage
-    from lonnymq.install import install, script
     from lonnymq.queue import Queue
     from lonnymq.queue_async import AsyncQueue
     from lonnymq.results import Lease
@@ -21,9 +20,7 @@ __all__ = [
     "Queue",
     "embedded",
     "errors",
-    "install",
     "results",
-    "script",
 ]
 
 HOME = {
@@ -32,8 +29,6 @@ HOME = {
     "NewMessage": "lonnymq.calls",
     "Queue": "lonnymq.queue",
     "embedded": "lonnymq.server",
-    "install": "lonnymq.install",
-    "script": "lonnymq.install",
 }
 
 

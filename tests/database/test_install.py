@@ -1,0 +1,158 @@
+"""Installing: the same schema by every way, however often and by however many."""
+
+import re
+import subprocess
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import psycopg
+import pytest
+
+import lonnymq
+from lonnymq.errors import NotInstalled, SchemaNewer
+from lonnymq.install import install, script
+from lonnymq.programs import embedded_programs
+
+Connection = psycopg.Connection[tuple[object, ...]]
+
+
+@pytest.fixture
+def connection(dsn: str) -> Iterator[Connection]:
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        yield connection
+
+
+def dump(dsn: str, schema: str) -> str:
+    """The schema as pg_dump sees it, under the name `queue`, without the lines that differ from run to run."""
+    command = [str(embedded_programs() / "pg_dump"), "--schema-only", f"--schema={schema}", dsn]
+    text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return re.sub(rf"\b{schema}\b", "queue", re.sub(r"(?m)^\\(un)?restrict .*$", "", text))
+
+
+def count(connection: Connection, query: str) -> object:
+    row = connection.execute(query.encode()).fetchone()
+    return row and row[0]
+
+
+def test_the_printed_script_gives_the_same_schema(dsn: str, tmp_path: Path) -> None:
+    install(dsn, schema="by_call")
+    file = tmp_path / "install.sql"
+    file.write_text(script("by_script"))
+    psql = [str(embedded_programs() / "psql"), "-q", "-v", "ON_ERROR_STOP=1", "-f", str(file), dsn]
+    subprocess.run(psql, check=True, capture_output=True)
+    assert "CREATE FUNCTION queue.message_dequeue" in dump(dsn, "by_call")
+    assert dump(dsn, "by_script") == dump(dsn, "by_call")
+
+
+async def test_the_async_half_gives_the_same_schema(dsn: str) -> None:
+    install(dsn, schema="by_call")
+    async with lonnymq.AsyncQueue(dsn, schema="by_async") as queue:
+        await queue.install()
+    assert dump(dsn, "by_async") == dump(dsn, "by_call")
+
+
+def test_a_second_install_changes_nothing(dsn: str, connection: Connection) -> None:
+    install(dsn, schema="other")
+    before = count(connection, "select max(xmin::text::bigint) from pg_proc"), dump(dsn, "other")
+    install(dsn, schema="other")
+    connection.execute(script("other").encode())
+    assert (
+        count(connection, "select max(xmin::text::bigint) from pg_proc"),
+        dump(dsn, "other"),
+    ) == before
+
+
+def test_ten_may_install_at_once(dsn: str, connection: Connection) -> None:
+    install(dsn, schema="alone")
+    with ThreadPoolExecutor(10) as pool:
+        list(pool.map(lambda _: install(dsn, schema="crowded"), range(10)))
+    assert dump(dsn, "crowded") == dump(dsn, "alone")
+    assert (
+        count(connection, "select count(*) = count(distinct version) from crowded.migration")
+        is True
+    )
+
+
+def test_ten_may_install_at_once_where_transactions_are_serializable_by_default(dsn: str) -> None:
+    def install_serializable(_: int) -> None:
+        with psycopg.connect(
+            dsn, options="-c default_transaction_isolation=serializable"
+        ) as connection:
+            install(connection, schema="crowded")
+
+    with ThreadPoolExecutor(10) as pool:
+        list(pool.map(install_serializable, range(10)))
+    assert lonnymq.Queue(dsn, schema="crowded").peek("acme") == []
+
+
+@pytest.mark.parametrize("schema", ["_", "q1", "user_queue", "x" * 48])
+def test_a_queue_works_in_any_schema_whose_name_passes(dsn: str, schema: str) -> None:
+    with lonnymq.Queue(dsn, schema=schema) as queue:
+        queue.install()
+        queue.create("acme", b"hello")
+        assert [message.complete() for message in queue.dequeue()] == ["completed"]
+
+
+def test_two_queues_in_one_database_know_nothing_of_each_other(dsn: str) -> None:
+    with lonnymq.Queue(dsn) as first, lonnymq.Queue(dsn, schema="other") as second:
+        second.install()
+        first.create("acme", b"first")
+        assert second.peek("acme") == []
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        "insert into other.migration values (9999, 'later')",
+        "update other.installed set library_rank = '{999}'",
+    ],
+)
+def test_a_newer_database_is_refused_and_left_as_it_is(
+    dsn: str, connection: Connection, later: str
+) -> None:
+    install(dsn, schema="other")
+    connection.execute(later.encode())
+    connection.execute("update other.installed set functions_checksum = 'later'")
+    before = dump(dsn, "other")
+    with pytest.raises(SchemaNewer, match=r"newer than version .* Upgrade the library"):
+        install(dsn, schema="other")
+    assert dump(dsn, "other") == before
+
+
+def test_functions_are_replaced_as_a_set_and_those_of_no_set_are_dropped(
+    dsn: str, connection: Connection
+) -> None:
+    install(dsn, schema="other")
+    right = dump(dsn, "other")
+    connection.execute(
+        "create function other.stale(a integer default 1) returns integer language sql return a"
+    )
+    connection.execute("update other.installed set functions_checksum = 'earlier'")
+    install(dsn, schema="other")
+    assert dump(dsn, "other") == right
+
+
+def test_an_install_inside_the_callers_transaction_is_undone_with_it(
+    dsn: str, connection: Connection
+) -> None:
+    with connection.transaction(force_rollback=True):
+        install(connection, schema="other")
+        assert count(connection, "select to_regnamespace('other') is not null") is True
+    assert count(connection, "select to_regnamespace('other') is null") is True
+
+
+def test_an_install_leaves_the_settings_of_the_callers_transaction_alone(
+    connection: Connection,
+) -> None:
+    with connection.transaction(force_rollback=True):
+        install(connection, schema="other")
+        assert count(connection, "show check_function_bodies") == "on"
+
+
+def test_a_queue_that_is_not_installed_says_how_to_install_it(dsn: str) -> None:
+    with (
+        lonnymq.Queue(dsn, schema="nowhere") as queue,
+        pytest.raises(NotInstalled, match=r"queue\.install\(\)"),
+    ):
+        queue.create("acme", b"hello")
