@@ -98,9 +98,10 @@ class Cluster:
         deadline = time.monotonic() + PATIENCE_SECONDS
         while (state := self._state()) != ACCEPTING:
             failure = self._launch() if state == NO_RESPONSE else None
-            if failure and time.monotonic() > deadline:
+            # A killed server leaves its pid file; its last backends may hold on to the data for a moment.
+            if failure and (self.pid is None or time.monotonic() > deadline):
                 raise EmbeddedUnavailable(f"{failure}\n{self._log_end()}")
-            time.sleep(0.02)  # a killed server's last backends may still hold on to the data
+            time.sleep(0.02)
 
     def stop(self, mode: StopMode = "fast") -> None:
         """Stop the server if it runs: `immediate` is a crash that the next start recovers from."""
@@ -125,6 +126,11 @@ class Cluster:
         return subprocess.run(command, stdin=subprocess.DEVNULL, check=False).returncode
 
     def _launch(self) -> EmbeddedUnavailable | None:
+        if left := self.pid:
+            with contextlib.suppress(
+                ChildProcessError
+            ):  # in a container we may be its foster parent
+                os.waitpid(left, os.WNOHANG)
         make_private(self.socket_folder, self.account)
         place = {
             "listen_addresses": "",

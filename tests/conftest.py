@@ -1,0 +1,116 @@
+"""Servers and databases for the tests.
+
+`dsn` is a fresh database with the queue installed; a test that asks for it runs on PostgreSQL 18, on 15 and through
+PgBouncer. `dsn_18` and `dsn_15` are on that version only. `direct_dsn` is the database of `dsn` past PgBouncer.
+With LONNYMQ_TEST_STRICT=1 nothing may be skipped.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+
+import psycopg
+import pytest
+
+from lonnymq.server import TemporaryServer, temporary
+from support import DEBIAN_15, STRICT, Target, missing, pgbouncer, prepare_template
+
+os.environ.pop("LONNYMQ_DSN", None)  # the tests bring their servers along
+
+Connect = Callable[..., psycopg.Connection]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = yield
+    if STRICT and report.skipped and not hasattr(report, "wasxfail"):
+        report.outcome, report.longrepr = (
+            "failed",
+            f"skipped where nothing may be: {report.longrepr}",
+        )
+    return report
+
+
+@pytest.fixture(scope="session")
+def postgresql_18() -> Iterator[TemporaryServer]:
+    with temporary(max_connections=300) as server:
+        prepare_template(server.dsn)
+        yield server
+
+
+@pytest.fixture(scope="session")
+def postgresql_15() -> Iterator[TemporaryServer]:
+    if not (DEBIAN_15 / "postgres").exists():
+        missing("postgresql-15")
+    with temporary(DEBIAN_15, max_connections=300) as server:
+        prepare_template(server.dsn)
+        yield server
+
+
+@pytest.fixture(scope="session")
+def server_18(postgresql_18: TemporaryServer) -> Target:
+    return Target("pg18", postgresql_18.dsn, postgresql_18.dsn)
+
+
+@pytest.fixture(scope="session")
+def server_15(postgresql_15: TemporaryServer) -> Target:
+    return Target("pg15", postgresql_15.dsn, postgresql_15.dsn)
+
+
+@pytest.fixture(scope="session")
+def server_behind_pgbouncer(postgresql_18: TemporaryServer) -> Iterator[Target]:
+    with pgbouncer(postgresql_18.dsn, postgresql_18.cluster.socket_folder) as dsn:
+        yield Target("pgbouncer", dsn, postgresql_18.dsn)
+
+
+@pytest.fixture(scope="session", params=["server_18", "server_15", "server_behind_pgbouncer"])
+def server(request: pytest.FixtureRequest) -> Target:
+    target: Target = request.getfixturevalue(request.param)
+    return target
+
+
+@pytest.fixture
+def database(server: Target) -> Iterator[tuple[str, str]]:
+    with server.database() as both:
+        yield both
+
+
+@pytest.fixture
+def dsn(database: tuple[str, str]) -> str:
+    return database[0]
+
+
+@pytest.fixture
+def direct_dsn(database: tuple[str, str]) -> str:
+    return database[1]
+
+
+@pytest.fixture
+def dsn_18(server_18: Target) -> Iterator[str]:
+    with server_18.database() as (dsn, _):
+        yield dsn
+
+
+@pytest.fixture
+def dsn_15(server_15: Target) -> Iterator[str]:
+    with server_15.database() as (dsn, _):
+        yield dsn
+
+
+@pytest.fixture
+def connect() -> Iterator[Connect]:
+    """Opens connections, `connect(dsn)`, autocommit unless told otherwise, that are closed after the test."""
+    opened: list[psycopg.Connection] = []
+
+    def open_one(dsn: str, *, autocommit: bool = True) -> psycopg.Connection:
+        # Behind PgBouncer in transaction mode a prepared statement may be another session's.
+        opened.append(psycopg.connect(dsn, autocommit=autocommit, prepare_threshold=None))
+        return opened[-1]
+
+    yield open_one
+    for connection in opened:
+        connection.close()
+
+
+@pytest.fixture
+def connection(connect: Connect, dsn: str) -> psycopg.Connection:
+    return connect(dsn)
