@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import select
 import threading
-from collections.abc import Iterator
+import weakref
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Protocol, TypeVar
 
-from psycopg import AsyncConnection, Connection, Cursor, Error, connect
+from psycopg import AsyncConnection, Connection, Cursor, connect
 from psycopg.pq import TransactionStatus
 from psycopg.rows import tuple_row
 
@@ -18,14 +20,15 @@ from lonnymq.errors import InTransaction, UnknownConnection, WrongIsolation, tra
 Answer = TypeVar("Answer")
 AnyConnection = Connection[Any] | AsyncConnection[Any]
 
+PREPARE_AT_ONCE = 0
 ISOLATION = b"set transaction isolation level read committed"
 ACCEPTED = "a DSN, a psycopg connection, or a pool of them such as psycopg_pool.ConnectionPool"
 
 
 class Source(Protocol):
-    """Lends connections, and knows whether to prepare statements on them and to ask for their isolation level."""
+    """Lends connections; knows whether calls may be prepared on them (None: each connection does) and isolated."""
 
-    prepare: bool
+    prepare: bool | None
     isolate: bool
 
     def connection(self) -> AbstractContextManager[Connection[Any]]:
@@ -40,9 +43,11 @@ class Own:
 
     def __init__(self, dsn: str) -> None:
         self.dsn = dsn
-        self.prepare = self.isolate = False
+        self.prepare: bool | None = None
+        self.isolate = False
         self.process = os.getpid()
         self.idle: list[Connection[Any]] = []
+        weakref.finalize(self, finish, self.idle, self.process)
 
     @contextmanager
     def connection(self) -> Iterator[Connection[Any]]:
@@ -59,7 +64,8 @@ class Own:
     def take(self) -> Connection[Any] | None:
         """An idle connection that the server has not closed meanwhile; none that a fork inherited."""
         if self.process != os.getpid():
-            self.process, self.idle = os.getpid(), []
+            self.process = os.getpid()
+            self.idle.clear()
         while self.idle:
             connection = self.idle.pop()
             if is_alive(connection):
@@ -73,7 +79,8 @@ class Own:
             self.dsn, autocommit=True, prepare_threshold=None, row_factory=tuple_row
         )
         row = connection.execute("select pg_backend_pid()").fetchone()
-        self.prepare = row is not None and row[0] == connection.info.backend_pid
+        if row == (connection.info.backend_pid,):
+            connection.prepare_threshold = PREPARE_AT_ONCE
         return connection
 
     def close(self) -> None:
@@ -86,7 +93,8 @@ class Lent:
     """The caller's own connection, one call at a time; its open transaction is used and never ended."""
 
     def __init__(self, connection: Connection[Any]) -> None:
-        self.prepare = self.isolate = False
+        self.prepare: bool | None = False
+        self.isolate = False
         self.given = connection
         self.lock = threading.RLock()
 
@@ -104,7 +112,8 @@ class Pooled:
     """A pool, which lends one of its connections for each call."""
 
     def __init__(self, pool: Any) -> None:
-        self.prepare = self.isolate = False
+        self.prepare: bool | None = False
+        self.isolate = False
         self.pool = pool
 
     def connection(self) -> AbstractContextManager[Connection[Any]]:
@@ -146,11 +155,11 @@ def run_dequeue(source: Source, call: Call[Answer]) -> Answer:
             except WrongIsolation:
                 source.isolate = True
         with translated(), connection.transaction():
-            connection.execute(ISOLATION)
+            connection.execute(ISOLATION, prepare=False)
             return execute(connection, call, prepare=source.prepare)
 
 
-def run_on(connection: Connection[Any], call: Call[Answer], *, prepare: bool) -> Answer:
+def run_on(connection: Connection[Any], call: Call[Answer], *, prepare: bool | None) -> Answer:
     """Run a call in the connection's open transaction, else in one of the call's own."""
     with translated():
         if needs_transaction(connection):
@@ -159,7 +168,7 @@ def run_on(connection: Connection[Any], call: Call[Answer], *, prepare: bool) ->
         return execute(connection, call, prepare=prepare)
 
 
-def execute(connection: Connection[Any], call: Call[Answer], *, prepare: bool) -> Answer:
+def execute(connection: Connection[Any], call: Call[Answer], *, prepare: bool | None) -> Answer:
     """Run a call on a connection as it stands, whatever rows and cursors it makes by itself."""
     cursor = Cursor(connection, row_factory=tuple_row)
     cursor.execute(call.sql.encode(), call.parameters, prepare=prepare, binary=True)
@@ -182,12 +191,19 @@ def needs_transaction(connection: AnyConnection) -> bool:
 
 
 def is_alive(connection: AnyConnection) -> bool:
-    """Whether the server still holds its end, told by one read of the socket that does not wait."""
-    try:
-        connection.pgconn.consume_input()
-    except Error:
+    """Whether the server still holds its end: on an idle connection, something to read is its farewell."""
+    if connection.closed:
         return False
-    return not connection.closed
+    poller = select.poll()
+    poller.register(connection.fileno(), select.POLLIN)
+    return not poller.poll(0)
+
+
+def finish(connections: Sequence[AnyConnection], process: int) -> None:
+    """Close what a forgotten Queue left idle, in the process that opened it."""
+    if process == os.getpid():
+        for connection in connections:
+            connection.pgconn.finish()
 
 
 def copy_in(source: Source, bulk: Bulk) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import weakref
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Protocol, TypeVar
@@ -13,7 +14,14 @@ from psycopg.pq import TransactionStatus
 from psycopg.rows import tuple_row
 
 from lonnymq.calls import Bulk, Call
-from lonnymq.connections import ISOLATION, is_alive, needs_transaction, refuse_open_transaction
+from lonnymq.connections import (
+    ISOLATION,
+    PREPARE_AT_ONCE,
+    finish,
+    is_alive,
+    needs_transaction,
+    refuse_open_transaction,
+)
 from lonnymq.errors import UnknownConnection, WrongIsolation, translated
 
 Answer = TypeVar("Answer")
@@ -24,9 +32,9 @@ ACCEPTED = (
 
 
 class Source(Protocol):
-    """Lends connections, and knows whether to prepare statements on them and to ask for their isolation level."""
+    """Lends connections; knows whether calls may be prepared on them (None: each connection does) and isolated."""
 
-    prepare: bool
+    prepare: bool | None
     isolate: bool
 
     def connection(self) -> AbstractAsyncContextManager[AsyncConnection[Any]]:
@@ -41,9 +49,11 @@ class Own:
 
     def __init__(self, dsn: str) -> None:
         self.dsn = dsn
-        self.prepare = self.isolate = False
+        self.prepare: bool | None = None
+        self.isolate = False
         self.process = os.getpid()
         self.idle: list[AsyncConnection[Any]] = []
+        weakref.finalize(self, finish, self.idle, self.process)
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[AsyncConnection[Any]]:
@@ -60,7 +70,8 @@ class Own:
     async def take(self) -> AsyncConnection[Any] | None:
         """An idle connection that the server has not closed meanwhile; none that a fork inherited."""
         if self.process != os.getpid():
-            self.process, self.idle = os.getpid(), []
+            self.process = os.getpid()
+            self.idle.clear()
         while self.idle:
             connection = self.idle.pop()
             if is_alive(connection):
@@ -74,7 +85,8 @@ class Own:
             self.dsn, autocommit=True, prepare_threshold=None, row_factory=tuple_row
         )
         row = await (await connection.execute("select pg_backend_pid()")).fetchone()
-        self.prepare = row is not None and row[0] == connection.info.backend_pid
+        if row == (connection.info.backend_pid,):
+            connection.prepare_threshold = PREPARE_AT_ONCE
         return connection
 
     async def close(self) -> None:
@@ -87,7 +99,8 @@ class Lent:
     """The caller's own connection, one call at a time; its open transaction is used and never ended."""
 
     def __init__(self, connection: AsyncConnection[Any]) -> None:
-        self.prepare = self.isolate = False
+        self.prepare: bool | None = False
+        self.isolate = False
         self.given = connection
         self.lock = asyncio.Lock()
 
@@ -105,7 +118,8 @@ class Pooled:
     """A pool, which lends one of its connections for each call."""
 
     def __init__(self, pool: Any) -> None:
-        self.prepare = self.isolate = False
+        self.prepare: bool | None = False
+        self.isolate = False
         self.pool = pool
 
     def connection(self) -> AbstractAsyncContextManager[AsyncConnection[Any]]:
@@ -145,11 +159,13 @@ async def run_dequeue(source: Source, call: Call[Answer]) -> Answer:
                 source.isolate = True
         with translated():
             async with connection.transaction():
-                await connection.execute(ISOLATION)
+                await connection.execute(ISOLATION, prepare=False)
                 return await execute(connection, call, prepare=source.prepare)
 
 
-async def run_on(connection: AsyncConnection[Any], call: Call[Answer], *, prepare: bool) -> Answer:
+async def run_on(
+    connection: AsyncConnection[Any], call: Call[Answer], *, prepare: bool | None
+) -> Answer:
     """Run a call in the connection's open transaction, else in one of the call's own."""
     with translated():
         if needs_transaction(connection):
@@ -158,7 +174,9 @@ async def run_on(connection: AsyncConnection[Any], call: Call[Answer], *, prepar
         return await execute(connection, call, prepare=prepare)
 
 
-async def execute(connection: AsyncConnection[Any], call: Call[Answer], *, prepare: bool) -> Answer:
+async def execute(
+    connection: AsyncConnection[Any], call: Call[Answer], *, prepare: bool | None
+) -> Answer:
     """Run a call on a connection as it stands, whatever rows and cursors it makes by itself."""
     cursor = AsyncCursor(connection, row_factory=tuple_row)
     await cursor.execute(call.sql.encode(), call.parameters, prepare=prepare, binary=True)

@@ -28,11 +28,11 @@ def install(connection: Connection[Any] | str, *, schema: str = "lonnymq") -> No
     body = statements(schema).encode()
     with translated():
         if connection.info.transaction_status != TransactionStatus.IDLE:
-            connection.execute(body)
+            connection.execute(body, prepare=False)
             return None
         with connection.transaction():
-            connection.execute(ISOLATION)
-            connection.execute(body)
+            connection.execute(ISOLATION, prepare=False)
+            connection.execute(body, prepare=False)
     return None
 
 
@@ -41,11 +41,11 @@ async def install_async(connection: AsyncConnection[Any], *, schema: str = "lonn
     body = statements(schema).encode()
     with translated():
         if connection.info.transaction_status != TransactionStatus.IDLE:
-            await connection.execute(body)
+            await connection.execute(body, prepare=False)
             return
         async with connection.transaction():
-            await connection.execute(ISOLATION)
-            await connection.execute(body)
+            await connection.execute(ISOLATION, prepare=False)
+            await connection.execute(body, prepare=False)
 
 
 def script(schema: str = "lonnymq") -> str:

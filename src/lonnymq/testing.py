@@ -78,7 +78,7 @@ def lonnymq_server() -> Iterator[TemporaryServer]:
 def lonnymq_dsn(lonnymq_server: TemporaryServer) -> Iterator[str]:
     """A fresh database with an empty queue in it, for this test alone."""
     name = f"lonnymq_{uuid4().hex}"
-    run(lonnymq_server.dsn, f"create database {name} template {TEMPLATE}")
+    run(lonnymq_server.dsn, f"create database {name} template {TEMPLATE} strategy file_copy")
     yield with_database(lonnymq_server.dsn, name)
     run(lonnymq_server.dsn, f"drop database {name} with (force)")
 

@@ -74,16 +74,18 @@ def test_ten_may_install_at_once(dsn: str, connection: Connection) -> None:
     )
 
 
-def test_ten_may_install_at_once_where_transactions_are_serializable_by_default(dsn: str) -> None:
+def test_ten_may_install_at_once_where_transactions_are_serializable_by_default(
+    direct_dsn: str,
+) -> None:
     def install_serializable(_: int) -> None:
         with psycopg.connect(
-            dsn, options="-c default_transaction_isolation=serializable"
+            direct_dsn, options="-c default_transaction_isolation=serializable"
         ) as connection:
             install(connection, schema="crowded")
 
     with ThreadPoolExecutor(10) as pool:
         list(pool.map(install_serializable, range(10)))
-    assert lonnymq.Queue(dsn, schema="crowded").peek("acme") == []
+    assert lonnymq.Queue(direct_dsn, schema="crowded").peek("acme") == []
 
 
 @pytest.mark.parametrize("schema", ["_", "q1", "user_queue", "x" * 48])
