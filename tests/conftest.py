@@ -23,10 +23,8 @@ Connect = Callable[..., psycopg.Connection]
 def pytest_runtest_makereport(item, call):
     report = yield
     if STRICT and report.skipped and not hasattr(report, "wasxfail"):
-        report.outcome, report.longrepr = (
-            "failed",
-            f"skipped where nothing may be: {report.longrepr}",
-        )
+        report.outcome = "failed"
+        report.longrepr = f"skipped where nothing may be: {report.longrepr}"
     return report
 
 
@@ -62,7 +60,11 @@ def server_behind_pgbouncer(postgresql_18: TemporaryServer) -> Iterator[Target]:
         yield Target("pgbouncer", dsn, postgresql_18.dsn)
 
 
-@pytest.fixture(scope="session", params=["server_18", "server_15", "server_behind_pgbouncer"])
+@pytest.fixture(
+    scope="session",
+    params=["server_18", "server_15", "server_behind_pgbouncer"],
+    ids=["pg18", "pg15", "pgbouncer"],
+)
 def server(request: pytest.FixtureRequest) -> Target:
     target: Target = request.getfixturevalue(request.param)
     return target
