@@ -1,0 +1,67 @@
+"""Who was served in which order, and whether the turns were fair: what a dequeue is judged by."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+from database.model.model import Model
+
+
+class Turns:
+    """What one consumer was given, and since when each channel has had more to give than it was asked for."""
+
+    def __init__(self) -> None:
+        self.served: list[str] = []
+        self.since: dict[str, int] = {}
+
+    def take(self, names: list[str], backlogged: list[str], weights: dict[str, int]) -> None:
+        """Add one call: whom it served, in order, and which channels could have given more."""
+        begin = len(self.served)
+        self.served += names
+        self.since = {name: self.since.get(name, begin) for name in backlogged}
+        for pair in combinations(backlogged, 2):
+            self.judge(pair, weights, begin)
+        # A channel that came in the middle of a lap is in the rotation once it has been served.
+        end = len(self.served)
+        self.since = {
+            name: self.since[name] if self.since[name] < begin else end
+            for name in backlogged
+            if self.since[name] < begin or name in names
+        }
+
+    def judge(self, pair: tuple[str, str], weights: dict[str, int], begin: int) -> None:
+        """Two backlogged channels never differ by more than a turn, at any prefix."""
+        start = max(self.since[name] for name in pair)
+        counts = dict.fromkeys(pair, 0)
+        for place, name in enumerate(self.served[start:], start):
+            if name in counts:
+                counts[name] += 1
+            first, second = (counts[name] / weights[name] for name in pair)
+            assert place < begin or abs(first - second) <= 1, (
+                f"unfair: {counts} of {pair} at {place} since {start}: {self.served[start:]}"
+            )
+
+
+def judge_dequeue(model: Model, taken: list[tuple[int, str]], limit: int) -> list[str]:
+    """What was leased is what could be: as many as allowed, and the first ones of each line.
+
+    Answers the channels that could have given more."""
+    expected = model.leasable(limit)
+    assert len(taken) == expected, f"{len(taken)} leased, {expected} could be: {taken}"
+    backlogged = []
+    for name in model.channels:
+        ids = [id_ for id_, channel in taken if channel == name]
+        assert ids == [each.id for each in model.line(name)[: len(ids)]], f"not in order: {ids}"
+        assert len(ids) <= model.eligible(name), f"{name} is over its limits"
+        if len(ids) < model.eligible(name):
+            backlogged.append(name)
+    return backlogged
+
+
+def judge_nothing(model: Model, look_at: int | None) -> None:
+    """A dequeue that finds nothing says to look again before something becomes eligible."""
+    moment = model.next_moment()
+    assert look_at is None or look_at > model.now, f"look again at {look_at}, now is {model.now}"
+    assert moment is None or (look_at is not None and look_at <= moment), (
+        f"look again at {look_at}, but something is eligible at {moment}"
+    )
