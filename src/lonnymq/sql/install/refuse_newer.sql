@@ -1,4 +1,5 @@
--- Stops an old library from replacing what a newer one has installed. The installer fills in what has a colon.
+-- Stops an old library from replacing what a newer one has installed.
+-- The installer fills in what has a colon.
 do $install$
 begin
   if exists (select from lonnymq.migration m where m.version > :newest)

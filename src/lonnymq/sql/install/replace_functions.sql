@@ -1,4 +1,5 @@
--- Puts this version's functions in place, as a set, if another set is. The installer fills in what has a colon.
+-- Puts this version's functions in place, as a set, unless they are in place already.
+-- The installer fills in what has a colon.
 --
 -- Replacing a function writes a new version of its row in pg_proc: what is still where it was
 -- before does not belong to the set and is dropped.
