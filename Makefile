@@ -4,9 +4,7 @@ PYTHON ?= python3
 EXTRAS ?= binary,embedded,worker,dashboard,dev
 VENV   := .venv
 BIN    := $(VENV)/bin
-STAMP  := $(VENV)/.installed-$(subst $(comma),-,$(EXTRAS))
-
-comma := ,
+STAMP  := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
 .PHONY: help setup test check format demo clean

@@ -38,11 +38,12 @@ sys.stdin.read()
 """
 COMMON_USER = """
 import os, sys
-import psycopg, subprocess
-from lonnymq.server import embedded
+from lonnymq import server as module
+programs = module.embedded_programs()
+module.embedded_programs = lambda: programs  # they may be out of reach for the user who asks for them
 if os.geteuid() == 0:
     os.setgroups([]); os.setgid({group}); os.setuid({user}); os.chdir("/")
-with embedded(sys.argv[1]) as server:
+with module.embedded(sys.argv[1]) as server:
     print(server.dsn, flush=True)
     sys.stdin.read()
 """
