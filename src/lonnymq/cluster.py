@@ -1,7 +1,8 @@
 """One PostgreSQL data folder, made, started and stopped: what server.py stands on. It knows nothing of its users.
 
 For root the server runs as another user. Where that user may not walk the path to the data (under /root, say),
-it is started inside the folder and finds it as /proc/self/cwd; no permission is widened.
+it is started inside the folder and finds it as /proc/self/cwd; no permission is widened. So it is with a path that
+pg_ctl, which pastes it into a shell command between double quotes, would not get there in one piece.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from lonnymq.programs import Account, EmbeddedUnavailable, account_for, version_
 Setting: TypeAlias = str | int | float | bool
 StopMode: TypeAlias = Literal["fast", "immediate"]
 
+HERE = Path("/proc/self/cwd")
 SOCKET_NAME = ".s.PGSQL.5432"
 SOCKET_PATH_BYTES = 103  # macOS; Linux allows 107
 ACCEPTING, NO_RESPONSE = 0, 2  # what pg_isready answers
@@ -40,12 +42,17 @@ class Cluster:
     bin_dir: Path
     settings: Mapping[str, Setting] = field(default_factory=dict)
     account: Account = field(init=False)
-    reachable: bool = field(init=False)
+    has_name: bool = field(init=False)
 
     def __post_init__(self) -> None:
         self.folder.mkdir(mode=0o711 if os.geteuid() == 0 else 0o700, parents=True, exist_ok=True)
         self.account = account_for(self.data)
-        self.reachable = os.geteuid() != 0 or self.account.can_enter(self.folder)
+        plain = not set(str(self.folder)) & set('"$`\\\n')
+        self.has_name = plain and (os.geteuid() != 0 or self.account.can_enter(self.folder))
+        if not self.has_name and not HERE.exists():
+            raise EmbeddedUnavailable(
+                f"the server cannot be given {self.folder}: choose a plainer data_dir"
+            )
 
     @property
     def data(self) -> Path:
@@ -67,7 +74,7 @@ class Cluster:
         """Beside the data if a socket's name may be that long and the server can get there, else under /tmp."""
         beside = self.folder / "socket"
         short = len(os.fsencode(beside / SOCKET_NAME)) <= SOCKET_PATH_BYTES
-        if short and self.reachable and re.fullmatch(r"[\w./+-]+", str(beside)):
+        if short and self.has_name and re.fullmatch(r"[\w./+-]+", str(beside)):
             return beside
         name = hashlib.sha256(os.fsencode(self.folder)).hexdigest()[:16]
         return Path("/tmp") / f"lonnymq-{name}"  # noqa: S108  make_private checks whose it is
@@ -117,7 +124,7 @@ class Cluster:
 
     def command(self, inside: Path, program: str, *options: str) -> list[str]:
         """The command line of a program that is to run inside a data folder."""
-        known_as = str(inside) if self.reachable else "/proc/self/cwd"
+        known_as = str(inside if self.has_name else HERE)
         return [str(self.bin_dir / program), "-D", known_as, *options]
 
     def _state(self) -> int:
