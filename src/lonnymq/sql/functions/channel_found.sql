@@ -19,7 +19,7 @@ as $$
     case when e.max_size is not null then '0'::xid8 end
   from unnest(p_names, p_due_ats, p_due_ids) as i (name, due_at, due_id)
   cross join lateral lonnymq.channel_policy(i.name) e
-  where i.name <> '' and not exists (select from lonnymq.channel c where c.name = i.name)
+  where not exists (select from lonnymq.channel c where c.name = i.name)
   order by i.name
 $$;
 

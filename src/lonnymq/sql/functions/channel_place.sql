@@ -5,7 +5,6 @@
 -- empty, the next walk takes the seat away. Channels that become ready together are seated by what
 -- has been due longest, and by lot where that is equal.
 create or replace function lonnymq.channel_place(
-  p_locked text[],
   p_names text[],
   p_due_ats bigint[],
   p_due_ids bigint[],
@@ -21,13 +20,12 @@ begin
   perform lonnymq.meter_add(c.id, -i.slots, case when c.max_size is null then 0 else i.size end)
   from unnest(p_names, p_slots, p_sizes) as i (name, slots, size)
   join lonnymq.channel c on c.name = i.name
-  where i.name = any (p_locked) and (i.slots <> 0 or (i.size <> 0 and c.max_size is not null));
+  where i.slots <> 0 or (i.size <> 0 and c.max_size is not null);
 
   with judged as materialized (
-    select c.name, c.seat, c.hold, i.due_id,
+    select c.name, c.seat, c.hold, i.due_at as told_at, i.due_id as told_id,
       coalesce((i.due_at, i.due_id) < (c.floor_at, c.floor_id), false) as is_lower,
-      i.due_at as told_at,
-      case when c.wake_at is null then i.due_at else least(c.wake_at, i.due_at) end as due_at,
+      least(c.wake_at, i.due_at) as due_at,
       case
         when c.hold = 'paused' then 'paused'
         when m.in_flight >= c.max_concurrency then 'saturated'
@@ -39,35 +37,33 @@ begin
     left join lateral (
       select * from lonnymq.meter m where m.channel_id = c.id order by m.version desc limit 1
     ) m on true
-    where i.name = any (p_locked)
-  ), seated as materialized (
-    select r.name, nextval('lonnymq.seat_seq') as seat
-    from (
-      select j.name
-      from judged j
-      where j.next_hold is null and j.seat is null and (j.hold is not null or j.due_at <= p_now)
-      order by j.due_at, random()
-    ) r
+    order by least(c.wake_at, i.due_at), random()
+  ), placed as materialized (
+    select j.*, case
+      when j.next_hold is not null then null
+      when j.seat is not null then j.seat
+      when j.hold is not null or j.due_at <= p_now then nextval('lonnymq.seat_seq')
+    end as next_seat
+    from judged j
   )
   update lonnymq.channel c
   set
-    floor_at = case when j.is_lower then j.told_at else c.floor_at end,
-    floor_id = case when j.is_lower then j.due_id else c.floor_id end,
-    hold = j.next_hold,
-    seat = case when j.next_hold is null then coalesce(c.seat, s.seat) end,
+    floor_at = case when p.is_lower then p.told_at else c.floor_at end,
+    floor_id = case when p.is_lower then p.told_id else c.floor_id end,
+    hold = p.next_hold,
+    seat = p.next_seat,
     wake_at = case
-      when j.next_hold = 'throttled' then j.allowed_at
-      when j.next_hold is null and coalesce(c.seat, s.seat) is null then j.due_at
+      when p.next_hold = 'throttled' then p.allowed_at
+      when p.next_hold is null and p.next_seat is null then p.due_at
     end,
-    idle_at = case when j.due_at is null and j.next_hold is null and c.seat is null then c.idle_at
-      end
-  from judged j
-  left join seated s on s.name = j.name
-  where c.name = j.name;
+    idle_at = case
+      when p.next_hold is null and p.next_seat is null and p.due_at is null then c.idle_at end
+  from placed p
+  where c.name = p.name;
 end
 $$;
 
 comment on function lonnymq.channel_place(
-  text[], text[], bigint[], bigint[], bigint[], bigint[], bigint
+  text[], bigint[], bigint[], bigint[], bigint[], bigint
 ) is
 'Applies folded notes to locked channels: counts, floors, seats.';

@@ -18,7 +18,7 @@ as $$
 declare
   v_now bigint := lonnymq.epoch();
   v_history text;
-  v_done bigint[];
+  v_done uuid[];
 begin
   perform lonnymq.guard_pairs(p_ids, p_tokens);
   perform lonnymq.commit_durably();
@@ -50,13 +50,14 @@ begin
     group by g.channel
     having sum(g.slot) > 0 or min(s.max_size) is not null
   )
-  select array_agg(g.id) into v_done from gone g;
+  select array_agg(g.token) into v_done from gone g;
 
   if cardinality(v_done) = cardinality(p_ids) then
     return query select i.id, 'completed' from unnest(p_ids) as i (id);
     return;
   end if;
-  return query select * from lonnymq.settle_answers(p_ids, v_done, 'completed');
+  return query
+  select a.id, a.answer from lonnymq.settle_answers(p_ids, p_tokens, v_done, 'completed') a;
 end
 $$;
 

@@ -24,7 +24,7 @@ as $$
 declare
   v_now bigint := lonnymq.epoch();
   v_history text;
-  v_done bigint[];
+  v_done uuid[];
   v_dequeue_ats bigint[];
   v_length integer := cardinality(p_ids);
   v_bad record;
@@ -56,11 +56,11 @@ begin
   select q.history into v_history from lonnymq.queue q where q.only_row;
 
   with input as materialized (
-    select i.id, i.token, i.state,
+    select distinct on (i.id, i.token) i.id, i.token, i.state,
       coalesce(i.dequeue_at, v_now + coalesce(i.delay_ms, 0)) as dequeue_at
     from unnest(p_ids, p_tokens, p_delays_ms, p_states, p_dequeue_ats)
-      as i (id, token, delay_ms, state, dequeue_at)
-    order by i.id
+      with ordinality as i (id, token, delay_ms, state, dequeue_at, ordinal)
+    order by i.id, i.token, i.ordinal
   ), held as materialized (
     select m.*, i.dequeue_at as next_at, i.state as next_state
     from input i
@@ -73,7 +73,7 @@ begin
       attempt = h.attempt - 1, dequeue_at = h.next_at, state = coalesce(h.next_state, h.state)
     from held h
     where m.id = h.id
-    returning m.id, m.dequeue_at
+    returning h.token, m.dequeue_at
   ), logged as (
     insert into lonnymq.history (
       message_id, created_at, dequeue_at, dequeued_at, finished_at, size, attempt, outcome,
@@ -94,14 +94,14 @@ begin
     where c.seat is null and c.hold is null and (c.wake_at is null or c.wake_at > h.next_at)
     limit 1
   )
-  select array_agg(b.id), array_agg(b.dequeue_at) into v_done, v_dequeue_ats
+  select array_agg(b.token), array_agg(b.dequeue_at) into v_done, v_dequeue_ats
   from back b
   left join notified on true;
 
   return query
   select a.id, a.answer,
-    case when a.answer = 'deferred' then v_dequeue_ats[array_position(v_done, a.id)] end
-  from lonnymq.settle_answers(p_ids, v_done, 'deferred') a;
+    case when a.answer = 'deferred' then v_dequeue_ats[a.place] end
+  from lonnymq.settle_answers(p_ids, p_tokens, v_done, 'deferred') a;
 end
 $$;
 

@@ -39,7 +39,7 @@ declare
   v_queue_bit integer := 0;
   v_visits integer := 0;
   v_found integer := 0;
-  v_window integer := p_limit;
+  v_window integer := least(p_limit, 256);
   v_seat bigint := p_cursor[1];
   v_lap bigint := p_cursor[2];
   v_used bigint := coalesce(p_cursor[3], 0);
@@ -98,7 +98,7 @@ begin
       select m.in_flight from lonnymq.meter m
       where m.channel_id = 0 order by m.version desc limit 1
     ), 0)) else 0 end;
-    v_window := v_left;
+    v_window := least(v_left, 256);
   end if;
 
   select t.seat_floor into v_seat_floor from lonnymq.tick t order by t.id desc limit 1;
@@ -199,11 +199,12 @@ begin
       limit v_left
     ) t;
 
-    select array_agg(coalesce(t.taken, 0) order by w.place) into t_taken
-    from generate_subscripts(w_names, 1) as w (place)
-    left join (
-      select p.place, count(*) as taken from unnest(t_places) as p (place) group by p.place
-    ) t on t.place = w.place;
+    t_taken := array_fill(0::bigint, array[cardinality(w_seats)]);
+    if t_places is not null then
+      foreach v_last in array t_places loop
+        t_taken[v_last] := t_taken[v_last] + 1;
+      end loop;
+    end if;
     v_left := v_left - coalesce(cardinality(t_ids), 0);
 
     -- Where the walk stands: after the window, or in the middle of it if the limit was reached there.

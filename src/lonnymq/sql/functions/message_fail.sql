@@ -25,7 +25,9 @@ declare
   v_now bigint := lonnymq.epoch();
   v_length integer := cardinality(p_ids);
   v_bad bigint;
-  v_done bigint[];
+  v_ids bigint[];
+  v_done uuid[];
+  v_errors text[];
   v_died boolean[];
   v_retry_ats bigint[];
 begin
@@ -41,18 +43,19 @@ begin
   perform lonnymq.commit_durably();
 
   with input as materialized (
-    select i.id, i.token, left(i.error, 10000) as error, i.retry_ms, coalesce(i.dead, false) as dead
+    select distinct on (i.id, i.token) i.id, i.token, left(i.error, 10000) as error, i.retry_ms,
+      coalesce(i.dead, false) as dead
     from unnest(p_ids, p_tokens, p_errors, p_retries_ms, p_deads)
-      as i (id, token, error, retry_ms, dead)
-    order by i.id
+      with ordinality as i (id, token, error, retry_ms, dead, ordinal)
+    order by i.id, i.token, i.ordinal
   ), held as materialized (
-    select m.id, i.error, i.retry_ms, i.dead, m.attempt, m.channel
+    select m.id, m.token, i.error, i.retry_ms, i.dead, m.attempt, m.channel
     from input i
     join lonnymq.message m on m.id = i.id
     where m.token = i.token
     for update of m
   ), judged as materialized (
-    select h.id, h.error,
+    select h.id, h.token, h.error,
       h.dead or h.attempt >= coalesce(c.max_attempts, q.default_max_attempts) as is_dead,
       v_now + coalesce(h.retry_ms, lonnymq.retry_delay(h.attempt,
         coalesce(c.retry_delays_ms, q.default_retry_delays_ms),
@@ -62,25 +65,22 @@ begin
     left join lonnymq.channel c on c.name = h.channel
     where q.only_row
   )
-  select array_agg(j.id), array_agg(j.is_dead), array_agg(j.retry_at)
-  into v_done, v_died, v_retry_ats
+  select array_agg(j.id), array_agg(j.token), array_agg(j.is_dead), array_agg(j.retry_at),
+    array_agg(j.error)
+  into v_ids, v_done, v_died, v_retry_ats, v_errors
   from judged j;
 
   if v_done is not null then
-    perform lonnymq.attempt_end(v_done, v_died, v_retry_ats,
-      (select array_agg(left(i.error, 10000) order by d.ordinal)
-       from unnest(v_done) with ordinality as d (id, ordinal)
-       join unnest(p_ids, p_errors) as i (id, error) on i.id = d.id), 'failed', v_now);
+    perform lonnymq.attempt_end(v_ids, v_died, v_retry_ats, v_errors, 'failed', v_now);
   end if;
 
   return query
   select a.id,
     case when a.answer = 'failed' then
-      case when v_died[array_position(v_done, a.id)] then 'dead' else 'retrying' end
+      case when v_died[a.place] then 'dead' else 'retrying' end
     else a.answer end,
-    case when a.answer = 'failed' and not v_died[array_position(v_done, a.id)]
-      then v_retry_ats[array_position(v_done, a.id)] end
-  from lonnymq.settle_answers(p_ids, v_done, 'failed') a;
+    case when a.answer = 'failed' and not v_died[a.place] then v_retry_ats[a.place] end
+  from lonnymq.settle_answers(p_ids, p_tokens, v_done, 'failed') a;
 end
 $$;
 

@@ -20,7 +20,7 @@ as $$
 #variable_conflict use_column
 declare
   v_now bigint := lonnymq.epoch();
-  v_done bigint[];
+  v_done uuid[];
   v_sooner bigint[];
 begin
   perform lonnymq.guard_pairs(p_ids, p_tokens);
@@ -30,7 +30,7 @@ begin
   with input as materialized (
     select i.id, i.token from unnest(p_ids, p_tokens) as i (id, token) order by i.id
   ), target as materialized (
-    select m.id, m.lease_until
+    select m.id, m.token, m.lease_until
     from input i
     join lonnymq.message m on m.id = i.id
     where m.token = i.token
@@ -40,9 +40,9 @@ begin
     set lease_until = v_now + p_lease_ms
     from target t
     where m.id = t.id
-    returning m.id, t.lease_until as ended_at
+    returning m.id, t.token, t.lease_until as ended_at
   )
-  select array_agg(e.id), array_agg(e.id) filter (where e.ended_at > v_now + p_lease_ms)
+  select array_agg(e.token), array_agg(e.id) filter (where e.ended_at > v_now + p_lease_ms)
   into v_done, v_sooner
   from extended e;
 
@@ -56,16 +56,13 @@ begin
     return;
   end if;
   return query
-  select i.id, case
-      when i.id = any (v_done) then 'extended'
-      when m.id is null then 'not_found'
-      when m.token = i.token then 'settling'
-      else 'lease_lost'
+  select a.id, case
+      when a.place is not null then 'extended'
+      when (select m.token = a.token from lonnymq.message m where m.id = a.id) then 'settling'
+      else a.answer
     end,
-    case when i.id = any (v_done) then v_now + p_lease_ms end
-  from unnest(p_ids, p_tokens) with ordinality as i (id, token, ordinal)
-  left join lonnymq.message m on m.id = i.id
-  order by i.ordinal;
+    case when a.place is not null then v_now + p_lease_ms end
+  from lonnymq.settle_answers(p_ids, p_tokens, v_done, 'extended') a;
 end
 $$;
 

@@ -1,24 +1,29 @@
--- What to answer for each id when not all leases were found: the word for those done, lease_lost for
--- those that are there under another token or none, not_found for the rest. An id given twice is
--- done once.
+-- What to answer for each pair of id and token when p_done are the tokens of the leases that were
+-- found: the word for those, lease_lost where the message is there under another token or none,
+-- not_found for the rest. A pair given twice is done once. The place is that of the token in p_done.
+--
+-- Pairs and tokens are joined by hash: a loop over both took seconds for 10,000.
 create or replace function lonnymq.settle_answers(
-  p_ids bigint[], p_done bigint[], p_word text
+  p_ids bigint[], p_tokens uuid[], p_done uuid[], p_word text
 )
-returns table (id bigint, answer text)
+returns table (id bigint, token uuid, answer text, place bigint)
 language sql
 stable
+set enable_hashjoin = on
+set enable_nestloop = off
 as $$
-  select i.id, case
-    when i.id = any (p_done) and i.turn = 1 then p_word
-    when exists (select from lonnymq.message m where m.id = i.id) then 'lease_lost'
+  select i.id, i.token, case
+    when d.place is not null and i.turn = 1 then p_word
+    when (select true from lonnymq.message m where m.id = i.id) then 'lease_lost'
     else 'not_found'
-  end
+  end, d.place
   from (
-    select u.id, u.ordinal, row_number() over (partition by u.id order by u.ordinal) as turn
-    from unnest(p_ids) with ordinality as u (id, ordinal)
+    select u.*, row_number() over (partition by u.id, u.token order by u.ordinal) as turn
+    from unnest(p_ids, p_tokens) with ordinality as u (id, token, ordinal)
   ) i
+  left join unnest(p_done) with ordinality as d (token, place) on d.token = i.token
   order by i.ordinal
 $$;
 
-comment on function lonnymq.settle_answers(bigint[], bigint[], text) is
-'What to answer for each id when not all leases were found.';
+comment on function lonnymq.settle_answers(bigint[], uuid[], uuid[], text) is
+'What to answer for each id and token, given the leases that were found.';
