@@ -15,6 +15,7 @@ as $$
 #variable_conflict use_column
 declare
   v_history text;
+  v_at integer;
 begin
   select q.history into v_history from lonnymq.queue q where q.only_row;
 
@@ -26,44 +27,43 @@ begin
     m.attempt, case when i.died then 'dead' else p_outcome end, m.channel, m.kind, m.name,
     m.worker, i.error, m.headers, case when v_history = 'content' then m.content end
   from unnest(p_ids, p_died, p_errors) as i (id, died, error)
-  join lonnymq.message m on m.id = i.id
+  cross join lateral (select * from lonnymq.message m where m.id = i.id limit 1) m
   where v_history <> 'off';
 
   insert into lonnymq.note (channel, dequeue_at, message_id, slots, queue_slots, size)
   select m.channel, case when not i.died then i.next_at end, m.id, m.slot & 1, m.slot >> 1,
     case when i.died and s.max_size is not null then -1 else 0 end
   from unnest(p_ids, p_died, p_next_ats) as i (id, died, next_at)
-  join lonnymq.message m on m.id = i.id
+  cross join lateral (select * from lonnymq.message m where m.id = i.id limit 1) m
   cross join lateral lonnymq.channel_capacity(m.channel) s
   where not i.died or m.slot > 0 or s.max_size is not null;
 
   perform pg_notify('lonnymq', '')
   from unnest(p_ids, p_died, p_next_ats) as i (id, died, next_at)
-  join lonnymq.message m on m.id = i.id
-  join lonnymq.channel c on c.name = m.channel
-  where not i.died and c.seat is null and c.hold is null
-    and (c.wake_at is null or c.wake_at > i.next_at)
+  cross join lateral (select * from lonnymq.message m where m.id = i.id limit 1) m
+  where not i.died and lonnymq.channel_is_asleep(m.channel, i.next_at)
   limit 1;
 
-  update lonnymq.message m
-  set token = null, lease_until = null, dequeued_at = null, worker = null, slot = 0,
-    dequeue_at = i.next_at, error = i.error
-  from unnest(p_ids, p_died, p_next_ats, p_errors) as i (id, died, next_at, error)
-  where m.id = i.id and not i.died;
-
-  with gone as (
-    delete from lonnymq.message m
-    using unnest(p_ids, p_died, p_errors) as i (id, died, error)
-    where m.id = i.id and i.died
-    returning m.*, i.error as last_error
-  )
-  insert into lonnymq.dead (
-    id, dequeue_at, created_at, died_at, attempt, channel, kind, name, headers, state, error,
-    content
-  )
-  select g.id, g.dequeue_at, g.created_at, p_now, g.attempt, g.channel, g.kind, g.name, g.headers,
-    g.state, g.last_error, g.content
-  from gone g;
+  -- One by one: no join whose order a stale statistic could turn round.
+  for v_at in 1 .. cardinality(p_ids) loop
+    if p_died[v_at] then
+      with gone as (
+        delete from lonnymq.message m where m.id = p_ids[v_at] returning m.*
+      )
+      insert into lonnymq.dead (
+        id, dequeue_at, created_at, died_at, attempt, channel, kind, name, headers, state, error,
+        content
+      )
+      select g.id, g.dequeue_at, g.created_at, p_now, g.attempt, g.channel, g.kind, g.name,
+        g.headers, g.state, p_errors[v_at], g.content
+      from gone g;
+    else
+      update lonnymq.message m
+      set token = null, lease_until = null, dequeued_at = null, worker = null, slot = 0,
+        dequeue_at = p_next_ats[v_at], error = p_errors[v_at]
+      where m.id = p_ids[v_at];
+    end if;
+  end loop;
 end
 $$;
 

@@ -1,8 +1,8 @@
 -- Gives a channel whose row the caller has locked the policy that people said, and has its whole
 -- line looked at: it gets a seat unless it is paused, and its floor falls.
 --
--- A limit that was not there before counts what is leased already. Leases that a dequeue takes
--- while the setting is being committed were taken without it, and are not counted.
+-- A limit that was not there before counts what is leased already, except for leases that somebody
+-- is settling at this moment, and those that a dequeue takes while the setting is being committed.
 create or replace function lonnymq.channel_adopt(p_channel text, p_now bigint)
 returns void
 language plpgsql
@@ -34,14 +34,18 @@ begin
     retry_delays_ms = v_new.retry_delays_ms,
     retry_jitter = v_new.retry_jitter,
     releasing = v_new.releasing,
-    floor_at = -9223372036854775808,
-    floor_id = 0,
-    wake_at = null,
-    idle_at = p_now,
-    hold = case when v_new.paused then 'paused' end,
-    seat = case when not v_new.paused then coalesce(c.seat, nextval('lonnymq.seat_seq')) end,
     recount_after = case when v_new.max_size is not null then '0'::xid8 end
-  where c.name = p_channel;
+  where c.id = v_old.id;
+
+  perform lonnymq.place_move(array[p.tid], array[row(
+    p.channel_id, p.version + 1,
+    case when not v_new.paused then coalesce(p.seat, nextval('lonnymq.seat_seq')) end,
+    null, -9223372036854775808, 0, p_now, case when v_new.paused then 'paused' end
+  )::lonnymq.place])
+  from (
+    select p.ctid as tid, p.* from lonnymq.place p
+    where p.channel_id = v_old.id order by p.version desc limit 1
+  ) p;
 end
 $$;
 

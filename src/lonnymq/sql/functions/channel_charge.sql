@@ -1,49 +1,64 @@
 -- Counts what was just leased from channels whose rows the caller has locked, and takes the seat of
 -- those that are at their limit: a freed slot's note, or the moment the rate allows, brings them back.
 create or replace function lonnymq.channel_charge(
-  p_names text[], p_taken bigint[], p_now bigint
+  p_ids bigint[], p_taken bigint[], p_now bigint
 )
 returns void
 language plpgsql
 as $$
 #variable_conflict use_column
+declare
+  v_meters tid[];
+  v_counts lonnymq.meter[];
+  v_old tid[];
+  v_new lonnymq.place[];
 begin
   with metered as materialized (
-    select c.id, c.name, c.burst, c.release_interval_ms, c.max_concurrency, m.version,
-      coalesce(m.size, 0) as size,
+    select i.id, i.taken, m.tid, coalesce(m.version, 0) + 1 as version, coalesce(m.size, 0) as size,
+      c.max_concurrency, (c.burst - 1) * c.release_interval_ms as ahead_ms,
       coalesce(m.in_flight, 0) + case when c.max_concurrency is null then 0 else i.taken end
         as in_flight,
       case
         when c.release_interval_ms is null or i.taken = 0 then coalesce(m.tat, 0)
         else greatest(coalesce(m.tat, 0), p_now) + i.taken * c.release_interval_ms
-      end as tat,
-      i.taken
-    from unnest(p_names, p_taken) as i (name, taken)
-    join lonnymq.channel c on c.name = i.name
+      end as tat
+    from unnest(p_ids, p_taken) as i (id, taken)
+    cross join lateral (select * from lonnymq.channel c where c.id = i.id limit 1) c
     left join lateral (
-      select * from lonnymq.meter m where m.channel_id = c.id order by m.version desc limit 1
+      select m.ctid as tid, m.* from lonnymq.meter m
+      where m.channel_id = i.id order by m.version desc limit 1
     ) m on true
-  ), added as (
-    insert into lonnymq.meter (channel_id, version, in_flight, size, tat)
-    select m.id, coalesce(m.version, 0) + 1, m.in_flight, m.size, m.tat
+  ), held as (
+    select p.*,
+      case when m.in_flight >= m.max_concurrency then 'saturated' else 'throttled' end as next_hold,
+      case when m.in_flight >= m.max_concurrency then null else m.tat - m.ahead_ms end as next_wake_at
     from metered m
-    where m.taken > 0
-  ), removed as (
-    delete from lonnymq.meter o
-    using metered m
-    where o.channel_id = m.id and o.version = m.version and m.taken > 0
+    cross join lateral (
+      select p.ctid as tid, p.* from lonnymq.place p
+      where p.channel_id = m.id order by p.version desc limit 1
+    ) p
+    where p.seat is not null
+      and (m.in_flight >= m.max_concurrency or m.tat - m.ahead_ms > p_now)
   )
-  update lonnymq.channel c
-  set seat = null,
-    hold = case when m.in_flight >= m.max_concurrency then 'saturated' else 'throttled' end,
-    wake_at = case when m.in_flight >= m.max_concurrency then null
-      else m.tat - (m.burst - 1) * m.release_interval_ms end
-  from metered m
-  where c.name = m.name
-    and (m.in_flight >= m.max_concurrency
-      or m.tat - (m.burst - 1) * m.release_interval_ms > p_now);
+  select
+    (select array_agg(m.tid) from metered m where m.taken > 0),
+    (select array_agg(row(m.id, m.version, m.in_flight, m.size, m.tat)::lonnymq.meter)
+      from metered m where m.taken > 0),
+    (select array_agg(h.tid) from held h),
+    (select array_agg(row(h.channel_id, h.version + 1, null, h.next_wake_at, h.floor_at, h.floor_id,
+      null, h.next_hold)::lonnymq.place) from held h)
+  into v_meters, v_counts, v_old, v_new;
+
+  if v_counts is not null then
+    delete from lonnymq.meter m where m.ctid = any (v_meters);
+    insert into lonnymq.meter (channel_id, version, in_flight, size, tat)
+    select n.channel_id, n.version, n.in_flight, n.size, n.tat from unnest(v_counts) as n;
+  end if;
+  if v_old is not null then
+    perform lonnymq.place_move(v_old, v_new);
+  end if;
 end
 $$;
 
-comment on function lonnymq.channel_charge(text[], bigint[], bigint) is
+comment on function lonnymq.channel_charge(bigint[], bigint[], bigint) is
 'Counts what was just leased, and takes the seat of channels that are at their limit.';

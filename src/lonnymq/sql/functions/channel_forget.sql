@@ -17,11 +17,16 @@ begin
         select s.name from lonnymq.channel_setting s where s.releasing
         union all
         (
-          select i.name from lonnymq.channel i
-          where i.idle_at <= p_now - (select q.channel_idle_ms from lonnymq.queue q where q.only_row)
-            and not exists (select from lonnymq.channel_setting s where s.name = i.name)
-          order by i.idle_at
-          limit p_limit
+          select i.name
+          from (
+            select p.channel_id from lonnymq.place p
+            where p.idle_at <= p_now
+              - (select q.channel_idle_ms from lonnymq.queue q where q.only_row)
+            order by p.idle_at
+            limit p_limit
+          ) p
+          cross join lateral (select * from lonnymq.channel c where c.id = p.channel_id limit 1) i
+          where not exists (select from lonnymq.channel_setting s where s.name = i.name)
         )
       )
       and not exists (select from lonnymq.message m where m.channel = c.name)
@@ -41,8 +46,10 @@ begin
   where not exists (select from lonnymq.channel_setting s where s.name = n.name)
     or n.name in (select s.name from lonnymq.channel_setting s
       where s.name = any (v_names) and s.releasing for update skip locked);
-  delete from lonnymq.meter m using lonnymq.channel c
-  where c.name = any (v_names) and m.channel_id = c.id;
+  delete from lonnymq.meter m
+  where m.channel_id = any (array(select c.id from lonnymq.channel c where c.name = any (v_names)));
+  delete from lonnymq.place p
+  where p.channel_id = any (array(select c.id from lonnymq.channel c where c.name = any (v_names)));
   delete from lonnymq.channel c where c.name = any (v_names);
   delete from lonnymq.channel_setting s where s.name = any (v_names) and s.releasing;
   return coalesce(cardinality(v_names), 0);

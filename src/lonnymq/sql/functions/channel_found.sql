@@ -1,27 +1,34 @@
 -- Brings channels into being that have their first message, with what people said about them or the
 -- queue's defaults. Under the fold lock, so nobody else inserts one.
 create or replace function lonnymq.channel_found(
-  p_names text[], p_due_ats bigint[], p_due_ids bigint[], p_now bigint
+  p_names text[], p_now bigint
 )
 returns void
 language sql
 volatile
 as $$
-  insert into lonnymq.channel (
-    name, floor_at, floor_id, idle_at, max_concurrency, release_interval_ms, burst, max_size,
-    when_full, weight, max_attempts, most_attempts, retry_delays_ms, retry_jitter, hold, releasing,
-    recount_after
+  with missing as materialized (
+    select i.name, e.*
+    from unnest(p_names) as i (name)
+    cross join lateral lonnymq.channel_policy(i.name) e
+    where not exists (select from lonnymq.channel c where c.name = i.name)
+    order by i.name
+  ), found as (
+    insert into lonnymq.channel (
+      name, max_concurrency, release_interval_ms, burst, max_size, when_full, weight, max_attempts,
+      most_attempts, retry_delays_ms, retry_jitter, releasing, recount_after
+    )
+    select m.name, m.max_concurrency, m.release_interval_ms, m.burst, m.max_size, m.when_full,
+      m.weight, m.max_attempts, m.max_attempts, m.retry_delays_ms, m.retry_jitter, m.releasing,
+      case when m.max_size is not null then '0'::xid8 end
+    from missing m
+    returning channel.id, channel.name
   )
-  select i.name, coalesce(i.due_at, 9223372036854775807), coalesce(i.due_id, 0), p_now,
-    e.max_concurrency, e.release_interval_ms, e.burst, e.max_size, e.when_full, e.weight,
-    e.max_attempts, e.max_attempts, e.retry_delays_ms, e.retry_jitter,
-    case when e.paused then 'paused' end, e.releasing,
-    case when e.max_size is not null then '0'::xid8 end
-  from unnest(p_names, p_due_ats, p_due_ids) as i (name, due_at, due_id)
-  cross join lateral lonnymq.channel_policy(i.name) e
-  where not exists (select from lonnymq.channel c where c.name = i.name)
-  order by i.name
+  insert into lonnymq.place (channel_id, version, floor_at, floor_id, idle_at, hold)
+  select f.id, 1, 9223372036854775807, 0, p_now,
+    (select case when p.paused then 'paused' end from lonnymq.channel_policy(f.name) p)
+  from found f
 $$;
 
-comment on function lonnymq.channel_found(text[], bigint[], bigint[], bigint) is
+comment on function lonnymq.channel_found(text[], bigint) is
 'Brings channels into being that have their first message.';

@@ -16,28 +16,35 @@ returns void
 language plpgsql
 as $$
 #variable_conflict use_column
+declare
+  v_old tid[];
+  v_new lonnymq.place[];
 begin
   perform lonnymq.meter_add(c.id, -i.slots, case when c.max_size is null then 0 else i.size end)
   from unnest(p_names, p_slots, p_sizes) as i (name, slots, size)
-  join lonnymq.channel c on c.name = i.name
+  cross join lateral (select * from lonnymq.channel c where c.name = i.name limit 1) c
   where i.slots <> 0 or (i.size <> 0 and c.max_size is not null);
 
   with judged as materialized (
-    select c.name, c.seat, c.hold, i.due_at as told_at, i.due_id as told_id,
-      coalesce((i.due_at, i.due_id) < (c.floor_at, c.floor_id), false) as is_lower,
-      least(c.wake_at, i.due_at) as due_at,
+    select p.*, i.due_at as told_at, i.due_id as told_id,
+      coalesce((i.due_at, i.due_id) < (p.floor_at, p.floor_id), false) as is_lower,
+      least(p.wake_at, i.due_at) as due_at,
       case
-        when c.hold = 'paused' then 'paused'
+        when p.hold = 'paused' then 'paused'
         when m.in_flight >= c.max_concurrency then 'saturated'
         when m.tat - (c.burst - 1) * c.release_interval_ms > p_now then 'throttled'
       end as next_hold,
       m.tat - (c.burst - 1) * c.release_interval_ms as allowed_at
     from unnest(p_names, p_due_ats, p_due_ids) as i (name, due_at, due_id)
-    join lonnymq.channel c on c.name = i.name
+    cross join lateral (select * from lonnymq.channel c where c.name = i.name limit 1) c
+    cross join lateral (
+      select p.ctid as tid, p.* from lonnymq.place p
+      where p.channel_id = c.id order by p.version desc limit 1
+    ) p
     left join lateral (
       select * from lonnymq.meter m where m.channel_id = c.id order by m.version desc limit 1
     ) m on true
-    order by least(c.wake_at, i.due_at), random()
+    order by least(p.wake_at, i.due_at), random()
   ), placed as materialized (
     select j.*, case
       when j.next_hold is not null then null
@@ -45,21 +52,28 @@ begin
       when j.hold is not null or j.due_at <= p_now then nextval('lonnymq.seat_seq')
     end as next_seat
     from judged j
+  ), standing as (
+    select d.*,
+      case
+        when d.next_hold = 'throttled' then d.allowed_at
+        when d.next_hold is null and d.next_seat is null then d.due_at
+      end as next_wake_at
+    from placed d
   )
-  update lonnymq.channel c
-  set
-    floor_at = case when p.is_lower then p.told_at else c.floor_at end,
-    floor_id = case when p.is_lower then p.told_id else c.floor_id end,
-    hold = p.next_hold,
-    seat = p.next_seat,
-    wake_at = case
-      when p.next_hold = 'throttled' then p.allowed_at
-      when p.next_hold is null and p.next_seat is null then p.due_at
-    end,
-    idle_at = case
-      when p.next_hold is null and p.next_seat is null and p.due_at is null then c.idle_at end
-  from placed p
-  where c.name = p.name;
+  select array_agg(s.tid), array_agg(row(
+    s.channel_id, s.version + 1, s.next_seat, s.next_wake_at,
+    case when s.is_lower then s.told_at else s.floor_at end,
+    case when s.is_lower then s.told_id else s.floor_id end,
+    case when s.next_hold is null and s.next_seat is null and s.due_at is null then s.idle_at end,
+    s.next_hold
+  )::lonnymq.place)
+  into v_old, v_new
+  from standing s
+  where s.is_lower or s.next_seat is distinct from s.seat or s.next_hold is distinct from s.hold
+    or s.next_wake_at is distinct from s.wake_at;
+  if v_old is not null then
+    perform lonnymq.place_move(v_old, v_new);
+  end if;
 end
 $$;
 

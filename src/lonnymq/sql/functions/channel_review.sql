@@ -1,43 +1,55 @@
 -- Looks at channels of the ring again, under the fold lock: takes the seat of those that have
 -- nothing due, and moves floors up to the first message that waits. What another call has leased and
 -- not yet committed still shows as waiting here, so a rollback is not lost.
-create or replace function lonnymq.channel_review(p_names text[], p_now bigint)
+create or replace function lonnymq.channel_review(p_ids bigint[], p_now bigint)
 returns void
 language plpgsql
 as $$
 #variable_conflict use_column
 declare
-  v_locked text[];
+  v_locked bigint[];
+  v_old tid[];
+  v_new lonnymq.place[];
 begin
-  select array_agg(l.name) into v_locked
+  select array_agg(l.id) into v_locked
   from (
-    select c.name from lonnymq.channel c
-    where c.name = any (p_names) and c.seat is not null
-    order by c.name
+    select c.id from lonnymq.channel c where c.id = any (p_ids) order by c.id
     for update skip locked
   ) l;
 
-  update lonnymq.channel c
-  set seat = case when f.dequeue_at <= p_now then c.seat end,
-    wake_at = case when f.dequeue_at > p_now then f.dequeue_at end,
-    idle_at = case when f.dequeue_at is null then p_now end,
-    floor_at = coalesce(f.dequeue_at, 9223372036854775807),
-    floor_id = coalesce(f.id, 0)
-  from unnest(v_locked) as l (name)
-  join lonnymq.channel o on o.name = l.name
-  left join lateral (
-    select m.dequeue_at, m.id
-    from lonnymq.message m
-    where m.channel = o.name and (m.dequeue_at, m.id) >= (o.floor_at, o.floor_id)
-      and m.token is null
-    order by m.dequeue_at, m.id
-    limit 1
-  ) f on true
-  where c.name = o.name and c.seat is not null
-    and (f.dequeue_at is null or f.dequeue_at > p_now
-      or (f.dequeue_at, f.id) <> (c.floor_at, c.floor_id));
+  with looked as materialized (
+    select p.*, f.dequeue_at, f.id as message_id
+    from unnest(v_locked) as l (id)
+    cross join lateral (select c.name from lonnymq.channel c where c.id = l.id limit 1) c
+    cross join lateral (
+      select p.ctid as tid, p.* from lonnymq.place p
+      where p.channel_id = l.id order by p.version desc limit 1
+    ) p
+    left join lateral (
+      select m.dequeue_at, m.id
+      from lonnymq.message m
+      where m.channel = c.name and (m.dequeue_at, m.id) >= (p.floor_at, p.floor_id)
+        and m.token is null
+      order by m.dequeue_at, m.id
+      limit 1
+    ) f on true
+    where p.seat is not null
+  )
+  select array_agg(l.tid), array_agg(row(
+    l.channel_id, l.version + 1, case when l.dequeue_at <= p_now then l.seat end,
+    case when l.dequeue_at > p_now then l.dequeue_at end,
+    coalesce(l.dequeue_at, 9223372036854775807), coalesce(l.message_id, 0),
+    case when l.dequeue_at is null then p_now end, null
+  )::lonnymq.place)
+  into v_old, v_new
+  from looked l
+  where l.dequeue_at is null or l.dequeue_at > p_now
+    or (l.dequeue_at, l.message_id) <> (l.floor_at, l.floor_id);
+  if v_old is not null then
+    perform lonnymq.place_move(v_old, v_new);
+  end if;
 end
 $$;
 
-comment on function lonnymq.channel_review(text[], bigint) is
+comment on function lonnymq.channel_review(bigint[], bigint) is
 'Takes the seat of channels that have nothing due, and moves floors up.';

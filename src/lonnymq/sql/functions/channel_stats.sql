@@ -48,14 +48,14 @@ begin
   select n.name,
     case
       when p.paused then 'paused'
-      when c.hold is not null then c.hold
+      when w.hold is not null then w.hold
       when p.releasing then 'releasing'
-      when c.seat is not null or l.waiting > 0 then 'ready'
+      when w.seat is not null or l.waiting > 0 then 'ready'
       when l.scheduled > 0 then 'scheduled'
       else 'idle'
     end,
     l.waiting, l.scheduled, l.leased, d.dead, l.oldest_at,
-    case when c.seat is null then c.wake_at end,
+    case when w.seat is null then w.wake_at end,
     coalesce(m.in_flight, l.leased),
     case when p.max_size is not null then lonnymq.channel_size(n.name, c.id)
       else l.waiting + l.scheduled + l.leased end,
@@ -65,6 +65,7 @@ begin
   from named n
   cross join lateral lonnymq.channel_policy(n.name) p
   left join lonnymq.channel c on c.name = n.name
+  left join lateral lonnymq.place_now(c.id) w on true
   cross join lateral (
     select count(*) filter (where g.token is null and g.dequeue_at <= v_now) as waiting,
       count(*) filter (where g.token is null and g.dequeue_at > v_now) as scheduled,

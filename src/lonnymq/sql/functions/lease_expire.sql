@@ -1,16 +1,18 @@
 -- Takes back leases that have run out: their messages go back into their channel's line where they
--- were, or are dead if that was the last attempt. Looks at no more than p_limit dequeues' leases.
+-- were, or are dead if that was the last attempt. Looks at leases that were to end after p_from, of no
+-- more than p_limit dequeues.
 --
 -- Answers: how many went back, how many died.
 -- Locks: the messages, without ever waiting for one: what is being settled at this moment is left
 --   to its settler and looked at again in a second.
 create or replace function lonnymq.lease_expire(
-  p_now bigint, p_limit integer, out expired bigint, out died bigint
+  p_from bigint, p_now bigint, p_limit integer, out expired bigint, out died bigint
 )
 language plpgsql
 as $$
 #variable_conflict use_column
 declare
+  v_tids tid[];
   v_ids bigint[];
   v_due bigint[];
   v_died boolean[];
@@ -18,7 +20,7 @@ declare
 begin
   expired := 0;
   died := 0;
-  perform from lonnymq.lease l where l.due_at <= p_now limit 1;
+  perform from lonnymq.lease l where l.due_at > p_from and l.due_at <= p_now limit 1;
   if not found then
     return;
   end if;
@@ -26,25 +28,24 @@ begin
   with due as materialized (
     select l.ctid as tid, l.message_ids
     from lonnymq.lease l
-    where l.due_at <= p_now
+    where l.due_at > p_from and l.due_at <= p_now
     order by l.due_at
     limit p_limit
     for update skip locked
-  ), gone as (
-    delete from lonnymq.lease l using due d where l.ctid = d.tid
   )
-  select array_agg(distinct i.id) into v_ids
+  select (select array_agg(d.tid) from due d), array_agg(distinct i.id) into v_tids, v_ids
   from due d cross join lateral unnest(d.message_ids) as i (id);
+  delete from lonnymq.lease l where l.ctid = any (v_tids);
   if v_ids is null then
     return;
   end if;
 
   with held as materialized (
     select m.id, m.attempt, m.dequeue_at, m.channel
-    from unnest(v_ids) as i (id)
-    join lonnymq.message m on m.id = i.id
-    where m.token is not null and m.lease_until <= p_now
-    for update of m skip locked
+    from lonnymq.message m
+    where m.id = any (v_ids) and m.token is not null and m.lease_until <= p_now
+    order by m.id
+    for update skip locked
   )
   select array_agg(h.id),
     array_agg(h.attempt >= coalesce(c.max_attempts, q.default_max_attempts)),
@@ -52,15 +53,14 @@ begin
   into v_due, v_died, v_next_ats
   from held h
   cross join lonnymq.queue q
-  left join lonnymq.channel c on c.name = h.channel
+  left join lateral (select * from lonnymq.channel c where c.name = h.channel limit 1) c on true
   where q.only_row;
 
   -- Extended by a heartbeat, leased anew, or being settled: look again.
   insert into lonnymq.lease (due_at, message_ids)
   select greatest(m.lease_until, p_now + 1000), array_agg(m.id)
-  from unnest(v_ids) as i (id)
-  join lonnymq.message m on m.id = i.id
-  where m.token is not null and m.id <> all (coalesce(v_due, '{}'))
+  from lonnymq.message m
+  where m.id = any (v_ids) and m.token is not null and m.id <> all (coalesce(v_due, '{}'))
   group by 1;
 
   if v_due is null then
@@ -73,5 +73,5 @@ begin
 end
 $$;
 
-comment on function lonnymq.lease_expire(bigint, integer) is
+comment on function lonnymq.lease_expire(bigint, bigint, integer) is
 'Takes back leases that have run out.';

@@ -34,8 +34,7 @@ begin
     coalesce(s.when_full, c.when_full, q.default_when_full) as when_full,
     coalesce(s.releasing, false) as releasing,
     c.id as channel_id,
-    c.id is null or (c.seat is null and c.hold is null
-      and (c.wake_at is null or c.wake_at > v_dequeue_at)) as is_asleep
+    c.max_size is null or c.recount_after is not null as is_uncounted
   into v_channel
   from lonnymq.queue q
   left join lonnymq.channel_setting s on s.name = p_channel
@@ -43,7 +42,11 @@ begin
   where q.only_row;
 
   max_size := v_channel.max_size;
-  if max_size is not null then
+  if max_size is not null and v_channel.is_uncounted then
+    -- A capacity that is not folded yet: the line itself is counted, no further than it may grow.
+    select count(*) into size
+    from (select from lonnymq.message m where m.channel = p_channel limit max_size) m;
+  elsif max_size is not null then
     size := lonnymq.channel_size(p_channel, v_channel.channel_id);
   end if;
   if v_channel.releasing or size >= max_size then
@@ -83,7 +86,7 @@ begin
 
   insert into lonnymq.note (channel, dequeue_at, message_id, size)
   values (p_channel, v_dequeue_at, p_id, case when max_size is null then 0 else 1 end);
-  if v_channel.is_asleep then
+  if lonnymq.channel_is_asleep(p_channel, v_dequeue_at) then
     perform pg_notify('lonnymq', '');
   end if;
   answer := 'created';

@@ -18,18 +18,17 @@ as $$
 declare
   v_now bigint := lonnymq.epoch();
   v_history text;
+  v_has_capacity boolean := lonnymq.queue_has_capacity();
   v_done uuid[];
 begin
   perform lonnymq.guard_pairs(p_ids, p_tokens);
   perform lonnymq.commit_durably();
   select q.history into v_history from lonnymq.queue q where q.only_row;
 
-  with input as materialized (
-    select i.id, i.token from unnest(p_ids, p_tokens) as i (id, token) order by i.id
-  ), gone as (
+  -- The index is walked in the order of ids, whatever the planner believes about the table.
+  with gone as (
     delete from lonnymq.message m
-    using input i
-    where m.id = i.id and m.token = i.token
+    where m.id = any (p_ids) and m.token = any (p_tokens)
     returning m.*
   ), logged as (
     insert into lonnymq.history (
@@ -43,12 +42,18 @@ begin
     where v_history <> 'off'
   ), told as (
     insert into lonnymq.note (channel, slots, queue_slots, size)
-    select g.channel, sum(g.slot & 1), sum(g.slot >> 1),
-      case when min(s.max_size) is null then 0 else -count(*) end
-    from gone g
-    left join lateral (select * from lonnymq.channel_capacity(g.channel)) s on true
-    group by g.channel
-    having sum(g.slot) > 0 or min(s.max_size) is not null
+    select g.channel, g.slots, g.queue_slots, case when s.max_size is null then 0 else -g.ended end
+    from (
+      select o.channel, sum(o.slot & 1) as slots, sum(o.slot >> 1) as queue_slots,
+        count(*) as ended
+      from gone o
+      where o.slot > 0 or v_has_capacity
+      group by o.channel
+    ) g
+    left join lateral (
+      select c.max_size from lonnymq.channel_capacity(g.channel) c where v_has_capacity
+    ) s on true
+    where g.slots + g.queue_slots > 0 or s.max_size is not null
   )
   select array_agg(g.token) into v_done from gone g;
 

@@ -95,11 +95,7 @@ begin
     insert into lonnymq.note (channel, dequeue_at, message_id)
     select f.channel, f.dequeue_at, f.id from first_one f
   ), asleep as (
-    select from first_one f
-    left join lonnymq.channel c on c.name = f.channel
-    where c.name is null
-      or c.seat is null and c.hold is null and (c.wake_at is null or c.wake_at > f.dequeue_at)
-    limit 1
+    select from first_one f where lonnymq.channel_is_asleep(f.channel, f.dequeue_at) limit 1
   ), notified as materialized (
     select pg_notify('lonnymq', '') from asleep
   )

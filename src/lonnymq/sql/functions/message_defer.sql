@@ -24,7 +24,10 @@ as $$
 declare
   v_now bigint := lonnymq.epoch();
   v_history text;
+  v_ids bigint[];
   v_done uuid[];
+  v_states bytea[];
+  v_at integer;
   v_dequeue_ats bigint[];
   v_length integer := cardinality(p_ids);
   v_bad record;
@@ -64,16 +67,9 @@ begin
   ), held as materialized (
     select m.*, i.dequeue_at as next_at, i.state as next_state
     from input i
-    join lonnymq.message m on m.id = i.id
-    where m.token = i.token
-    for update of m
-  ), back as (
-    update lonnymq.message m
-    set token = null, lease_until = null, dequeued_at = null, worker = null, slot = 0,
-      attempt = h.attempt - 1, dequeue_at = h.next_at, state = coalesce(h.next_state, h.state)
-    from held h
-    where m.id = h.id
-    returning h.token, m.dequeue_at
+    cross join lateral (
+      select * from lonnymq.message m where m.id = i.id and m.token = i.token for update
+    ) m
   ), logged as (
     insert into lonnymq.history (
       message_id, created_at, dequeue_at, dequeued_at, finished_at, size, attempt, outcome,
@@ -90,13 +86,22 @@ begin
   ), notified as materialized (
     select pg_notify('lonnymq', '')
     from held h
-    join lonnymq.channel c on c.name = h.channel
-    where c.seat is null and c.hold is null and (c.wake_at is null or c.wake_at > h.next_at)
+    where lonnymq.channel_is_asleep(h.channel, h.next_at)
     limit 1
   )
-  select array_agg(b.token), array_agg(b.dequeue_at) into v_done, v_dequeue_ats
-  from back b
+  select array_agg(h.id), array_agg(h.token), array_agg(h.next_at), array_agg(h.next_state)
+  into v_ids, v_done, v_dequeue_ats, v_states
+  from held h
   left join notified on true;
+
+  -- One by one: no join whose order a stale statistic could turn round.
+  for v_at in 1 .. coalesce(cardinality(v_ids), 0) loop
+    update lonnymq.message m
+    set token = null, lease_until = null, dequeued_at = null, worker = null, slot = 0,
+      attempt = m.attempt - 1, dequeue_at = v_dequeue_ats[v_at],
+      state = coalesce(v_states[v_at], m.state)
+    where m.id = v_ids[v_at];
+  end loop;
 
   return query
   select a.id, a.answer,

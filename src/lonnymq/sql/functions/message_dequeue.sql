@@ -43,6 +43,7 @@ declare
   v_seat bigint := p_cursor[1];
   v_lap bigint := p_cursor[2];
   v_used bigint := coalesce(p_cursor[3], 0);
+  v_tick lonnymq.tick;
   v_seat_floor bigint;
   v_seat_last bigint;
   v_max_concurrency integer;
@@ -52,14 +53,15 @@ declare
   v_started timestamptz;
   v_last integer;
   w_seats bigint[];
+  w_ids bigint[];
   w_names text[];
   w_floor_ats bigint[];
   w_floor_ids bigint[];
   w_weights bigint[];
   w_quotas bigint[];
   w_bits integer[];
-  w_limited text[];
-  w_locked text[];
+  w_limited bigint[];
+  w_locked bigint[];
   t_tids tid[];
   t_ids bigint[];
   t_places integer[];
@@ -101,8 +103,8 @@ begin
     v_window := least(v_left, 256);
   end if;
 
-  select t.seat_floor into v_seat_floor from lonnymq.tick t order by t.id desc limit 1;
-  v_seat_floor := coalesce(v_seat_floor, 0);
+  select * into v_tick from lonnymq.tick t order by t.id desc limit 1;
+  v_seat_floor := coalesce(v_tick.seat_floor, 0);
   select s.last_value into v_seat_last from lonnymq.seat_seq s;
   if v_seat is null then
     v_seat := v_seat_floor - 1 + floor(random() * (v_seat_last - v_seat_floor + 1));
@@ -114,31 +116,33 @@ begin
       -- A turn that was cut short goes on where it stopped.
       v_seat := v_seat - 1;
     end if;
-    select array_agg(c.seat), array_agg(c.name), array_agg(c.floor_at), array_agg(c.floor_id),
-      array_agg(c.weight::bigint), array_agg((c.max_concurrency is not null)::integer),
-      array_agg(c.name) filter (
+    select array_agg(p.seat), array_agg(p.channel_id), array_agg(c.name), array_agg(p.floor_at),
+      array_agg(p.floor_id), array_agg(c.weight::bigint),
+      array_agg((c.max_concurrency is not null)::integer),
+      array_agg(p.channel_id) filter (
         where c.max_concurrency is not null or c.release_interval_ms is not null)
-    into w_seats, w_names, w_floor_ats, w_floor_ids, w_weights, w_bits, w_limited
+    into w_seats, w_ids, w_names, w_floor_ats, w_floor_ids, w_weights, w_bits, w_limited
     from (
       (
-        select * from lonnymq.channel c
-        where c.seat > v_seat and c.seat <= v_lap
-        order by c.seat limit v_window
+        select * from lonnymq.place p
+        where p.seat > v_seat and p.seat <= v_lap
+        order by p.seat limit v_window
       )
       union all
       (
-        select * from lonnymq.channel c
-        where c.seat <= v_seat and c.seat >= v_seat_floor
-        order by c.seat limit v_window
+        select * from lonnymq.place p
+        where p.seat <= v_seat and p.seat >= v_seat_floor
+        order by p.seat limit v_window
       )
       union all
       (
-        select * from lonnymq.channel c
-        where c.seat > v_lap and c.seat > v_seat
-        order by c.seat limit v_window
+        select * from lonnymq.place p
+        where p.seat > v_lap and p.seat > v_seat
+        order by p.seat limit v_window
       )
       limit v_window
-    ) c;
+    ) p
+    cross join lateral (select * from lonnymq.channel c where c.id = p.channel_id limit 1) c;
     exit when w_seats is null;
 
     v_visits := v_visits + cardinality(w_seats);
@@ -157,22 +161,21 @@ begin
     w_locked := null;
     if w_limited is not null then
       -- Lock first, look after.
-      select array_agg(l.name) into w_locked
+      select array_agg(l.id) into w_locked
       from (
-        select c.name from lonnymq.channel c
-        where c.name = any (w_limited) and c.seat is not null
-        order by c.name
+        select c.id from lonnymq.channel c where c.id = any (w_limited) order by c.id
         for update skip locked
       ) l;
       if cardinality(w_locked) is distinct from cardinality(w_limited) then
         v_is_contended := true;
       end if;
       v_now := lonnymq.epoch();
-      select array_agg(case when w.name <> all (w_limited) then w.quota
-        else least(w.quota, coalesce(a.allowed, 0)) end order by w.place)
-      into w_quotas
-      from unnest(w_names, w_quotas) with ordinality as w (name, quota, place)
-      left join lonnymq.channel_allow(w_locked, v_now) a on a.name = w.name;
+      select array_agg(case when w.id <> all (w_limited) then w.quota
+          else least(w.quota, coalesce(a.allowed, 0)) end order by w.place),
+        array_agg(coalesce(a.counts, w.counts) order by w.place)
+      into w_quotas, w_bits
+      from unnest(w_ids, w_quotas, w_bits) with ordinality as w (id, quota, counts, place)
+      left join lonnymq.channel_allow(w_locked, v_now) a on a.id = w.id;
     end if;
 
     v_started := clock_timestamp();
@@ -236,20 +239,21 @@ begin
       v_found := v_found + cardinality(t_ids);
     end if;
     if w_locked is not null then
-      perform lonnymq.channel_charge(array_agg(w.name), array_agg(w.taken), v_now)
-      from unnest(w_names, t_taken) as w (name, taken)
-      where w.name = any (w_locked);
+      perform lonnymq.channel_charge(array_agg(w.id), array_agg(w.taken), v_now)
+      from unnest(w_ids, t_taken) as w (id, taken)
+      where w.id = any (w_locked);
     end if;
     if v_is_folder then
       -- What gave less than it was asked for may be empty. Floors are moved up now and then, and
       -- when the walk was slow: then it passed much that is gone.
-      v_is_slow := random() < 0.02 or clock_timestamp() - v_started
+      v_is_slow := clock_timestamp() - v_started
         > interval '1 millisecond' + interval '20 microseconds' * coalesce(cardinality(t_ids), 0);
-      select array_agg(w.name) into w_names
-      from unnest(w_names, w_quotas, t_taken) with ordinality as w (name, quota, taken, place)
-      where w.place <= v_last and (w.taken < w.quota or v_is_slow);
-      if w_names is not null then
-        perform lonnymq.channel_review(w_names, v_now);
+      select array_agg(w.id) into w_ids
+      from unnest(w_ids, w_quotas, t_taken) with ordinality as w (id, quota, taken, place)
+      where w.place <= v_last
+        and (w.taken < w.quota or v_is_slow or random() * 500 < w.taken);
+      if w_ids is not null then
+        perform lonnymq.channel_review(w_ids, v_now);
       end if;
     end if;
 
@@ -262,11 +266,20 @@ begin
   if v_queue_bit > 0 and v_found > 0 then
     perform lonnymq.meter_add(0, v_found, 0);
   end if;
-  if v_found = 0 then
-    return query select * from lonnymq.dequeue_nothing(
-      v_is_contended or not v_is_folder or v_visits >= 2000, v_now, v_visits > 0,
-      array[v_seat, v_lap, v_used]);
+  if v_found > 0 then
+    if v_is_folder and v_now - 1000 >= v_tick.swept_at then
+      perform lonnymq.tick_touch(v_now);
+    end if;
+    return;
   end if;
+  if v_is_folder and not v_is_contended then
+    -- Nothing is said to be empty before every lease that ran out is back in its line.
+    select e.expired > 0 into v_is_contended
+    from lonnymq.lease_expire(v_tick.swept_at - 2000, v_now, 100) e;
+  end if;
+  return query select * from lonnymq.dequeue_nothing(
+    v_is_contended or not v_is_folder or v_visits >= 2000, v_now, v_visits > 0,
+    array[v_seat, v_lap, v_used]);
 end
 $$;
 

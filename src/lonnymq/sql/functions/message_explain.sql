@@ -14,6 +14,7 @@ declare
   v_message lonnymq.message;
   v_dead lonnymq.dead;
   v_channel lonnymq.channel;
+  v_place lonnymq.place;
   v_policy record;
   v_queue record;
   v_ahead bigint;
@@ -38,6 +39,7 @@ begin
   end if;
 
   select * into v_channel from lonnymq.channel c where c.name = v_message.channel;
+  select * into v_place from lonnymq.place_now(v_channel.id);
   select * into v_policy from lonnymq.channel_policy(v_message.channel);
   select q.max_concurrency, coalesce((
       select m.in_flight from lonnymq.meter m where m.channel_id = 0 order by m.version desc limit 1
@@ -60,7 +62,7 @@ begin
     'in_flight', case when v_policy.max_concurrency is not null then v_in_flight end,
     'max_concurrency', v_policy.max_concurrency,
     'queue_in_flight', case when v_queue.max_concurrency is not null then v_queue.in_flight end,
-    'queue_max_concurrency', v_queue.max_concurrency, 'wake_at', v_channel.wake_at,
+    'queue_max_concurrency', v_queue.max_concurrency, 'wake_at', v_place.wake_at,
     'paused', v_policy.paused, 'releasing', v_policy.releasing, 'error', v_message.error));
   if v_policy.releasing then
     v_releasing := ' The channel is being released: it takes no new messages.';
@@ -74,7 +76,7 @@ begin
       select from lonnymq.note n where n.channel = v_message.channel
         and (n.look or (n.dequeue_at, n.message_id) <= (v_message.dequeue_at, v_message.id))
     ) then 'unfolded'
-    when v_channel.hold is not null then v_channel.hold
+    when v_place.hold is not null then v_place.hold
     when v_queue.in_flight >= v_queue.max_concurrency then 'queue_saturated'
     when v_ahead > 0 then 'behind'
     else 'next'
@@ -92,7 +94,7 @@ begin
     when 'saturated' then format('Its channel is at its limit: %s of %s are running.', v_in_flight,
       v_policy.max_concurrency)
     when 'throttled' then format('Its channel is throttled until %s.',
-      lonnymq.epoch_text(v_channel.wake_at))
+      lonnymq.epoch_text(v_place.wake_at))
     when 'queue_saturated' then format('The queue is at its limit: %s of %s are running.',
       v_queue.in_flight, v_queue.max_concurrency)
     when 'behind' then 'Its channel waits for its turn.'

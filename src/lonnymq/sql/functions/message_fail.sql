@@ -51,9 +51,9 @@ begin
   ), held as materialized (
     select m.id, m.token, i.error, i.retry_ms, i.dead, m.attempt, m.channel
     from input i
-    join lonnymq.message m on m.id = i.id
-    where m.token = i.token
-    for update of m
+    cross join lateral (
+      select * from lonnymq.message m where m.id = i.id and m.token = i.token for update
+    ) m
   ), judged as materialized (
     select h.id, h.token, h.error,
       h.dead or h.attempt >= coalesce(c.max_attempts, q.default_max_attempts) as is_dead,
@@ -62,7 +62,7 @@ begin
         coalesce(c.retry_jitter, q.default_retry_jitter))) as retry_at
     from held h
     cross join lonnymq.queue q
-    left join lonnymq.channel c on c.name = h.channel
+    left join lateral (select * from lonnymq.channel c where c.name = h.channel limit 1) c on true
     where q.only_row
   )
   select array_agg(j.id), array_agg(j.token), array_agg(j.is_dead), array_agg(j.retry_at),

@@ -20,6 +20,7 @@ as $$
 #variable_conflict use_column
 declare
   v_now bigint := lonnymq.epoch();
+  v_ids bigint[];
   v_done uuid[];
   v_sooner bigint[];
 begin
@@ -27,24 +28,17 @@ begin
   perform lonnymq.guard_range('lease_ms', p_lease_ms, 1, 2592000000);
   perform lonnymq.commit_durably();
 
-  with input as materialized (
-    select i.id, i.token from unnest(p_ids, p_tokens) as i (id, token) order by i.id
-  ), target as materialized (
+  select array_agg(h.id), array_agg(h.token),
+    array_agg(h.id) filter (where h.lease_until > v_now + p_lease_ms)
+  into v_ids, v_done, v_sooner
+  from (
     select m.id, m.token, m.lease_until
-    from input i
-    join lonnymq.message m on m.id = i.id
-    where m.token = i.token
-    for no key update of m skip locked
-  ), extended as (
-    update lonnymq.message m
-    set lease_until = v_now + p_lease_ms
-    from target t
-    where m.id = t.id
-    returning m.id, t.token, t.lease_until as ended_at
-  )
-  select array_agg(e.token), array_agg(e.id) filter (where e.ended_at > v_now + p_lease_ms)
-  into v_done, v_sooner
-  from extended e;
+    from lonnymq.message m
+    where m.id = any (p_ids) and m.token = any (p_tokens)
+    order by m.id
+    for no key update skip locked
+  ) h;
+  update lonnymq.message m set lease_until = v_now + p_lease_ms where m.id = any (v_ids);
 
   -- A lease made shorter ends before anybody would have looked at it.
   if v_sooner is not null then

@@ -24,11 +24,16 @@ as $$
     select i.id, min(l.due_at) as due_at
     from lonnymq.lease l cross join unnest(l.message_ids) as i (id) group by i.id
   ), stood as materialized (
-    select c.*, coalesce(m.in_flight, 0) as in_flight, coalesce(m.size, 0) as size,
+    select c.*, w.seat, w.hold, w.wake_at, w.floor_at, w.floor_id, w.version as place_version,
+      coalesce(m.in_flight, 0) as in_flight, coalesce(m.size, 0) as size,
       coalesce(n.messages, 0) as messages, coalesce(n.slots, 0) as leases,
       coalesce(t.slots, 0) as told_slots, coalesce(t.size, 0) as told_size,
       coalesce(t.look, false) as told_look
     from lonnymq.channel c
+    left join (
+      select distinct on (p.channel_id) p.* from lonnymq.place p
+      order by p.channel_id, p.version desc
+    ) w on w.channel_id = c.id
     left join metered m on m.channel_id = c.id
     left join counted n on n.channel = c.name
     left join told_sum t on t.channel = c.name
@@ -56,10 +61,19 @@ as $$
   union all
   select 'stands_once', s.name, null, format('seat %s, hold %s, wake_at %s', s.seat, s.hold, s.wake_at)
   from stood s
-  where (s.seat is not null and (s.hold is not null or s.wake_at is not null))
+  where s.place_version is null or (s.seat is not null and (s.hold is not null or s.wake_at is not null))
     or (s.hold = 'throttled' and s.wake_at is null)
     or (s.hold = 'saturated' and s.told_slots = 0 and not s.told_look
       and s.in_flight < coalesce(s.max_concurrency, 2147483647))
+  union all
+  select 'stands_once', null, null, format('channel %s has %s versions of %s', v.channel_id, v.versions,
+    v.kind)
+  from (
+    select p.channel_id, 'place' as kind, count(*) as versions from lonnymq.place p group by 1
+    union all
+    select m.channel_id, 'meter', count(*) from lonnymq.meter m group by 1
+  ) v
+  where v.versions > 1
   union all
   select 'reachable', m.channel, m.id, format('waits since %s, floor %s, seat %s, hold %s, wake_at %s',
     m.dequeue_at, s.floor_at, s.seat, s.hold, s.wake_at)

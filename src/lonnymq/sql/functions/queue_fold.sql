@@ -32,17 +32,25 @@ declare
   v_locked text[];
   v_busy text[];
 begin
-  perform lonnymq.lease_expire(p_now, 100);
-  perform lonnymq.channel_wake(p_now, 1000);
-
   select * into v_tick from lonnymq.tick t order by t.id desc limit 1;
   if v_tick.id is null then
     v_tick.until := '0';
     v_tick.again := '{}';
     v_tick.seat_floor := 0;
+    v_tick.swept_at := -9223372036854775808;
   elsif v_tick.until > pg_snapshot_xmax(pg_current_snapshot()) then
     -- Restored into a younger cluster: its transaction ids start lower.
     v_tick.until := '0';
+  end if;
+
+  -- Once a second everything whose time has come, in between what has come since: so what is long
+  -- gone, but kept by an open snapshot, is not passed by every call.
+  if p_now - 1000 >= v_tick.swept_at or p_now < v_tick.swept_at then
+    perform lonnymq.lease_expire(-9223372036854775808, p_now, 100);
+    perform lonnymq.channel_wake(-9223372036854775808, p_now, 1000);
+    v_tick.swept_at := p_now;
+  else
+    perform lonnymq.channel_wake(v_tick.swept_at - 200, p_now, 1000);
   end if;
 
   with fresh as materialized (
@@ -66,10 +74,13 @@ begin
   ), judged as (
     select b.*, c.name is null as is_new,
       c.name is null or b.look or b.slots <> 0 or (b.size <> 0 and c.max_size is not null)
-        or (c.seat is null and c.hold is null and b.due_at < coalesce(c.wake_at, b.due_at + 1))
-        or (b.due_at, b.due_id) < (c.floor_at, c.floor_id) as is_change
+        or (p.seat is null and p.hold is null and b.due_at < coalesce(p.wake_at, b.due_at + 1))
+        or (b.due_at, b.due_id) < (p.floor_at, p.floor_id) as is_change
     from by_channel b
-    left join lonnymq.channel c on c.name = b.channel
+    left join lateral (select * from lonnymq.channel c where c.name = b.channel limit 1) c on true
+    left join lateral (
+      select * from lonnymq.place p where p.channel_id = c.id order by p.version desc limit 1
+    ) p on true
     order by b.channel
   )
   select pg_current_snapshot(),
@@ -93,7 +104,7 @@ begin
 
   if v_names is not null then
     if v_has_new then
-      perform lonnymq.channel_found(v_names, v_due_ats, v_due_ids, p_now);
+      perform lonnymq.channel_found(v_names, p_now);
     end if;
     -- Lock first, look after: everything below is decided on rows that are ours.
     select array_agg(l.name) into v_locked
@@ -138,7 +149,7 @@ begin
   end if;
   perform lonnymq.channel_recount(v_snapshot);
 
-  insert into lonnymq.tick (until, again, seat_floor)
+  insert into lonnymq.tick (until, again, seat_floor, swept_at)
   select
     case when v_is_more then v_tick.until else pg_snapshot_xmax(v_snapshot) end,
     array(
@@ -149,10 +160,11 @@ begin
       union select a.xid from unnest(v_tick.again) as a (xid) where v_is_more
     ),
     coalesce((
-      select c.seat from lonnymq.channel c
-      where c.seat >= v_tick.seat_floor
-      order by c.seat limit 1
-    ), v_tick.seat_floor);
+      select p.seat from lonnymq.place p
+      where p.seat >= v_tick.seat_floor
+      order by p.seat limit 1
+    ), v_tick.seat_floor),
+    v_tick.swept_at;
   delete from lonnymq.tick t where t.id = v_tick.id;
   return v_is_more or v_busy is not null;
 end

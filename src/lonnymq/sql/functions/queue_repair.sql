@@ -16,6 +16,13 @@ begin
   perform lonnymq.guard_own_transaction('queue_repair');
   perform pg_advisory_xact_lock('lonnymq.queue'::regclass::oid::integer, 1);
   perform from lonnymq.channel c order by c.name for update;
+  delete from lonnymq.place p
+  where exists (select from lonnymq.place n where n.channel_id = p.channel_id and n.version > p.version);
+  delete from lonnymq.meter m
+  where exists (select from lonnymq.meter n where n.channel_id = m.channel_id and n.version > m.version);
+  insert into lonnymq.place (channel_id, version, floor_at, floor_id)
+  select c.id, 1, -9223372036854775808, 0 from lonnymq.channel c
+  where not exists (select from lonnymq.place p where p.channel_id = c.id);
 
   for v_found in
     select c.invariant, c.channel, c.message_id, c.detail from lonnymq.queue_check() c

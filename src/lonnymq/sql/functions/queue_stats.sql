@@ -40,18 +40,18 @@ begin
   estimated := greatest(v_messages, channels, dead, notes) > 100000;
 
   select count(*) into ready
-  from (select from lonnymq.channel c where c.seat is not null limit 100000) c;
+  from (select from lonnymq.place p where p.seat is not null limit 100000) p;
   select min(f.dequeue_at) into oldest_ready_at
-  from (select c.name, c.floor_at, c.floor_id from lonnymq.channel c
-    where c.seat is not null order by c.seat limit 1000) c
+  from (select * from lonnymq.place p where p.seat is not null order by p.seat limit 1000) p
+  cross join lateral (select c.name from lonnymq.channel c where c.id = p.channel_id limit 1) c
   cross join lateral (
     select m.dequeue_at from lonnymq.message m
-    where m.channel = c.name and (m.dequeue_at, m.id) >= (c.floor_at, c.floor_id)
+    where m.channel = c.name and (m.dequeue_at, m.id) >= (p.floor_at, p.floor_id)
       and m.token is null
     order by m.dequeue_at, m.id limit 1
   ) f;
-  select c.wake_at into next_at from lonnymq.channel c
-  where c.wake_at is not null order by c.wake_at limit 1;
+  select p.wake_at into next_at from lonnymq.place p
+  where p.wake_at is not null order by p.wake_at limit 1;
   select m.in_flight into in_flight from lonnymq.meter m
   where m.channel_id = 0 order by m.version desc limit 1;
   in_flight := coalesce(in_flight, leased);

@@ -25,7 +25,8 @@ begin
   perform lonnymq.guard_own_transaction('queue_sweep');
   perform set_config('idle_in_transaction_session_timeout', '10s', true);
   forgotten := 0;
-  select e.expired, e.died into expired, died from lonnymq.lease_expire(v_now, p_limit) e;
+  select e.expired, e.died into expired, died
+  from lonnymq.lease_expire(-9223372036854775808, v_now, p_limit) e;
   if lonnymq.fold_lock() then
     perform lonnymq.queue_fold(v_now);
     forgotten := lonnymq.channel_forget(v_now, p_limit);

@@ -38,23 +38,16 @@ create table lonnymq.channel_setting (
   paused boolean not null default false,
   releasing boolean not null default false
 );
+create index channel_setting_capacity_ix on lonnymq.channel_setting (name)
+  where max_size is not null;
 
--- Where the engine has a channel. Written by the folder, and by a dequeue that has locked the row;
--- never by a caller's transaction, so nobody's open transaction stands in a channel's way.
---   seat       its place in the ring: it has something due and may be served. Null: not in the ring
---   hold       why it is kept out of the ring: saturated, throttled, paused. Null: it is not
---   wake_at    when it is to be given a seat without anybody saying so
---   floor_*    nothing below (floor_at, floor_id) is waiting, except what a note still has to tell
+-- A channel as the engine knows it: the policy that was last folded in. Its row is what a dequeue
+-- locks to count, so it is written seldom, and by nobody's transaction but the engine's own.
 --   most_attempts  the highest max_attempts that it ever had
+--   recount_after  its size is to be counted when all transactions below this one have ended
 create table lonnymq.channel (
-  name text collate "C" primary key,
-  id bigint generated always as identity,
-  seat bigint,
-  wake_at bigint,
-  floor_at bigint not null,
-  floor_id bigint not null,
-  idle_at bigint,
-  hold text check (hold in ('saturated', 'throttled', 'paused')),
+  id bigint generated always as identity primary key,
+  name text collate "C" not null unique,
   max_concurrency integer,
   release_interval_ms bigint,
   burst integer not null,
@@ -72,16 +65,41 @@ create table lonnymq.channel (
   autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000,
   autovacuum_vacuum_cost_delay = 0
 );
-create unique index channel_seat_ix on lonnymq.channel (seat) where seat is not null;
-create index channel_wake_ix on lonnymq.channel (wake_at) where wake_at is not null;
-create index channel_idle_ix on lonnymq.channel (idle_at) where idle_at is not null;
+create index channel_capacity_ix on lonnymq.channel (id) where max_size is not null;
 create index channel_recount_ix on lonnymq.channel (recount_after)
   where recount_after is not null;
+
+-- Where a channel stands, newest version first: what moves a thousand times a second must not leave
+-- its dead versions in front of its live one, for they stay as long as anybody's snapshot does.
+--   seat       its place in the ring: it has something due and may be served. Null: not in the ring
+--   hold       why it is kept out of the ring: saturated, throttled, paused. Null: it is not
+--   wake_at    when it is to be given a seat without anybody saying so
+--   floor_*    nothing below (floor_at, floor_id) is waiting, except what a note still has to tell
+--   idle_at    since when it has nothing
+create table lonnymq.place (
+  channel_id bigint not null,
+  version bigint not null,
+  seat bigint,
+  wake_at bigint,
+  floor_at bigint not null,
+  floor_id bigint not null,
+  idle_at bigint,
+  hold text check (hold in ('saturated', 'throttled', 'paused')),
+  primary key (channel_id, version)
+) with (
+  autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000,
+  autovacuum_vacuum_cost_delay = 0
+);
+create unique index place_seat_ix on lonnymq.place (seat) where seat is not null;
+create index place_wake_ix on lonnymq.place (wake_at) where wake_at is not null;
+create index place_idle_ix on lonnymq.place (idle_at) where idle_at is not null;
 create sequence lonnymq.seat_seq as bigint;
 
--- The counts of channels that have limits, newest version first: a count that moves a thousand
--- times a second must not leave its dead versions in front of its live one.
+-- The counts of channels that have limits, newest version first as well.
 -- The row of channel 0 is the queue's own.
+--   in_flight  leases that count in it
+--   size       live messages, where there is a capacity
+--   tat        the moment at which the rate will have been paid for (generic cell rate algorithm)
 create table lonnymq.meter (
   channel_id bigint not null,
   version bigint not null,
@@ -146,12 +164,16 @@ create index note_xid_ix on lonnymq.note (xid);
 create index note_look_ix on lonnymq.note (xid) where look;
 create index note_size_ix on lonnymq.note (channel) where size <> 0;
 
--- How far notes were folded: all of transactions below until, but for those in again.
+-- How far the engine has come: the newest row counts.
+--   until, again  notes are folded of all transactions below until, but for those in again
+--   seat_floor    no seat is lower
+--   swept_at      when every lease and every wake_at was last looked at
 create table lonnymq.tick (
   id bigint generated always as identity primary key,
   until xid8 not null,
   again xid8[] not null,
-  seat_floor bigint not null
+  seat_floor bigint not null,
+  swept_at bigint not null
 ) with (
   autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000,
   autovacuum_vacuum_cost_delay = 0
