@@ -11,7 +11,7 @@ as $$
     select i.name, e.*
     from unnest(p_names) as i (name)
     cross join lateral lonnymq.channel_policy(i.name) e
-    where not exists (select from lonnymq.channel c where c.name = i.name)
+    where (select c.id from lonnymq.channel c where c.name = i.name) is null
     order by i.name
   ), found as (
     insert into lonnymq.channel (
