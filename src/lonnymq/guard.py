@@ -14,7 +14,9 @@ import sys
 from pathlib import Path
 
 
-def main(folder: Path, remove: bool, user: int, group: int, own_lock: int, stop: list[str]) -> None:
+def main(
+    folder: Path, sockets: Path, remove: bool, user: int, group: int, own_lock: int, stop: list[str]
+) -> None:
     """Wait until the server in `folder` has no user, stop it, and remove the folder of a temporary one."""
     while True:
         with open(folder / "watched") as watched:
@@ -28,8 +30,8 @@ def main(folder: Path, remove: bool, user: int, group: int, own_lock: int, stop:
             who = {"user": user, "group": group, "extra_groups": []} if os.geteuid() == 0 else {}
             if (folder / "data").exists():
                 subprocess.run(stop, cwd=folder / "data", check=False, **who)  # type: ignore[call-overload]  # a choice of keywords
-            if remove:
-                shutil.rmtree(folder, ignore_errors=True)
+            if remove or not (folder / "data" / "postmaster.pid").exists():
+                shutil.rmtree(folder if remove else sockets, ignore_errors=True)
             # Before the gate opens, so that whoever starts the server next gives it a guard of its own.
             os.close(own_lock)
             return
@@ -37,5 +39,6 @@ def main(folder: Path, remove: bool, user: int, group: int, own_lock: int, stop:
 
 if __name__ == "__main__":
     if os.fork() == 0:  # the parent ends at once, so that the guard is nobody's child to wait for
-        place, remove, user, group, own_lock, *stop = sys.argv[1:]
-        main(Path(place), remove == "remove", int(user), int(group), int(own_lock), stop)
+        place, sockets, remove, user, group, own_lock, *stop = sys.argv[1:]
+        numbers = int(user), int(group), int(own_lock)
+        main(Path(place), Path(sockets), remove == "remove", *numbers, stop)

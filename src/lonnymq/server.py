@@ -230,13 +230,8 @@ def _set_guard(cluster: Cluster, *, remove: bool = False) -> None:
     if (lock := _try_alone(cluster.folder / "guard")) is None:
         return
     stop = cluster.command(cluster.data, "pg_ctl", "stop", "-w", "-t", "60", "-m", "fast")
-    what = [
-        cluster.folder,
-        "remove" if remove else "keep",
-        cluster.account.user,
-        cluster.account.group,
-        lock,
-    ]
+    places = [cluster.folder, cluster.socket_folder, "remove" if remove else "keep"]
+    what = [*places, cluster.account.user, cluster.account.group, lock]
     program = [sys.executable, "-I", "-S", str(Path(__file__).with_name("guard.py"))]
     quiet = subprocess.DEVNULL
     with contextlib.suppress(OSError):
