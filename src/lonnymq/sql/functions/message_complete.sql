@@ -19,6 +19,7 @@ declare
   v_now bigint := lonnymq.epoch();
   v_history text;
   v_has_capacity boolean := lonnymq.queue_has_capacity();
+  v_ids bigint[];
   v_done uuid[];
 begin
   perform lonnymq.guard_pairs(p_ids, p_tokens);
@@ -28,7 +29,7 @@ begin
   -- The index is walked in the order of ids, whatever the planner believes about the table.
   with gone as (
     delete from lonnymq.message m
-    where m.id = any (p_ids) and m.token = any (p_tokens)
+    where m.id = any (p_ids) and p_ids[array_position(p_tokens, m.token)] = m.id
     returning m.*
   ), logged as (
     insert into lonnymq.history (
@@ -55,14 +56,14 @@ begin
     ) s on true
     where g.slots + g.queue_slots > 0 or s.max_size is not null
   )
-  select array_agg(g.token) into v_done from gone g;
+  select array_agg(g.id), array_agg(g.token) into v_ids, v_done from gone g;
 
   if cardinality(v_done) = cardinality(p_ids) then
     return query select i.id, 'completed' from unnest(p_ids) as i (id);
     return;
   end if;
   return query
-  select a.id, a.answer from lonnymq.settle_answers(p_ids, p_tokens, v_done, 'completed') a;
+  select a.id, a.answer from lonnymq.settle_answers(p_ids, p_tokens, v_ids, v_done, 'completed') a;
 end
 $$;
 

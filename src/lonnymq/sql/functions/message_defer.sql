@@ -106,7 +106,7 @@ begin
   return query
   select a.id, a.answer,
     case when a.answer = 'deferred' then v_dequeue_ats[a.place] end
-  from lonnymq.settle_answers(p_ids, p_tokens, v_done, 'deferred') a;
+  from lonnymq.settle_answers(p_ids, p_tokens, v_ids, v_done, 'deferred') a;
 end
 $$;
 

@@ -42,7 +42,7 @@ declare
   v_window integer := least(p_limit, 256);
   v_seat bigint := p_cursor[1];
   v_lap bigint := p_cursor[2];
-  v_used bigint := coalesce(p_cursor[3], 0);
+  v_used bigint := greatest(p_cursor[3], 0);
   v_tick lonnymq.tick;
   v_seat_floor bigint;
   v_seat_last bigint;
@@ -96,6 +96,7 @@ begin
   if v_max_concurrency is not null then
     -- The queue's own limit is counted under the fold lock.
     v_queue_bit := 2;
+    v_now := lonnymq.epoch();
     v_left := case when v_is_folder then least(v_left, v_max_concurrency - coalesce((
       select m.in_flight from lonnymq.meter m
       where m.channel_id = 0 order by m.version desc limit 1
@@ -149,9 +150,9 @@ begin
     v_is_whole := cardinality(w_seats) < v_window;
     v_rounds := 1;
     if v_is_whole then
-      select greatest(1, v_left / sum(w)) into v_rounds from unnest(w_weights) as w;
+      select greatest(1, v_left / sum(w)::bigint) into v_rounds from unnest(w_weights) as w;
     end if;
-    if w_seats[1] <> v_seat + 1 then
+    if w_seats[1] <> v_seat + 1 or v_used >= w_weights[1] then
       v_used := 0;
     end if;
     select array_agg(w.weight * v_rounds - case when w.place = 1 then v_used else 0 end)
@@ -184,7 +185,8 @@ begin
       array_agg(t.place order by t.round, t.place, t.rank)
     into t_tids, t_ids, t_places
     from (
-      select m.tid, m.id, w.place::integer as place, m.rank, (m.rank - 1) / w.weight as round
+      select m.tid, m.id, w.place::integer as place, m.rank,
+        (m.rank - 1 + case when w.place = 1 then v_used else 0 end) / w.weight as round
       from unnest(w_names, w_floor_ats, w_floor_ids, w_quotas, w_weights)
         with ordinality as w (name, floor_at, floor_id, quota, weight, place)
       cross join lateral (
@@ -271,11 +273,6 @@ begin
       perform lonnymq.tick_touch(v_now);
     end if;
     return;
-  end if;
-  if v_is_folder and not v_is_contended then
-    -- Nothing is said to be empty before every lease that ran out is back in its line.
-    select e.expired > 0 into v_is_contended
-    from lonnymq.lease_expire(v_tick.swept_at - 2000, v_now, 100) e;
   end if;
   return query select * from lonnymq.dequeue_nothing(
     v_is_contended or not v_is_folder or v_visits >= 2000, v_now, v_visits > 0,

@@ -80,7 +80,7 @@ begin
       case when v_died[a.place] then 'dead' else 'retrying' end
     else a.answer end,
     case when a.answer = 'failed' and not v_died[a.place] then v_retry_ats[a.place] end
-  from lonnymq.settle_answers(p_ids, p_tokens, v_done, 'failed') a;
+  from lonnymq.settle_answers(p_ids, p_tokens, v_ids, v_done, 'failed') a;
 end
 $$;
 

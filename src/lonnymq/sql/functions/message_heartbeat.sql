@@ -34,7 +34,7 @@ begin
   from (
     select m.id, m.token, m.lease_until
     from lonnymq.message m
-    where m.id = any (p_ids) and m.token = any (p_tokens)
+    where m.id = any (p_ids) and p_ids[array_position(p_tokens, m.token)] = m.id
     order by m.id
     for no key update skip locked
   ) h;
@@ -56,7 +56,7 @@ begin
       else a.answer
     end,
     case when a.place is not null then v_now + p_lease_ms end
-  from lonnymq.settle_answers(p_ids, p_tokens, v_done, 'extended') a;
+  from lonnymq.settle_answers(p_ids, p_tokens, v_ids, v_done, 'extended') a;
 end
 $$;
 

@@ -21,7 +21,7 @@ declare
   v_tids tid[];
   v_xids xid8[];
   v_told text[];
-  v_queue_slots bigint;
+  v_queue_slots integer[];
   v_has_new boolean;
   v_names text[];
   v_due_ats bigint[];
@@ -50,6 +50,7 @@ begin
     perform lonnymq.channel_wake(-9223372036854775808, p_now, 1000);
     v_tick.swept_at := p_now;
   else
+    perform lonnymq.lease_expire(v_tick.swept_at - 2000, p_now, 100);
     perform lonnymq.channel_wake(v_tick.swept_at - 200, p_now, 1000);
   end if;
 
@@ -66,8 +67,7 @@ begin
       limit c_most
     )
   ), by_channel as (
-    select f.channel, sum(f.slots) as slots, sum(f.queue_slots) as queue_slots,
-      sum(f.size) as size, bool_or(f.look) as look, min(f.dequeue_at) as due_at,
+    select f.channel, sum(f.slots) as slots, sum(f.size) as size, bool_or(f.look) as look, min(f.dequeue_at) as due_at,
       (array_agg(f.message_id order by f.dequeue_at, f.message_id))[1] as due_id
     from fresh f
     group by f.channel
@@ -87,7 +87,8 @@ begin
     (select array_agg(f.tid) from fresh f),
     (select array_agg(f.xid) from fresh f),
     (select array_agg(f.channel) from fresh f),
-    sum(j.queue_slots), bool_or(j.is_new and j.channel <> ''),
+    (select array_agg(f.queue_slots) from fresh f),
+    bool_or(j.is_new and j.channel <> ''),
     array_agg(j.channel) filter (where j.is_change and j.channel <> ''),
     array_agg(j.due_at) filter (where j.is_change and j.channel <> ''),
     array_agg(j.due_id) filter (where j.is_change and j.channel <> ''),
@@ -133,9 +134,12 @@ begin
     end if;
     perform lonnymq.channel_place(v_names, v_due_ats, v_due_ids, v_slots, v_sizes, p_now);
   end if;
-  if v_queue_slots <> 0 then
-    perform lonnymq.meter_add(0, -v_queue_slots, 0);
-  end if;
+  perform lonnymq.meter_add(0, -s.slots, 0)
+  from (
+    select sum(f.slots) as slots from unnest(v_queue_slots, v_told) as f (slots, channel)
+    where f.slots <> 0 and f.channel <> all (coalesce(v_busy, '{}'))
+  ) s
+  where s.slots <> 0;
   if '' = any (v_told) then
     perform lonnymq.queue_adopt();
   end if;
