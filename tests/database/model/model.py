@@ -170,6 +170,7 @@ class Model:
         later = deepcopy(self)
         for moment in sorted(each for each in moments if each is not None and each > self.now):
             later.now = moment
+            later.expire(later.overdue())
             later.fold()
             if later.leasable(1):
                 return moment
@@ -212,8 +213,7 @@ class Model:
     # ---- fold
 
     def fold(self) -> None:
-        """What every dequeue and every sweep does first."""
-        self.expire()
+        """What every dequeue and every sweep does first: channels come into being, settings hold."""
         for name in sorted(self.told):
             self.channels.setdefault(name, Channel(replace(self.policy(name)), used_at=self.now))
         for name, channel in self.channels.items():
@@ -223,10 +223,13 @@ class Model:
         self.told.clear()
         self.is_folded = True
 
-    def expire(self) -> list[str]:
-        """Take back the leases that ran out; which of them went back, which died."""
-        over = [each for each in self.leased() if (each.lease_until or 0) <= self.now]
-        return [self.end(each, "expired", LEASE_RAN_OUT, each.dequeue_at) for each in over]
+    def overdue(self) -> list[Message]:
+        """The leases that ran out, and are to be taken back."""
+        return [each for each in self.leased() if (each.lease_until or 0) <= self.now]
+
+    def expire(self, leases: list[Message]) -> list[str]:
+        """Take back leases that ran out; which of them went back, which died."""
+        return [self.end(each, "expired", LEASE_RAN_OUT, each.dequeue_at) for each in leases]
 
     def end(
         self, message: Message, outcome: str, error: str | None, next_at: int, dead: bool = False

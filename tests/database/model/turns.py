@@ -6,6 +6,8 @@ from itertools import combinations
 
 from database.model.model import Model
 
+A_SECOND = 1_000
+
 
 class Turns:
     """What one consumer was given, and since when each channel has had more to give than it was asked for."""
@@ -59,9 +61,13 @@ def judge_dequeue(model: Model, taken: list[tuple[int, str]], limit: int) -> lis
 
 
 def judge_nothing(model: Model, look_at: int | None) -> None:
-    """A dequeue that finds nothing says to look again before something becomes eligible."""
+    """A dequeue that finds nothing says to look again before something becomes eligible.
+
+    A lease that a heartbeat moved may be looked at a second after its end."""
     moment = model.next_moment()
+    ends = [each.lease_until for each in model.leased()]
+    slack = A_SECOND if moment in ends else 0
     assert look_at is None or look_at > model.now, f"look again at {look_at}, now is {model.now}"
-    assert moment is None or (look_at is not None and look_at <= moment), (
+    assert moment is None or (look_at is not None and look_at <= moment + slack), (
         f"look again at {look_at}, but something is eligible at {moment}"
     )
