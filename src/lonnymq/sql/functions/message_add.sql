@@ -43,9 +43,9 @@ begin
 
   max_size := v_channel.max_size;
   if max_size is not null and v_channel.is_uncounted then
-    -- A capacity that is not folded yet: the line itself is counted, no further than it may grow.
+    -- A capacity that is not folded yet: the line itself is counted, not much further than it may grow.
     select count(*) into size
-    from (select from lonnymq.message m where m.channel = p_channel limit max_size) m;
+    from (select from lonnymq.message m where m.channel = p_channel limit max_size + 10000) m;
   elsif max_size is not null then
     size := lonnymq.channel_size(p_channel, v_channel.channel_id);
   end if;

@@ -29,7 +29,8 @@ begin
   -- The index is walked in the order of ids, whatever the planner believes about the table.
   with gone as (
     delete from lonnymq.message m
-    where m.id = any (p_ids) and p_ids[array_position(p_tokens, m.token)] = m.id
+    where m.id = any (p_ids) and m.token is not null
+      and p_ids[array_position(p_tokens, m.token)] = m.id
     returning m.*
   ), logged as (
     insert into lonnymq.history (

@@ -34,7 +34,8 @@ begin
   from (
     select m.id, m.token, m.lease_until
     from lonnymq.message m
-    where m.id = any (p_ids) and p_ids[array_position(p_tokens, m.token)] = m.id
+    where m.id = any (p_ids) and m.token is not null
+      and p_ids[array_position(p_tokens, m.token)] = m.id
     order by m.id
     for no key update skip locked
   ) h;
