@@ -32,7 +32,8 @@ begin
       and not exists (select from lonnymq.message m where m.channel = c.name)
       and not exists (select from lonnymq.note n where n.channel = c.name)
       and not exists (
-        select from lonnymq.meter m where m.channel_id = c.id and m.in_flight <> 0
+        select from lonnymq.meter m
+        where m.channel_id = c.id and (m.in_flight <> 0 or m.tat > p_now)
       )
     limit p_limit
     for update of c skip locked

@@ -1,6 +1,7 @@
 -- Looks at channels of the ring again, under the fold lock: takes the seat of those that have
--- nothing due, and moves floors up to the first message that waits. What another call has leased and
--- not yet committed still shows as waiting here, so a rollback is not lost.
+-- nothing due, and moves floors up to the first message that waits, also of those that have just
+-- been held. What another call has leased and not yet committed still shows as waiting here, so a
+-- rollback is not lost.
 create or replace function lonnymq.channel_review(p_ids bigint[], p_now bigint)
 returns void
 language plpgsql
@@ -33,18 +34,19 @@ begin
       order by m.dequeue_at, m.id
       limit 1
     ) f on true
-    where p.seat is not null
+    where p.seat is not null or p.hold in ('saturated', 'throttled')
   )
   select array_agg(l.tid), array_agg(row(
     l.channel_id, l.version + 1, case when l.dequeue_at <= p_now then l.seat end,
-    case when l.dequeue_at > p_now then l.dequeue_at end,
+    case when l.hold is not null then l.wake_at when l.dequeue_at > p_now then l.dequeue_at end,
     coalesce(l.dequeue_at, 9223372036854775807), coalesce(l.message_id, 0),
-    case when l.dequeue_at is null then p_now end, null
+    case when l.dequeue_at is null and l.hold is null then p_now end, l.hold
   )::lonnymq.place)
   into v_old, v_new
   from looked l
-  where l.dequeue_at is null or l.dequeue_at > p_now
-    or (l.dequeue_at, l.message_id) <> (l.floor_at, l.floor_id);
+  where (l.seat is not null and (l.dequeue_at is null or l.dequeue_at > p_now))
+    or (coalesce(l.dequeue_at, 9223372036854775807), coalesce(l.message_id, 0))
+      <> (l.floor_at, l.floor_id);
   if v_old is not null then
     perform lonnymq.place_move(v_old, v_new);
   end if;

@@ -1,12 +1,14 @@
 -- Gives a seat to channels whose time has come: a message is due, or a rate allows the next. Looks
 -- at what was to wake after p_from.
+-- Answers: whether there are more than p_limit.
 create or replace function lonnymq.channel_wake(p_from bigint, p_now bigint, p_limit integer)
-returns void
+returns boolean
 language plpgsql
 as $$
 #variable_conflict use_column
 declare
   v_ids bigint[];
+  v_is_more boolean;
   v_old tid[];
   v_new lonnymq.place[];
 begin
@@ -18,8 +20,9 @@ begin
     limit p_limit
   ) d;
   if v_ids is null then
-    return;
+    return false;
   end if;
+  v_is_more := cardinality(v_ids) >= p_limit;
   -- Lock first, look after.
   select array_agg(l.id) into v_ids
   from (
@@ -45,6 +48,7 @@ begin
   if v_old is not null then
     perform lonnymq.place_move(v_old, v_new);
   end if;
+  return v_is_more;
 end
 $$;
 

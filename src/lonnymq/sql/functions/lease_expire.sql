@@ -2,11 +2,12 @@
 -- were, or are dead if that was the last attempt. Looks at leases that were to end after p_from, of no
 -- more than p_limit dequeues.
 --
--- Answers: how many went back, how many died.
+-- Answers: how many went back, how many died, and whether there are more to look at.
 -- Locks: the messages, without ever waiting for one: what is being settled at this moment is left
 --   to its settler and looked at again in a second.
 create or replace function lonnymq.lease_expire(
-  p_from bigint, p_now bigint, p_limit integer, out expired bigint, out died bigint
+  p_from bigint, p_now bigint, p_limit integer,
+  out expired bigint, out died bigint, out is_more boolean
 )
 language plpgsql
 as $$
@@ -20,6 +21,7 @@ declare
 begin
   expired := 0;
   died := 0;
+  is_more := false;
   perform from lonnymq.lease l where l.due_at > p_from and l.due_at <= p_now limit 1;
   if not found then
     return;
@@ -35,6 +37,7 @@ begin
   )
   select (select array_agg(d.tid) from due d), array_agg(distinct i.id) into v_tids, v_ids
   from due d cross join lateral unnest(d.message_ids) as i (id);
+  is_more := coalesce(cardinality(v_tids) >= p_limit, false);
   delete from lonnymq.lease l where l.ctid = any (v_tids);
   if v_ids is null then
     return;

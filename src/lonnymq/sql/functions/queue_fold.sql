@@ -5,8 +5,8 @@
 -- transactions were still running then, or could not be folded. So notes that are long dead, but kept
 -- by somebody's open snapshot, are never passed again.
 --
--- Answers: whether notes had to be left: their channel is locked by a dequeue at this moment, or
---   there are more than one call should fold.
+-- Answers: whether something had to be left: a note whose channel is locked by a dequeue at this
+--   moment, or more notes, leases or sleeping channels than one call should take.
 -- Locks: channels that change, in the order of their names, without ever waiting for one.
 create or replace function lonnymq.queue_fold(p_now bigint)
 returns boolean
@@ -17,6 +17,8 @@ declare
   c_most constant integer := 2000;
   v_tick lonnymq.tick;
   v_snapshot pg_snapshot;
+  v_from bigint;
+  v_is_late boolean;
   v_is_more boolean;
   v_tids tid[];
   v_xids xid8[];
@@ -46,12 +48,14 @@ begin
   -- Once a second everything whose time has come, in between what has come since: so what is long
   -- gone, but kept by an open snapshot, is not passed by every call.
   if p_now - 1000 >= v_tick.swept_at or p_now < v_tick.swept_at then
-    perform lonnymq.lease_expire(-9223372036854775808, p_now, 100);
-    perform lonnymq.channel_wake(-9223372036854775808, p_now, 1000);
-    v_tick.swept_at := p_now;
+    v_from := -9223372036854775808;
   else
-    perform lonnymq.lease_expire(v_tick.swept_at - 2000, p_now, 100);
-    perform lonnymq.channel_wake(v_tick.swept_at - 200, p_now, 1000);
+    v_from := v_tick.swept_at - 2000;
+  end if;
+  select e.is_more into v_is_late from lonnymq.lease_expire(v_from, p_now, 100) e;
+  v_is_late := lonnymq.channel_wake(v_from, p_now, 1000) or v_is_late;
+  if v_from = -9223372036854775808 and not v_is_late then
+    v_tick.swept_at := p_now;
   end if;
 
   with fresh as materialized (
@@ -99,7 +103,7 @@ begin
     v_slots, v_sizes, v_looks
   from judged j;
   if v_tids is null then
-    return false;
+    return v_is_late;
   end if;
   v_is_more := cardinality(v_tids) >= c_most;
 
@@ -170,7 +174,7 @@ begin
     ), v_tick.seat_floor),
     v_tick.swept_at;
   delete from lonnymq.tick t where t.id = v_tick.id;
-  return v_is_more or v_busy is not null;
+  return v_is_more or v_is_late or v_busy is not null;
 end
 $$;
 
