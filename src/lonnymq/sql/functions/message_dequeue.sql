@@ -253,7 +253,7 @@ begin
       select array_agg(w.id) into w_ids
       from unnest(w_ids, w_quotas, t_taken) with ordinality as w (id, quota, taken, place)
       where w.place <= v_last
-        and (w.taken < w.quota or v_is_slow or random() * 500 < w.taken);
+        and (w.taken < w.quota or v_is_slow or random() * 100 < w.taken);
       if w_ids is not null then
         perform lonnymq.channel_review(w_ids, v_now);
       end if;

@@ -19,6 +19,7 @@ declare
   v_snapshot pg_snapshot;
   v_from bigint;
   v_is_late boolean;
+  v_is_full boolean;
   v_is_more boolean;
   v_tids tid[];
   v_xids xid8[];
@@ -45,16 +46,17 @@ begin
     v_tick.until := '0';
   end if;
 
-  -- Once a second everything whose time has come, in between what has come since: so what is long
-  -- gone, but kept by an open snapshot, is not passed by every call.
-  if p_now - 1000 >= v_tick.swept_at or p_now < v_tick.swept_at then
-    v_from := -9223372036854775808;
-  else
-    v_from := v_tick.swept_at - 2000;
-  end if;
+  -- What is long gone, but kept by an open snapshot, is not passed by every call: it looks at what has
+  -- come since the last full look, and a little before for what was committed late.
+  v_is_full := p_now - 1000 >= v_tick.swept_at or p_now < v_tick.swept_at;
+  v_from := case
+    when p_now < v_tick.swept_at or v_tick.id is null then -9223372036854775808
+    when v_is_full then v_tick.swept_at - 60000
+    else v_tick.swept_at - 100
+  end;
   select e.is_more into v_is_late from lonnymq.lease_expire(v_from, p_now, 100) e;
   v_is_late := lonnymq.channel_wake(v_from, p_now, 1000) or v_is_late;
-  if v_from = -9223372036854775808 and not v_is_late then
+  if v_is_full and not v_is_late then
     v_tick.swept_at := p_now;
   end if;
 

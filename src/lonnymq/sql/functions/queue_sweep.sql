@@ -28,6 +28,7 @@ begin
   select e.expired, e.died into expired, died
   from lonnymq.lease_expire(-9223372036854775808, v_now, p_limit) e;
   if lonnymq.fold_lock() then
+    perform lonnymq.channel_wake(-9223372036854775808, v_now, p_limit);
     perform lonnymq.queue_fold(v_now);
     forgotten := lonnymq.channel_forget(v_now, p_limit);
     perform lonnymq.history_prepare(v_now);
