@@ -1,12 +1,13 @@
 -- Locks the dead messages that are meant, oldest id first, and says which they are.
+-- Its callers have it planned for what is given: an absent filter leaves no trace in the plan.
 create or replace function lonnymq.dead_pick(
   p_ids bigint[], p_channel text, p_kind text, p_limit integer
 )
 returns bigint[]
-language sql
-volatile
+language plpgsql
 as $$
-  select array(
+begin
+  return array(
     select d.id from lonnymq.dead d
     where (p_ids is null or d.id = any (p_ids))
       and (p_channel is null or p_channel = '*' or d.channel = p_channel)
@@ -14,7 +15,8 @@ as $$
     order by d.id
     limit p_limit
     for update skip locked
-  )
+  );
+end
 $$;
 
 comment on function lonnymq.dead_pick(bigint[], text, text, integer) is

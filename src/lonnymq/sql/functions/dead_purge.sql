@@ -11,6 +11,10 @@ create or replace function lonnymq.dead_purge(
 )
 returns bigint
 language plpgsql
+set plan_cache_mode = force_custom_plan
+set enable_seqscan = off
+set enable_bitmapscan = off
+set jit = off
 as $$
 declare
   v_picked bigint[];

@@ -12,6 +12,10 @@ create or replace function lonnymq.dead_redrive(
 )
 returns table (id bigint, answer text)
 language plpgsql
+set plan_cache_mode = force_custom_plan
+set enable_seqscan = off
+set enable_bitmapscan = off
+set jit = off
 as $$
 #variable_conflict use_column
 declare
@@ -28,8 +32,8 @@ begin
     )
     select d.id, d.channel, d.content, d.dequeue_at, d.created_at, d.kind, d.headers, d.name,
       d.state, d.error
-    from lonnymq.dead d
-    where d.id = any (v_picked)
+    from unnest(v_picked) as i (id)
+    cross join lateral (select * from lonnymq.dead d where d.id = i.id limit 1) d
     order by d.channel, d.name, d.id
     on conflict (channel, name) where name is not null do nothing
     returning message.id, message.channel, message.dequeue_at

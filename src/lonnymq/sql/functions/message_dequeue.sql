@@ -92,11 +92,12 @@ begin
     end if;
   end if;
 
+  -- Leases are dated after what was folded: what they were waiting for has happened by then.
+  v_now := lonnymq.epoch();
   select q.max_concurrency into v_max_concurrency from lonnymq.queue q where q.only_row;
   if v_max_concurrency is not null then
     -- The queue's own limit is counted under the fold lock.
     v_queue_bit := 2;
-    v_now := lonnymq.epoch();
     v_left := case when v_is_folder then least(v_left, v_max_concurrency - coalesce((
       select m.in_flight from lonnymq.meter m
       where m.channel_id = 0 order by m.version desc limit 1

@@ -10,11 +10,10 @@ declare
 begin
   select array_agg(h.id) into v_gone
   from (
-    select m.id from unnest(p_ids) as i (id)
-    join lonnymq.message m on m.id = i.id
-    where m.token is null
+    select m.id from lonnymq.message m
+    where m.id = any (p_ids) and m.token is null
     order by m.id
-    for update of m skip locked
+    for update skip locked
   ) h;
   with gone as (
     delete from lonnymq.message m where m.id = any (v_gone) returning m.channel
