@@ -1,0 +1,191 @@
+"""Rule 13: everything is a batch, one is a batch of one, and batches have edges."""
+
+import time
+from collections import Counter
+
+import psycopg
+import pytest
+
+from database.rules.conftest import OpenSession, on_18
+from database.rules.factories import Session
+from lonnymq.testing import Clock
+
+SETTLED = {
+    "complete": "completed",
+    "defer": "deferred",
+    "fail": "retrying",
+    "heartbeat": "extended",
+}
+every_way = pytest.mark.parametrize("how", SETTLED)
+
+
+def test_a_batch_of_none_is_answered_with_nothing(session: Session) -> None:
+    assert session.create_many([]) == []
+    for how in SETTLED:
+        assert session.settle(how, []) == []
+    assert session.rows("select * from lonnymq.message_cancel('{}'::bigint[])") == []
+    assert session.rows("select * from lonnymq.dead_redrive('{}'::bigint[])") == []
+    assert session.value("select lonnymq.message_announce('{}'::text[])") == 0
+    assert session.dequeue() == []
+    assert session.check() == []
+
+
+def test_many_are_created_in_the_order_given_and_keep_it(session: Session) -> None:
+    channels = ["b", "a", "b", "a", "c"]
+    answers = session.create_many(channels)
+    assert [each.ordinal for each in answers] == [1, 2, 3, 4, 5]
+    ids = [each.id for each in answers]
+    assert ids == sorted(ids)
+    stored = session.rows("select id, channel from lonnymq.message order by id")
+    assert [(each.id, each.channel) for each in stored] == list(zip(ids, channels, strict=True))
+
+
+def test_named_and_capped_and_plain_ones_keep_their_order_in_one_call(session: Session) -> None:
+    session.set("capped", max_size=2)
+    channels = ["z", "capped", "a", "capped", "z", "capped"]
+    answers = session.create_many(channels, names=["n", None, "m", "x", "n", None])
+    assert [each.answer for each in answers] == [
+        "created", "created", "created", "created", "duplicate", "refused",
+    ]  # fmt: skip
+    assert answers[4].id == answers[0].id
+    made = [each.id for each in answers[:4]]
+    assert made == sorted(made)
+    assert session.check() == []
+
+
+def test_a_capacity_takes_the_first_ones_of_a_batch_that_fit(session: Session) -> None:
+    session.set("a", max_size=3, when_full="drop")
+    answers = session.create_many(["a"] * 5)
+    assert [(each.answer, each.size) for each in answers] == [
+        ("created", 1), ("created", 2), ("created", 3), ("dropped", 3), ("dropped", 3),
+    ]  # fmt: skip
+    assert session.check() == []
+
+
+@every_way
+def test_a_pair_given_twice_is_settled_once(session: Session, how: str) -> None:
+    session.set("a", max_concurrency=2)
+    session.fill("a", 3)
+    one, two = session.dequeue(2)
+    answers = session.settle(how, [one, two, one, one])
+    second = {"complete": "not_found", "heartbeat": "extended"}.get(how, "lease_lost")
+    assert answers == [SETTLED[how], SETTLED[how], second, second]
+    recorded = session.value("select count(*) from lonnymq.history")
+    assert recorded == (0 if how == "heartbeat" else 2)
+    assert session.check() == []
+    session.dequeue()
+    assert session.check() == []
+
+
+def test_an_id_given_twice_is_cancelled_once(session: Session) -> None:
+    session.set("a", max_size=5)
+    ids = session.fill("a", 2)
+    rows = session.rows("select * from lonnymq.message_cancel(%s::bigint[])", [*ids, ids[0]])
+    assert [each.id for each in rows] == [*ids, ids[0]]
+    assert rows[0].answer == rows[1].answer == "cancelled"
+    session.dequeue()
+    assert session.check() == []
+
+
+def test_an_id_given_twice_is_redriven_once(session: Session) -> None:
+    session.set("a", max_attempts=1, max_size=5)
+    [dead] = session.fill("a", 1)
+    session.settle("fail", session.dequeue())
+    rows = session.rows("select * from lonnymq.dead_redrive(%s::bigint[])", [dead, dead])
+    assert rows[0].answer == "redriven"
+    assert session.value("select count(*) from lonnymq.message") == 1
+    session.dequeue()
+    assert session.check() == []
+
+
+UNEQUAL = {
+    "contents": "select lonnymq.message_create_many('{a,b}', array[''::bytea])",
+    "no contents": "select lonnymq.message_create_many('{a}', null)",
+    "no channels": "select lonnymq.message_create_many(null, array[''::bytea])",
+    "names": "select lonnymq.message_create_many('{a}', array[''::bytea], p_names => '{n,m}')",
+    "delays": "select lonnymq.message_create_many('{a}', array[''::bytea], p_delays_ms => '{}')",
+    "complete": "select lonnymq.message_complete('{1,2}', '{}'::uuid[])",
+    "complete none": "select lonnymq.message_complete(null::bigint[], null::uuid[])",
+    "heartbeat": "select lonnymq.message_heartbeat('{1}', null::uuid[])",
+    "defer": "select lonnymq.message_defer('{1}', array[gen_random_uuid()], p_delays_ms => '{1,2}')",
+    "fail": "select lonnymq.message_fail('{1}', array[gen_random_uuid()], p_errors => '{}')",
+    "limit 0": "select lonnymq.message_dequeue(0)",
+    "limit -1": "select lonnymq.message_dequeue(-1)",
+    "limit 10001": "select lonnymq.message_dequeue(10001)",
+    "no limit": "select lonnymq.message_dequeue(null)",
+    "lease 0": "select lonnymq.message_dequeue(1, 0)",
+    "cursor of one": "select lonnymq.message_dequeue(1, 1000, null, '{1}')",
+    "cursor of none": "select lonnymq.message_dequeue(1, 1000, null, '{}')",
+}
+
+
+@on_18
+@pytest.mark.parametrize("statement", UNEQUAL.values(), ids=UNEQUAL)
+def test_arrays_and_numbers_that_make_no_sense_are_refused_and_nothing_is_stored(
+    session: Session, statement: str
+) -> None:
+    with pytest.raises(psycopg.Error) as refusal:
+        session.rows(statement)
+    assert refusal.value.sqlstate == "LM001"
+    assert session.value("select count(*) from lonnymq.message") == 0
+
+
+def test_one_bad_message_of_a_batch_refuses_all_of_it(session: Session) -> None:
+    with pytest.raises(psycopg.Error) as refusal:
+        session.create_many(["a", "b", ""])
+    assert refusal.value.sqlstate == "LM001"
+    assert session.value("select count(*) from lonnymq.message") == 0
+    assert session.value("select count(*) from lonnymq.note") == 0
+
+
+def test_more_than_ten_thousand_in_a_call_are_too_many(
+    open_session: OpenSession, dsn_18: str
+) -> None:
+    session = open_session(dsn_18)
+    for statement in (
+        "select lonnymq.message_create_many(array_fill('a'::text, '{10001}'), array_fill(''::bytea, '{10001}'))",
+        "select lonnymq.message_complete(array_fill(1::bigint, '{10001}'), array_fill(gen_random_uuid(), '{10001}'))",
+    ):
+        with pytest.raises(psycopg.Error) as refusal:
+            session.rows(statement)
+        assert refusal.value.sqlstate == "LM002"
+
+
+@pytest.mark.heavy
+@every_way
+@pytest.mark.parametrize(
+    "limits", [{}, {"max_concurrency": 20_000}], ids=["unlimited", "with a limit"]
+)
+def test_ten_thousand_are_created_dequeued_and_settled_in_one_call_each(
+    open_session: OpenSession, dsn_18: str, how: str, limits: dict[str, int]
+) -> None:
+    """Quadratic work over 10,000 would take far longer than this."""
+    session = open_session(dsn_18)
+    session.set("a", **limits)
+    begun = time.monotonic()
+    session.create_many(["a", "b"] * 5000)
+    leases = session.dequeue(10_000)
+    assert len(leases) == 10_000
+    leases[-1] = leases[-1]._replace(token=leases[0].token)
+    answers = Counter(session.settle(how, leases))
+    assert answers[SETTLED[how]] >= 9_999
+    assert time.monotonic() - begun < 10
+    assert session.check() == []
+
+
+def test_a_batch_of_names_from_two_sides_is_created_once(
+    session: Session, another: Session
+) -> None:
+    names = [f"n{number}" for number in range(20)]
+    first = session.create_many(["a"] * 20, names=names)
+    second = another.create_many(["a"] * 20, names=names[::-1])
+    assert {each.answer for each in second} == {"duplicate"}
+    assert [each.id for each in second] == [each.id for each in first][::-1]
+
+
+def test_a_dequeue_gives_fewer_when_there_are_fewer(session: Session, clock: Clock) -> None:
+    session.fill("a", 3)
+    session.create("b", delay_ms=1)
+    assert len(session.dequeue(10)) == 3
+    clock.advance(1)
+    assert len(session.dequeue(10)) == 1

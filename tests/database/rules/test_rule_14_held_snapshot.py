@@ -1,0 +1,208 @@
+"""Rule 14: dead rows that somebody's open snapshot keeps do not lie in the path of a dequeue.
+
+Counted are the pages that one dequeue touches, those of every function in it included, while the snapshot is held.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from database.rules.conftest import OpenSession
+from database.rules.factories import Session, lease, numbered
+
+pytestmark = [pytest.mark.heavy, pytest.mark.timeout(120)]
+
+# A clock that can be moved without leaving dead rows of its own.
+CLOCK = """
+create sequence lonnymq.test_clock_seq;
+select setval('lonnymq.test_clock_seq', lonnymq.epoch());
+create or replace function lonnymq.epoch(p_at timestamptz default clock_timestamp())
+returns bigint language sql volatile as 'select last_value from lonnymq.test_clock_seq';
+"""
+ADVANCE = "select setval('lonnymq.test_clock_seq', last_value + %s) from lonnymq.test_clock_seq"
+CYCLE = """
+do $do$
+declare
+  v_channels text[] := '{channels}';
+  v_cursor bigint[];
+  v_ids bigint[];
+  v_tokens uuid[];
+begin
+  for v_turn in 1 .. {cycles} loop
+    perform setval('lonnymq.test_clock_seq', last_value + {advance}) from lonnymq.test_clock_seq;
+    perform lonnymq.message_create(v_channels[1 + v_turn % cardinality(v_channels)], '');
+    commit;
+    select array_agg(d.id), array_agg(d.token), max(d.cursor) into v_ids, v_tokens, v_cursor
+    from lonnymq.message_dequeue(1, 30000, null, v_cursor) d;
+    commit;
+    if v_ids[1] is not null then
+      perform lonnymq.message_complete(v_ids, v_tokens);
+    end if;
+    commit;
+  end loop;
+end
+$do$
+"""
+
+
+class Load:
+    """Create, dequeue and complete, again and again, over some channels, with so much time between."""
+
+    def __init__(self, session: Session, channels: list[str], advance: int = 0) -> None:
+        self.session, self.channels, self.advance = session, channels, advance
+        session.connection.execute(CLOCK)
+
+    def run(self, cycles: int) -> None:
+        names = "{" + ",".join(self.channels) + "}"
+        self.session.connection.execute(
+            CYCLE.format(channels=names, cycles=cycles, advance=self.advance).encode()
+        )
+
+    def pages(self) -> int:
+        """What one dequeue touches: the least of a few, for now and then one of them tidies up as well."""
+        touched = []
+        for number in range(11):
+            self.session.rows(ADVANCE, self.advance)
+            self.session.create(self.channels[number % len(self.channels)])
+            touched.append(self.session.dequeue_buffers())
+            held = self.session.rows("select * from lonnymq.message where token is not null")
+            self.session.complete(*map(lease, held))
+        return min(touched)
+
+
+@contextmanager
+def held_snapshot(other: Session) -> Iterator[None]:
+    """An analyst's transaction that has read the tables and is left open."""
+    with other.connection.transaction():
+        other.rows("set transaction isolation level repeatable read")
+        other.rows(
+            "select count(*) from lonnymq.message, lonnymq.channel, lonnymq.note, lonnymq.lease"
+        )
+        yield
+
+
+def plain(session: Session) -> None:
+    pass
+
+
+def limited(session: Session) -> None:
+    session.set("c0", max_concurrency=1)
+
+
+def wider(session: Session) -> None:
+    session.set("c0", max_concurrency=10)
+
+
+def throttled(session: Session) -> None:
+    session.set("c0", release_interval_ms=10)
+
+
+def bursting(session: Session) -> None:
+    session.set("c0", release_interval_ms=10, burst=5)
+
+
+def capped(session: Session) -> None:
+    session.set("c0", max_size=100_000)
+
+
+def whole_queue(session: Session) -> None:
+    session.queue_set(max_concurrency=1)
+
+
+def beside_a_backlog(session: Session) -> None:
+    session.fill("backlog", 10_000)
+
+
+Arrange = Callable[[Session], None]
+# What is done first, how many channels take part, how much time passes in a cycle.
+RUN_EMPTY: dict[str, tuple[Arrange, int, int]] = {
+    "an unlimited channel": (plain, 1, 0),
+    "a channel that saturates each time": (limited, 1, 0),
+    "a channel with a concurrency that is not reached": (wider, 1, 0),
+    "a channel that is throttled each time": (throttled, 1, 10),
+    "a channel with a rate and a burst": (bursting, 1, 10),
+    "a channel with a capacity": (capped, 1, 0),
+    "a queue with a limit of its own": (whole_queue, 1, 0),
+    "leases whose time has passed": (plain, 1, 40_000),
+    "many channels that go idle and come back": (plain, 50, 0),
+    "many channels that saturate while time passes": (limited, 50, 40_000),
+}
+WITH_A_BACKLOG: dict[str, tuple[Arrange, int, int]] = {
+    "an unlimited channel": (plain, 1, 0),
+    "a channel that saturates each time": (limited, 1, 0),
+    "a channel that is throttled each time": (throttled, 1, 10),
+    "many channels that flap beside one with a backlog": (beside_a_backlog, 50, 0),
+}
+
+
+def pages_of(load: Load, other: Session, cycles: int, phases: int) -> list[int]:
+    """The pages of a dequeue at the beginning and after each phase, under one held snapshot."""
+    load.run(100)
+    with held_snapshot(other):
+        pages = [load.pages()]
+        for _ in range(phases):
+            load.run(cycles)
+            pages.append(load.pages())
+    print(f"pages: {pages}")
+    return pages
+
+
+@pytest.mark.parametrize("case", RUN_EMPTY)
+def test_the_pages_of_a_dequeue_do_not_grow_while_a_snapshot_is_held(
+    open_session: OpenSession, dsn_18: str, case: str
+) -> None:
+    arrange, channels, advance = RUN_EMPTY[case]
+    session, other = open_session(dsn_18), open_session(dsn_18)
+    load = Load(session, numbered("c", channels), advance)
+    arrange(session)
+    pages = pages_of(load, other, 750, 2)
+    assert pages[-1] <= pages[0] + 25  # indexes get a little higher, no more
+    assert session.check() == []
+
+
+@pytest.mark.parametrize("case", WITH_A_BACKLOG)
+def test_the_pages_of_a_dequeue_from_a_backlog_stay_within_what_a_floor_leaves(
+    open_session: OpenSession, dsn_18: str, case: str
+) -> None:
+    """A floor is moved up once in fifty dequeues or so: what was finished since then is passed, and no more."""
+    arrange, channels, advance = WITH_A_BACKLOG[case]
+    session, other = open_session(dsn_18), open_session(dsn_18)
+    load = Load(session, numbered("c", channels), advance)
+    arrange(session)
+    session.fill("c0" if channels == 1 else "c00", 300)
+    pages = pages_of(load, other, 600, 2)
+    assert pages[-1] <= pages[0] + 300
+    assert session.check() == []
+
+
+def test_an_idle_poll_does_not_grow_while_a_snapshot_is_held(
+    open_session: OpenSession, dsn_18: str
+) -> None:
+    session, other = open_session(dsn_18), open_session(dsn_18)
+    load = Load(session, numbered("c", 10), 40_000)
+    load.run(100)
+    touched = []
+    with held_snapshot(other):
+        for _ in range(3):
+            session.dequeue()
+            session.dequeue()
+            touched.append(min(session.dequeue_buffers() for _ in range(5)))
+            load.run(500)
+    assert touched[2] <= touched[0] + 10
+
+
+def test_the_measure_sees_dead_rows_that_lie_in_the_path(
+    open_session: OpenSession, dsn_18: str
+) -> None:
+    """The floor of a channel is what keeps them out of it: without one, every dequeue passes them all."""
+    session, other = open_session(dsn_18), open_session(dsn_18)
+    load = Load(session, ["c0"])
+    session.fill("c0", 200)
+    load.run(100)
+    with held_snapshot(other):
+        before = load.pages()
+        load.run(1000)
+        session.set("c0", weight=2)  # a changed setting has the whole line looked at, once
+        first = session.dequeue_buffers()
+        assert first > before + 20
