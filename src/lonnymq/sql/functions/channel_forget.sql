@@ -7,53 +7,66 @@ returns bigint
 language plpgsql
 as $$
 declare
+  v_tick lonnymq.tick;
   v_names text[];
+  v_released text[];
+  v_ids bigint[];
 begin
+  -- Candidates: released ones, and ones that have been idle for long and that nobody has set.
   select array_agg(d.name) into v_names
   from (
+    (
+      select s.name from lonnymq.channel_setting s where s.releasing
+      order by s.name limit p_limit
+    )
+    union all
     select c.name
-    from lonnymq.channel c
-    where c.name in (
-        select s.name from lonnymq.channel_setting s where s.releasing
-        union all
-        (
-          select i.name
-          from (
-            select p.channel_id from lonnymq.place p
-            where p.idle_at <= p_now
-              - (select q.channel_idle_ms from lonnymq.queue q where q.only_row)
-            order by p.idle_at
-            limit p_limit
-          ) p
-          cross join lateral (select * from lonnymq.channel c where c.id = p.channel_id limit 1) i
-          where not exists (select from lonnymq.channel_setting s where s.name = i.name)
-        )
-      )
-      and not exists (select from lonnymq.message m where m.channel = c.name)
-      and not exists (select from lonnymq.note n where n.channel = c.name)
-      and not exists (
-        select from lonnymq.meter m
-        where m.channel_id = c.id and (m.in_flight <> 0 or m.tat > p_now)
-      )
-    limit p_limit
-    for update of c skip locked
+    from (
+      select p.channel_id from lonnymq.place p
+      where p.idle_at <= p_now - (select q.channel_idle_ms from lonnymq.queue q where q.only_row)
+      order by p.idle_at limit p_limit
+    ) p
+    cross join lateral (select * from lonnymq.channel c where c.id = p.channel_id limit 1) c
+    where (select s.name from lonnymq.channel_setting s where s.name = c.name) is null
   ) d;
   if v_names is null then
     return 0;
   end if;
   -- Settings that somebody is changing at this moment are left, and the channel with them.
+  select array_agg(l.name) into v_released
+  from (
+    select s.name from lonnymq.channel_setting s
+    where s.name = any (v_names) and s.releasing
+    for update skip locked
+  ) l;
   select array_agg(n.name) into v_names
   from unnest(v_names) as n (name)
-  where not exists (select from lonnymq.channel_setting s where s.name = n.name)
-    or n.name in (select s.name from lonnymq.channel_setting s
-      where s.name = any (v_names) and s.releasing for update skip locked);
-  delete from lonnymq.meter m
-  where m.channel_id = any (array(select c.id from lonnymq.channel c where c.name = any (v_names)));
-  delete from lonnymq.place p
-  where p.channel_id = any (array(select c.id from lonnymq.channel c where c.name = any (v_names)));
-  delete from lonnymq.channel c where c.name = any (v_names);
+  where n.name = any (v_released)
+    or (select s.name from lonnymq.channel_setting s where s.name = n.name) is null;
+  select * into v_tick from lonnymq.tick t order by t.id desc limit 1;
+
+  select array_agg(d.id), array_agg(d.name) into v_ids, v_names
+  from (
+    select c.id, c.name
+    from lonnymq.channel c
+    where c.name = any (v_names)
+      and (select m.id from lonnymq.message m where m.channel = c.name limit 1) is null
+      and (
+        select m.channel_id from lonnymq.meter m
+        where m.channel_id = c.id and (m.in_flight <> 0 or m.tat > p_now) limit 1
+      ) is null
+      and c.name <> all (array(
+        select n.channel from lonnymq.note n where n.xid >= v_tick.until
+        union all
+        select n.channel from lonnymq.note n where n.xid = any (v_tick.again)
+      ))
+    for update skip locked
+  ) d;
+  delete from lonnymq.meter m where m.channel_id = any (v_ids);
+  delete from lonnymq.place p where p.channel_id = any (v_ids);
+  delete from lonnymq.channel c where c.id = any (v_ids);
   delete from lonnymq.channel_setting s where s.name = any (v_names) and s.releasing;
-  return coalesce(cardinality(v_names), 0);
+  return coalesce(cardinality(v_ids), 0);
 end
 $$;
 

@@ -7,6 +7,12 @@
 create or replace function lonnymq.channel_release(p_channel text)
 returns text
 language plpgsql
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
 as $$
 begin
   perform lonnymq.guard_text('channel', p_channel);

@@ -9,6 +9,12 @@
 create or replace function lonnymq.channel_set(p_channel text, p_options jsonb)
 returns text
 language plpgsql
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
 as $$
 declare
   v_is_new boolean;

@@ -38,6 +38,7 @@ create table lonnymq.channel_setting (
   paused boolean not null default false,
   releasing boolean not null default false
 );
+create index channel_setting_releasing_ix on lonnymq.channel_setting (name) where releasing;
 create index channel_setting_capacity_ix on lonnymq.channel_setting (name)
   where max_size is not null;
 
@@ -227,6 +228,7 @@ create table lonnymq.history (
 ) partition by range (finished_at);
 create index history_xid_ix on lonnymq.history (xid);
 create table lonnymq.history_other partition of lonnymq.history default;
+create index history_other_finished_ix on lonnymq.history_other (finished_at);
 
 -- Who reads history, and up to where it has it safe.
 create table lonnymq.history_reader (
