@@ -21,7 +21,12 @@ begin
   select min(r.confirmed) into v_confirmed from lonnymq.history_reader r;
 
   delete from lonnymq.history_other h
-  where h.finished_at < v_before and (v_confirmed is null or h.xid < v_confirmed);
+  where h.ctid = any (array(
+    select o.ctid from lonnymq.history_other o
+    where o.finished_at < v_before and (v_confirmed is null or o.xid < v_confirmed)
+    order by o.finished_at
+    limit 10000
+  ));
 
   for v_partition in
     select c.relname::text as name
