@@ -8,8 +8,9 @@ import psycopg
 import pytest
 
 from database.rules.conftest import OpenSession
-from database.rules.factories import Session, at_once, numbered
+from database.rules.factories import Session, aside, at_once, numbered
 from database.rules.mixture import Ledger, Mixture
+from support import eventually, waits_for_a_lock
 
 DEADLOCKS = "select deadlocks from pg_stat_database where datname = current_database()"
 
@@ -89,28 +90,21 @@ def test_sixteen_sessions_with_all_operations_mixed_neither_deadlock_nor_lose_an
     assert stored | dead <= ledger.created
 
 
-def test_a_deadlock_among_the_callers_would_be_counted(
+def test_the_count_of_deadlocks_sees_one_that_is_made(
     open_session: OpenSession, dsn_18: str
 ) -> None:
-    """The sixteen sessions would see one: equal names, one by one, in opposite order."""
     one, two, watcher = (open_session(dsn_18) for _ in range(3))
-    one.rows("set deadlock_timeout = '50ms'")
-    two.rows("set deadlock_timeout = '50ms'")
+    before = watcher.value(DEADLOCKS)
 
-    def create(session: Session, first: str, second: str, other: Session) -> str:
-        try:
-            with session.open():
-                session.create("a", name=first)
-                while not watcher_sees(other):
-                    pass
-                session.create("a", name=second)
-        except psycopg.errors.DeadlockDetected:
-            return "deadlock"
-        return "created"
-
-    def watcher_sees(other: Session) -> bool:
-        return other.in_transaction
-
-    answers = at_once([partial(create, one, "x", "y", two), partial(create, two, "y", "x", one)])
-    assert sorted(answers) in (["created", "deadlock"], ["created", "created"])
-    assert watcher.check() == []
+    for holder, name in ((one, "x"), (two, "y")):
+        holder.rows("begin")
+        holder.create("a", name=name)
+    first = aside(partial(one.create, "a", name="y"))
+    eventually(lambda: waits_for_a_lock(watcher.connection, one.pid))
+    second = aside(partial(two.create, "a", name="x"))
+    failures = [second.exception()]
+    two.rows("rollback")
+    failures.append(first.exception())
+    one.rows("rollback")
+    assert [type(each) for each in failures if each] == [psycopg.errors.DeadlockDetected]
+    eventually(lambda: watcher.value(DEADLOCKS) == before + 1)

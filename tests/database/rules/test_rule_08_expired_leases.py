@@ -89,6 +89,39 @@ def test_a_lease_that_ran_out_in_a_paused_channel_waits_for_its_resumption(
     assert len(session.dequeue()) == 1
 
 
+@pytest.mark.parametrize("minutes", [0.5, 10])
+def test_a_lease_that_was_committed_long_after_it_was_given_runs_out_all_the_same(
+    session: Session, another: Session, clock: Clock, minutes: float
+) -> None:
+    session.fill("a", 2)
+    with another.open():
+        [late] = another.dequeue_once(1, 1000)
+        for _ in range(3):
+            clock.advance(int(minutes * 20_000))
+            session.dequeue_once()
+    session.sweep()
+    clock.advance(2000)
+    assert late.id in [each.id for each in session.dequeue(2)]
+    assert session.check() == []
+
+
+@pytest.mark.parametrize("minutes", [0.5, 10])
+def test_a_channel_that_was_throttled_by_a_dequeue_that_committed_late_wakes_all_the_same(
+    session: Session, another: Session, clock: Clock, minutes: float
+) -> None:
+    session.set("a", release_interval_ms=1000)
+    session.fill("a", 3)
+    with another.open():
+        assert len(another.dequeue_once(1, 10**9)) == 1
+        for _ in range(3):
+            clock.advance(int(minutes * 20_000))
+            session.dequeue_once()
+    clock.advance(2000)
+    session.sweep()
+    assert len(session.dequeue(2)) == 1
+    assert session.check() == []
+
+
 @pytest.mark.parametrize("most", [1, 3])
 def test_a_message_that_kills_its_workers_is_dead_after_exactly_its_attempts(
     session: Session, clock: Clock, most: int
