@@ -73,8 +73,8 @@ begin
   then
     perform lonnymq.guard_range('limit', p_limit, 1, 10000);
     perform lonnymq.guard_range('lease_ms', p_lease_ms, 1, 2592000000);
-    perform lonnymq.guard_range('length of the cursor', cardinality(p_cursor), 3, 3);
-    perform lonnymq.guard_text('worker', p_worker);
+    perform lonnymq.guard_range('bytes of the worker', octet_length(coalesce(p_worker, '')), 0, 255);
+    perform lonnymq.guard_range('numbers in the cursor', cardinality(coalesce(p_cursor, '{}')), 3, 3);
   end if;
   perform lonnymq.guard_own_transaction('message_dequeue');
   perform lonnymq.commit_relaxed();
