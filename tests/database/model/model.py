@@ -83,7 +83,6 @@ class Model:
         self.dead: dict[int, Message] = {}
         self.history: list[tuple[Any, ...]] = []
         self.told: set[str] = set()
-        self.miscounted: set[str] = set()
         self.is_folded = True
 
     # ---- what there is
@@ -198,17 +197,11 @@ class Model:
         """Let a message in."""
         self.messages[message.id] = message
         self.tell(message.channel)
-        self.resized(message.channel)
 
     def tell(self, channel: str) -> None:
         """Leave a note for the next fold."""
         self.told.add(channel)
         self.is_folded = False
-
-    def resized(self, channel: str) -> None:
-        """Without a capacity nobody counts: the size is right again after a fold with one."""
-        if self.policy(channel).max_size is None:
-            self.miscounted.add(channel)
 
     # ---- fold
 
@@ -218,8 +211,6 @@ class Model:
             self.channels.setdefault(name, Channel(replace(self.policy(name)), used_at=self.now))
         for name, channel in self.channels.items():
             channel.policy = replace(self.policy(name))
-            if channel.policy.max_size is not None:
-                self.miscounted.discard(name)
         self.told.clear()
         self.is_folded = True
 
@@ -263,7 +254,6 @@ class Model:
     def remove(self, message: Message) -> None:
         """Take a message out of its channel."""
         del self.messages[message.id]
-        self.resized(message.channel)
         self.is_folded = False
 
     # ---- lease
@@ -398,7 +388,6 @@ class Model:
     def forget(self, name: str) -> None:
         """A channel that is done with vanishes."""
         self.channels.pop(name, None)
-        self.miscounted.discard(name)
         if self.policy(name).releasing:
             del self.settings[name]
 
