@@ -35,4 +35,4 @@ def test_an_empty_batch_says_when_to_look_again(lonnymq_queue: Queue, lonnymq_cl
     lonnymq_clock.set(1_000)
     lonnymq_queue.create("acme", b"later", delay_ms=500)
     batch = lonnymq_queue.dequeue()
-    assert (batch.why, batch.look_at) == ("empty", 1_500)
+    assert (batch.why, batch.look_at, batch.now_at, batch.look_in_ms) == ("empty", 1_500, 1_000, 500)

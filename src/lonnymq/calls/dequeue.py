@@ -16,6 +16,7 @@ COLUMNS = (
     "r.created_at, r.dequeue_at, r.dequeued_at, r.lease_until"
 )
 HEADERS = 10
+DEQUEUED_AT = 14  # in the row of a dequeue that leased nothing: the database's time
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ def message_dequeue(
     def parse(rows: Sequence[Row]) -> Dequeued[Handle]:
         answer, look_at, position = rows[-1][:3]
         if answer != "leased":
-            return Dequeued(Batch((), answer, look_at), position)
+            return Dequeued(Batch((), answer, look_at, rows[-1][DEQUEUED_AT]), position)
         return Dequeued(Batch(tuple(make(*leased(row)) for row in rows)), position)
 
     values = (
