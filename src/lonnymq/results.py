@@ -121,7 +121,7 @@ class LeasedMessage:
 class Batch(Sequence[Handle], Generic[Handle]):
     """What one dequeue took; if nothing, `why`, and when to look again (None: nothing is scheduled).
 
-    `now_at` is the database's time when it found nothing: `look_at` is reckoned from there, not by this machine's clock.
+    `now_at` is the database's time when it found nothing: `look_at` is reckoned from there, not by our own clock.
     """
 
     messages: tuple[Handle, ...]

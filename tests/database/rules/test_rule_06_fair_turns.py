@@ -201,9 +201,13 @@ def test_of_channels_that_become_ready_in_one_instant_none_is_favoured(
 
 
 @on_18
-def test_a_channel_that_flaps_takes_no_more_than_its_turn(session: Session) -> None:
+@pytest.mark.parametrize("weight", [1, 2])
+def test_a_channel_that_flaps_takes_no_more_than_its_turn(session: Session, weight: int) -> None:
     channels = numbered("c", 5)
     backlog(session, channels, 80)
+    session.set(
+        "flap", weight=weight
+    )  # of two, it gives less than it may and leaves the ring each time
     session.create("flap")
     served: list[str] = []
     for _ in range(300):
@@ -219,6 +223,8 @@ def test_a_channel_that_flaps_takes_no_more_than_its_turn(session: Session) -> N
 def test_many_channels_that_flap_do_not_starve_one_that_has_a_backlog(session: Session) -> None:
     session.fill("backlog", 100)
     flapping = numbered("f", 10)
+    for channel in flapping:
+        session.set(channel, weight=2)
     session.create_many(flapping)
     served: list[str] = []
     for _ in range(220):
