@@ -190,6 +190,30 @@ def test_under_an_isolation_level_that_hides_what_others_did_it_refuses(
     assert refusal.value.diag.message_hint
 
 
+def test_a_sweep_that_would_make_room_in_history_waits_for_no_open_completion(
+    session: Session, another: Session
+) -> None:
+    """The quickest of a few: one that waits until it gives up takes its 100 ms each time."""
+    session.fill("a", 2)
+    one, two = session.dequeue(2)
+    with another.open():
+        another.complete(one)
+        took = []
+        for _ in range(7):
+            begun = time.monotonic()
+            session.sweep()
+            took.append(time.monotonic() - begun)
+        assert session.complete(two) == ["completed"]
+    assert min(took) < 0.09
+    session.sweep()
+    assert (
+        session.value(
+            "select count(*) from pg_inherits where inhparent = 'lonnymq.history'::regclass"
+        )
+        == 3
+    )
+
+
 def test_a_message_behind_more_notes_than_one_fold_reads_is_not_answered_with_empty(
     open_session: OpenSession, dsn_18: str
 ) -> None:

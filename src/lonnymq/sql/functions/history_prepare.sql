@@ -1,5 +1,6 @@
 -- Makes the day partitions of history for the coming two days. What finishes on a day without one
--- goes into history_other and loses nothing. Gives up, for now, where it would have to wait.
+-- goes into history_other and loses nothing. Gives up, for now, where it would have to wait: behind a
+-- request for history_other that waits, every settlement would wait as well.
 create or replace function lonnymq.history_prepare(p_now bigint)
 returns void
 language plpgsql
@@ -13,6 +14,7 @@ begin
     continue when to_regclass('lonnymq.' || v_name) is not null;
     perform set_config('lock_timeout', '100ms', true);
     begin
+      lock table lonnymq.history_other in access exclusive mode nowait;
       execute format(
         'create table lonnymq.%I partition of lonnymq.history for values from (%s) to (%s)',
         v_name, v_day * 86400000, (v_day + 1) * 86400000);
