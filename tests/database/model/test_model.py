@@ -113,14 +113,18 @@ class QueueMachine(RuleBasedStateMachine):
         policies=st.tuples(*[st.just({}) | CHANNEL_OPTIONS] * 4),
         backlog=st.sampled_from([0, 4, 12]),
         messages=st.lists(MESSAGES, max_size=8),
+        limits=st.lists(st.sampled_from([1, 1, 2, 3, 5, 10]), max_size=8),
     )
-    def begin(self, policies: Any, backlog: int, messages: list[Any]) -> None:
+    def begin(self, policies: Any, backlog: int, messages: list[Any], limits: list[int]) -> None:
+        """Channels of several weights and limits, a backlog in each, and some turns taken."""
         for channel, options in zip("abcd", policies, strict=True):
             if options:
                 self.channel_set(channel, options)
             if backlog:
                 self.create_burst(channel, backlog)
         self.create_many(messages, False)
+        for limit in limits:
+            self.dequeue(limit, 30_000, True)
 
     @rule(channel=CHANNELS, count=st.sampled_from([3, 10]))
     def create_burst(self, channel: str, count: int) -> None:

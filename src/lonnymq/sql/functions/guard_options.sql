@@ -1,7 +1,8 @@
 -- Refuses options that are not an object, have a name that is not known, or a value out of range.
 -- p_known names each option and what it must be: 'count' (1 to 2147483647), 'ms' (1 or more),
--- 'weight' (1 to 1000), 'share' (0 to 1), 'delays' (an array of milliseconds), 'full'
--- (refuse, drop), 'history' (off, outcomes, content); 'count?' and the like allow null.
+-- 'burst' (1 to 1000000: times the longest interval that is still a bigint), 'weight' (1 to 1000),
+-- 'share' (0 to 1), 'delays' (an array of milliseconds), 'full' (refuse, drop), 'history' (off,
+-- outcomes, content); 'count?' and the like allow null.
 -- Answers: nothing; raises LM001.
 create or replace function lonnymq.guard_options(p_options jsonb, p_known jsonb)
 returns void
@@ -33,6 +34,7 @@ begin
     v_is_sound := case v_kind
       when 'count' then v_number between 1 and 2147483647 and v_number = trunc(v_number)
       when 'ms' then v_number between 1 and 3155760000000 and v_number = trunc(v_number)
+      when 'burst' then v_number between 1 and 1000000 and v_number = trunc(v_number)
       when 'weight' then v_number between 1 and 1000 and v_number = trunc(v_number)
       when 'share' then v_number between 0 and 1
       when 'full' then v_option.value in ('"refuse"', '"drop"')
@@ -51,6 +53,7 @@ begin
         message = format('%s must be %s, not %s', v_option.key, case v_kind
           when 'count' then 'a whole number from 1 to 2147483647'
           when 'ms' then 'a whole number of milliseconds from 1 to 3155760000000'
+          when 'burst' then 'a whole number from 1 to 1000000'
           when 'weight' then 'a whole number from 1 to 1000'
           when 'share' then 'a number from 0 to 1'
           when 'full' then '"refuse" or "drop"'
