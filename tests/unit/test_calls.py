@@ -120,6 +120,11 @@ def test_a_batch_is_sent_as_columns_and_bare_bytes_go_to_the_batchs_channel() ->
     )
 
 
+def test_what_no_message_of_a_batch_says_is_not_sent() -> None:
+    sent = calls.message_create_many("q", [b"1", NewMessage(b"2", kind="k")], channel="a")
+    assert sent.parameters == (["a", "a"], [b"1", b"2"], None, None, None, [None, "k"], None)
+
+
 def test_an_empty_batch_is_sent_as_empty_columns() -> None:
     assert calls.message_create_many("q", [], channel="a").parameters == ([],) * 7
 

@@ -63,9 +63,14 @@ def message_create_many(
 ) -> Call[list[CreateManyResult]]:
     """Append many messages, in the order given; refusals are among the results."""
     rows = list(batch(messages, channel=channel))
-    columns = tuple(list(column) for column in zip(*rows, strict=True)) or ([],) * 7
+    columns = tuple(map(unless_empty, zip(*rows, strict=True))) or ([],) * 7
     sql = statement(schema, "message_create_many", CREATE_MANY_TYPES, CREATED)
     return Call(f"{sql} order by r.ordinal", columns, lambda found: list(map(creation, found)))
+
+
+def unless_empty(column: Sequence[object]) -> list[object] | None:
+    """A column, or None where no message of the batch says anything: a batch without names is quicker to store."""
+    return None if all(value is None for value in column) else list(column)
 
 
 def message_announce(schema: str, channels: Iterable[str]) -> Call[int]:
