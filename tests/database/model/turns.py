@@ -20,20 +20,15 @@ class Turns:
         """Add one call: whom it served, in order, and which channels could have given more."""
         begin = len(self.served)
         self.served += names
-        self.since = {name: self.since.get(name, begin) for name in backlogged}
+        starts = {name: self.since.get(name, begin) for name in backlogged}
         for pair in combinations(backlogged, 2):
-            self.judge(pair, weights, begin)
+            self.judge(pair, max(starts[name] for name in pair), weights, begin)
         # A channel that came in the middle of a lap is in the rotation once it has been served.
-        end = len(self.served)
-        self.since = {
-            name: self.since[name] if self.since[name] < begin else end
-            for name in backlogged
-            if self.since[name] < begin or name in names
-        }
+        new = {name: len(self.served) for name in names if name not in self.since}
+        self.since = {name: at for name, at in (self.since | new).items() if name in backlogged}
 
-    def judge(self, pair: tuple[str, str], weights: dict[str, int], begin: int) -> None:
+    def judge(self, pair: tuple[str, str], start: int, weights: dict[str, int], begin: int) -> None:
         """Two backlogged channels never differ by more than a turn, at any prefix."""
-        start = max(self.since[name] for name in pair)
         counts = dict.fromkeys(pair, 0)
         for place, name in enumerate(self.served[start:], start):
             if name in counts:
