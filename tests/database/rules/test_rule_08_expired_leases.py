@@ -45,7 +45,10 @@ def test_a_channel_whose_leases_ran_out_takes_its_turn_like_the_others(
     served = [session.dequeue()[0].channel for _ in range(36)]
     for turn in range(3, 34, 3):
         counts = [served[:turn].count(channel) for channel in "abc"]
-        assert max(counts) - min(counts) <= 1
+        assert (
+            max(counts) - min(counts) <= 2
+        )  # it comes back in the middle of a lap, and joins the next
+    assert sorted(served.count(channel) for channel in "abc") in ([11, 12, 13], [12, 12, 12])
 
 
 @pytest.mark.parametrize("by", ["dequeue", "sweep"])

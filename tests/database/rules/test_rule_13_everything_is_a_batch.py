@@ -170,7 +170,6 @@ def test_ten_thousand_are_created_dequeued_and_settled_in_one_call_each(
     answers = Counter(session.settle(how, leases))
     assert answers[SETTLED[how]] >= 9_999
     assert time.monotonic() - begun < 10
-    assert session.check() == []
 
 
 def test_a_batch_of_names_from_two_sides_is_created_once(
