@@ -34,5 +34,8 @@ def test_the_clock_stands_where_it_was_set(lonnymq_queue: Queue, lonnymq_clock: 
 def test_an_empty_batch_says_when_to_look_again(lonnymq_queue: Queue, lonnymq_clock: Clock) -> None:
     lonnymq_clock.set(1_000)
     lonnymq_queue.create("acme", b"later", delay_ms=500)
+    lonnymq_queue.dequeue()
+    lonnymq_clock.set(1_499)
     batch = lonnymq_queue.dequeue()
-    assert (batch.why, batch.look_at, batch.now_at, batch.look_in_ms) == ("empty", 1_500, 1_000, 500)
+    assert (batch.why, batch.look_at) == ("empty", 1_500)
+    assert (batch.now_at, batch.look_in_ms) == (1_499, 1)

@@ -107,8 +107,40 @@ def test_a_later_time_than_the_channel_waits_for_is_not_notified_and_an_earlier_
     assert heard() == NEVER
     session.create("a", delay_ms=4000)
     assert heard() == ONCE
+    session.dequeue()
     session.create("a")
     assert heard() == ONCE
+
+
+def test_creates_after_one_that_was_told_of_are_not_notified_until_somebody_looks(
+    session: Session, another: Session, heard: Heard
+) -> None:
+    session.create("a")
+    assert heard() == ONCE
+    for channel in "abc":
+        another.create(channel)
+        session.create_many([channel, "d"])
+    assert heard() == NEVER
+    assert len(session.drain()) == 10
+    assert session.dequeue() == []
+    session.create("b")
+    assert heard() == ONCE
+
+
+def test_who_looked_looks_again_until_transactions_of_that_time_have_ended(
+    session: Session, another: Session, heard: Heard
+) -> None:
+    session.create("a")
+    heard()
+    with another.connection.transaction():
+        another.create("b")
+        session.dequeue()
+        session.dequeue_once()
+        session.dequeue_once()
+        assert session.look_at is not None
+        assert session.look_at <= session.value("select lonnymq.epoch() + 50")
+    assert heard() == NEVER
+    assert [each.channel for each in session.dequeue()] == ["b"]
 
 
 def test_a_channel_that_is_held_is_not_notified_for_what_it_may_not_run(
@@ -178,6 +210,12 @@ def test_a_change_that_may_let_something_run_is_notified(
 def test_a_worker_that_hears_nothing_is_told_when_to_look(session: Session, clock: Clock) -> None:
     session.create("a", delay_ms=5000)
     assert session.dequeue() == []
-    assert session.look_at == clock.now() + 5000
+    clock.advance(5)
+    assert session.dequeue() == []
+    assert session.look_at is not None
+    assert clock.now() < session.look_at <= clock.now() + 4995
+    clock.advance(4994)
+    assert session.dequeue() == []
+    assert session.look_at == clock.now() + 1
     clock.set(session.look_at)
     assert len(session.dequeue()) == 1

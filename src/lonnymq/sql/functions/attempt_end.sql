@@ -30,19 +30,14 @@ begin
   cross join lateral (select * from lonnymq.message m where m.id = i.id limit 1) m
   where v_history <> 'off';
 
-  insert into lonnymq.note (channel, dequeue_at, message_id, slots, queue_slots, size)
+  insert into lonnymq.note (channel, dequeue_at, message_id, slots, queue_slots, size, told)
   select m.channel, case when not i.died then i.next_at end, m.id, m.slot & 1, m.slot >> 1,
-    case when i.died and s.max_size is not null then -1 else 0 end
+    case when i.died and s.max_size is not null then -1 else 0 end,
+    not i.died and lonnymq.channel_tell(m.channel, i.next_at)
   from unnest(p_ids, p_died, p_next_ats) as i (id, died, next_at)
   cross join lateral (select * from lonnymq.message m where m.id = i.id limit 1) m
   cross join lateral lonnymq.channel_capacity(m.channel) s
   where not i.died or m.slot > 0 or s.max_size is not null;
-
-  perform pg_notify('lonnymq', '')
-  from unnest(p_ids, p_died, p_next_ats) as i (id, died, next_at)
-  cross join lateral (select * from lonnymq.message m where m.id = i.id limit 1) m
-  where not i.died and lonnymq.channel_is_asleep(m.channel, i.next_at)
-  limit 1;
 
   -- One by one: no join whose order a stale statistic could turn round.
   for v_at in 1 .. cardinality(p_ids) loop

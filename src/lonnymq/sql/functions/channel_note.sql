@@ -6,7 +6,7 @@ language sql
 volatile
 as $$
   select lonnymq.commit_durably();
-  insert into lonnymq.note (channel, look) values (p_channel, true);
+  insert into lonnymq.note (channel, look, told) values (p_channel, true, true);
   select pg_notify('lonnymq', '');
 $$;
 

@@ -38,8 +38,8 @@ begin
     on conflict (channel, name) where name is not null do nothing
     returning message.id, message.channel, message.dequeue_at
   ), told as (
-    insert into lonnymq.note (channel, dequeue_at, message_id, size)
-    select a.channel, a.dequeue_at, a.id, case when s.max_size is null then 0 else 1 end
+    insert into lonnymq.note (channel, dequeue_at, message_id, size, told)
+    select a.channel, a.dequeue_at, a.id, case when s.max_size is null then 0 else 1 end, true
     from alive a
     cross join lateral lonnymq.channel_capacity(a.channel) s
   )

@@ -84,11 +84,9 @@ begin
     end loop;
   end if;
 
-  insert into lonnymq.note (channel, dequeue_at, message_id, size)
-  values (p_channel, v_dequeue_at, p_id, case when max_size is null then 0 else 1 end);
-  if lonnymq.channel_is_asleep(p_channel, v_dequeue_at) then
-    perform pg_notify('lonnymq', '');
-  end if;
+  insert into lonnymq.note (channel, dequeue_at, message_id, size, told)
+  values (p_channel, v_dequeue_at, p_id, case when max_size is null then 0 else 1 end,
+    lonnymq.channel_tell(p_channel, v_dequeue_at));
   answer := 'created';
   id := p_id;
   size := size + 1;

@@ -92,16 +92,12 @@ begin
     from added a
     order by a.channel, a.dequeue_at, a.id
   ), told as (
-    insert into lonnymq.note (channel, dequeue_at, message_id)
-    select f.channel, f.dequeue_at, f.id from first_one f
-  ), asleep as (
-    select from first_one f where lonnymq.channel_is_asleep(f.channel, f.dequeue_at) limit 1
-  ), notified as materialized (
-    select pg_notify('lonnymq', '') from asleep
+    insert into lonnymq.note (channel, dequeue_at, message_id, told)
+    select f.channel, f.dequeue_at, f.id, lonnymq.channel_tell(f.channel, f.dequeue_at)
+    from first_one f
   )
   select (row_number() over ())::integer, 'created', a.id, null::text, null::bigint, null::bigint
-  from added a
-  left join notified on true;
+  from added a;
 end
 $$;
 

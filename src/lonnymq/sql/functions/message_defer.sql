@@ -81,18 +81,14 @@ begin
     from held h
     where v_history <> 'off'
   ), told as (
-    insert into lonnymq.note (channel, dequeue_at, message_id, slots, queue_slots)
-    select h.channel, h.next_at, h.id, h.slot & 1, h.slot >> 1 from held h
-  ), notified as materialized (
-    select pg_notify('lonnymq', '')
+    insert into lonnymq.note (channel, dequeue_at, message_id, slots, queue_slots, told)
+    select h.channel, h.next_at, h.id, h.slot & 1, h.slot >> 1,
+      lonnymq.channel_tell(h.channel, h.next_at)
     from held h
-    where lonnymq.channel_is_asleep(h.channel, h.next_at)
-    limit 1
   )
   select array_agg(h.id), array_agg(h.token), array_agg(h.next_at), array_agg(h.next_state)
   into v_ids, v_done, v_dequeue_ats, v_states
-  from held h
-  left join notified on true;
+  from held h;
 
   -- One by one: no join whose order a stale statistic could turn round.
   for v_at in 1 .. coalesce(cardinality(v_ids), 0) loop

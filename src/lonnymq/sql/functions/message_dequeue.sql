@@ -2,8 +2,9 @@
 --
 -- The ring of channels that have something due is walked from p_cursor, which is handed back with
 -- every row: {seat of the last visit, last seat of this lap, messages already taken in a turn that
--- was cut short}. A caller without one starts anywhere. Each visit is worth the channel's weight;
--- where the limit is more than one round gives, several rounds are taken at once.
+-- was cut short}, and after an empty answer a fourth number (dequeue_nothing). Hand in that of the
+-- last row. A caller without one starts anywhere. Each visit is worth the channel's weight; where the
+-- limit is more than one round gives, several rounds are taken at once.
 --
 -- Answers: one row a message, answer leased. When there is none, exactly one row: empty, or contended
 --   where another call holds what is eligible: try again at once. look_at says when to look again
@@ -69,12 +70,13 @@ declare
 begin
   if p_limit is null or p_limit not between 1 and 10000
     or p_lease_ms is null or p_lease_ms not between 1 and 2592000000
-    or octet_length(p_worker) > 255 or cardinality(p_cursor) <> 3
+    or octet_length(p_worker) > 255 or cardinality(p_cursor) not between 3 and 4
   then
     perform lonnymq.guard_range('limit', p_limit, 1, 10000);
     perform lonnymq.guard_range('lease_ms', p_lease_ms, 1, 2592000000);
     perform lonnymq.guard_range('bytes of the worker', octet_length(coalesce(p_worker, '')), 0, 255);
-    perform lonnymq.guard_range('numbers in the cursor', cardinality(coalesce(p_cursor, '{}')), 3, 3);
+    perform lonnymq.guard_range('numbers in the cursor', cardinality(coalesce(p_cursor, '{0,0,0}')), 3,
+      4);
   end if;
   perform lonnymq.guard_own_transaction('message_dequeue');
   perform lonnymq.commit_relaxed();
@@ -277,7 +279,7 @@ begin
   end if;
   return query select * from lonnymq.dequeue_nothing(
     v_is_contended or not v_is_folder or v_visits >= 2000, v_now, v_visits > 0,
-    array[v_seat, v_lap, v_used]);
+    array[v_seat, v_lap, v_used], p_cursor[4]);
 end
 $$;
 

@@ -148,6 +148,7 @@ create unique index message_name_ix on lonnymq.message (channel, name) where nam
 --   slots, queue_slots       leases that have ended
 --   size                     messages more or less, for channels with a capacity
 --   look                     the settings changed: read them, and look at the whole line
+--   told                     those who wait were notified, of this note or of one before it
 create table lonnymq.note (
   xid xid8 not null default pg_current_xact_id(),
   dequeue_at bigint,
@@ -156,12 +157,14 @@ create table lonnymq.note (
   queue_slots integer not null default 0,
   size integer not null default 0,
   look boolean not null default false,
+  told boolean not null default false,
   channel text collate "C" not null
 ) with (
   autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000,
   autovacuum_vacuum_cost_delay = 0
 );
 create index note_xid_ix on lonnymq.note (xid);
+create index note_told_ix on lonnymq.note (xid) where told;
 create index note_look_ix on lonnymq.note (xid) where look;
 create index note_size_ix on lonnymq.note (channel) where size <> 0;
 
