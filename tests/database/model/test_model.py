@@ -56,6 +56,7 @@ CHANNEL_OPTIONS = st.one_of(
     st.sampled_from(
         [{}, {"weight": 3}, {"weight": 2}, {"max_attempts": 2}, {"max_concurrency": 3}]
     ),
+    st.just({"release_interval_ms": 1_000, "burst": 3}),
     *[st.fixed_dictionaries({name: values}) for name, values in OPTIONS.items()],
     st.fixed_dictionaries({}, optional=OPTIONS),
 )
@@ -113,7 +114,7 @@ class QueueMachine(RuleBasedStateMachine):
         policies=st.tuples(*[st.just({}) | CHANNEL_OPTIONS] * 4),
         backlog=st.sampled_from([0, 4, 12]),
         messages=st.lists(MESSAGES, max_size=8),
-        limits=st.lists(st.sampled_from([1, 1, 2, 3, 5, 10]), max_size=8),
+        limits=st.lists(st.sampled_from([1, 1, 2, 3, 5, 10, 20]), max_size=8),
     )
     def begin(self, policies: Any, backlog: int, messages: list[Any], limits: list[int]) -> None:
         """Channels of several weights and limits, a backlog in each, and some turns taken."""
