@@ -7,7 +7,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test check format demo clean
+.PHONY: help setup test check format demo reference clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 18
@@ -37,6 +37,9 @@ format: setup ## put Python into the one format
 
 demo: setup ## run the tour: install, tenants, create, fair dequeue, complete
 	$(BIN)/python examples/demo.py
+
+reference: setup ## write docs/reference.md from the SQL functions and their comments
+	$(BIN)/python scripts/make_reference.py
 
 clean: ## remove the virtual environment and what the tools left
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

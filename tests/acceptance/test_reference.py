@@ -1,0 +1,52 @@
+"""The reference page is what the functions of this version say of themselves."""
+
+import importlib
+
+import psycopg
+import pytest
+
+from documents import ROOT
+from lonnymq import calls
+from lonnymq.install import sql_files
+
+
+@pytest.fixture
+def reference(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.syspath_prepend(ROOT / "scripts")
+    return importlib.import_module("make_reference")
+
+
+@pytest.fixture
+def connection(dsn_18: str, connect) -> psycopg.Connection:
+    return connect(dsn_18)
+
+
+def test_the_reference_is_up_to_date(reference, connection) -> None:
+    assert reference.page(connection) == reference.PAGE.read_text(), "run: make reference"
+
+
+def test_every_function_is_in_it(reference, connection) -> None:
+    page = reference.page(connection)
+    query = "select distinct proname from pg_proc where pronamespace = 'lonnymq'::regnamespace"
+    for (name,) in connection.execute(query):
+        assert f"`{name}`" in page
+
+
+def test_a_changed_comment_and_a_changed_argument_are_noticed(reference, connection) -> None:
+    before = reference.page(connection)
+    connection.execute("drop view arguments")
+    connection.execute("comment on function lonnymq.channel_pause(text) is 'Something else.'")
+    connection.execute("drop function lonnymq.channel_resume(text)")
+    connection.execute(
+        "create function lonnymq.channel_resume(p_name text) returns text language sql as 'select p_name'"
+    )
+    after = reference.page(connection)
+    assert "| Something else. |" in after
+    assert "channel_resume(p_name text)" in after
+    assert before != after
+
+
+def test_every_function_that_python_calls_has_an_entry(reference, connection) -> None:
+    page = reference.page(connection)
+    for name in set(calls.__all__) & set(sql_files("functions")):
+        assert f"\n### {name}\n" in page
