@@ -110,9 +110,10 @@ begin
   select * into v_tick from lonnymq.tick t order by t.id desc limit 1;
   v_seat_floor := coalesce(v_tick.seat_floor, 0);
   select s.last_value into v_seat_last from lonnymq.seat_seq s;
-  if v_seat is null then
+  if v_seat is null or v_lap is null or v_seat not between 0 and v_seat_last then
     v_seat := v_seat_floor - 1 + floor(random() * (v_seat_last - v_seat_floor + 1));
     v_lap := v_seat_last;
+    v_used := 0;
   end if;
 
   while v_left > 0 loop

@@ -80,7 +80,8 @@ begin
   ), judged as (
     select b.*, c.name is null as is_new,
       c.name is null or b.look or b.slots <> 0 or (b.size <> 0 and c.max_size is not null)
-        or (p.seat is null and p.hold is null and b.due_at < coalesce(p.wake_at, b.due_at + 1))
+        or (p.seat is null and p.hold is null and b.due_at is not null
+          and (p.wake_at is null or b.due_at < p.wake_at))
         or (b.due_at, b.due_id) < (p.floor_at, p.floor_id) as is_change
     from by_channel b
     left join lateral (select * from lonnymq.channel c where c.name = b.channel limit 1) c on true

@@ -1,0 +1,133 @@
+"""What the pages show is so: every block of theirs is run, and what it is said to give is what it gives.
+
+How a page is run is told in tests/documents.py.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from documents import ROOT, blocks_of
+
+PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/*.md")])
+LANGUAGES = {"python", "sql", "sh", "console", "text", "ini"}
+LINK = re.compile(r"\]\((?!https?:)([^)#]+)(#[^)]+)?\)")
+
+
+def run(page: Path, dsn: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, ROOT / "tests" / "documents.py", page],
+        env={**os.environ, "LONNYMQ_PAGE_DSN": dsn, "XDG_DATA_HOME": str(folder)},
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[page.name for page in PAGES])
+def test_every_block_of_a_page_runs_and_gives_what_it_says(
+    page: Path, dsn_18: str, tmp_path: Path
+) -> None:
+    ran = run(page, dsn_18, tmp_path)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[page.name for page in PAGES])
+def test_every_block_of_a_page_has_a_language(page: Path) -> None:
+    blocks = list(blocks_of(page.read_text()))
+    assert {block.language for block in blocks} <= LANGUAGES
+    assert page.read_text().count("\n```") + page.read_text().startswith("```") == 2 * len(blocks)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[page.name for page in PAGES])
+def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
+    for path, _ in LINK.findall(page.read_text()):
+        assert (page.parent / path).exists(), path
+
+
+def test_the_pages_hold_programs() -> None:
+    shown = {page.name: {block.language for block in blocks_of(page.read_text())} for page in PAGES}
+    assert {"python", "sh"} <= shown["README.md"]
+    assert "python" in shown["guide.md"]
+    assert "sql" in shown["sql.md"]
+    assert "python" in shown["testing.md"]
+
+
+WRONG = {
+    "an exception": ("python", "1 / 0"),
+    "an exception in what is awaited": ("python", "import asyncio\nawait asyncio.sleep('long')"),
+    "another value": ("python", "1 + 1  # -> 3"),
+    "another print": ("python", "print('a', 1)  # -> a 2"),
+    "a print that is not reached": ("python", "if False:\n    print('a')  # -> a"),
+    "a test that fails": (
+        "python",
+        "def test_it(lonnymq_queue):\n    assert lonnymq_queue.dequeue()",
+    ),
+    "an error in SQL": ("sql", "select 1 / 0;"),
+    "another row": ("sql", "select 1, 2;\n-- -> 1 | 3"),
+    "too few rows": ("sql", "select 1 where false;\n-- -> 1"),
+    "too many rows": ("sql", "values (1), (2);\n-- -> 1"),
+    "a statement without an end": ("sql", "select 1"),
+    "a command that fails": ("sh", "python -c 'raise SystemExit(2)'"),
+    "a target that is not there": ("sh", "make haste"),
+    "an extra that is not there": ("sh", 'pip install "lonnymq[wings]"'),
+    "a command of a console": ("console", "$ false"),
+}
+
+
+@pytest.mark.parametrize(("language", "text"), WRONG.values(), ids=WRONG)
+def test_a_page_that_is_wrong_is_found_out(
+    language: str, text: str, dsn_18: str, tmp_path: Path
+) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(f"# Wrong\n\n```{language}\n{text}\n```\n")
+    assert run(page, dsn_18, tmp_path).returncode == 1
+    page.write_text(f"# Wrong\n\n<!-- not run: wrong -->\n```{language}\n{text}\n```\n")
+    assert run(page, dsn_18, tmp_path).returncode == 0
+
+
+RIGHT = r"""
+```python
+import lonnymq
+server = lonnymq.embedded()
+queue = lonnymq.AsyncQueue(server.dsn)
+await queue.install()
+await queue.create("acme", b"1")  # -> Created(id=...)
+```
+
+```sql
+select content, kind
+  from lonnymq.message;  -- what there is
+-- -> \x31 |...
+select answer, id, token from lonnymq.message_dequeue() \gset
+select lonnymq.message_complete(:id, :'token');
+-- -> completed
+do $$
+begin
+  perform 1;
+end
+$$;
+copy lonnymq.message (channel, content) from stdin;
+acme	\\x32
+\.
+select count(*) from lonnymq.message;
+-- -> 1
+```
+
+```python
+print([each.content for each in await queue.peek("acme")])  # -> [b'2']
+```
+"""
+
+
+def test_a_page_that_is_right_passes_and_its_blocks_share_what_they_made(
+    dsn_18: str, tmp_path: Path
+) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(RIGHT)
+    ran = run(page, dsn_18, tmp_path)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
