@@ -391,15 +391,18 @@ class Model:
         if self.policy(name).releasing:
             del self.settings[name]
 
+    def is_done(self, name: str) -> bool:
+        """Whether a channel is empty, and its rate has been paid for: else its limit would begin anew."""
+        return not self.of(name) and self.channels[name].tat <= self.now
+
     def must_vanish(self, name: str) -> bool:
-        """A released channel vanishes when it is drained."""
-        return self.policy(name).releasing and not self.of(name)
+        """A released channel vanishes when it is done."""
+        return self.policy(name).releasing and self.is_done(name)
 
     def may_vanish(self, name: str) -> bool:
-        """So does one that nobody has set, when it has been idle for long and its rate owes nothing."""
-        channel = self.channels[name]
-        is_idle = channel.used_at <= self.now - self.channel_idle_ms and channel.tat <= self.now
-        return not self.of(name) and name not in self.settings and is_idle
+        """So does one that nobody has set, when it has been idle for long."""
+        is_idle = self.channels[name].used_at <= self.now - self.channel_idle_ms
+        return self.is_done(name) and name not in self.settings and is_idle
 
     # ---- explain
 

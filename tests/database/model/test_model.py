@@ -221,6 +221,7 @@ class QueueMachine(RuleBasedStateMachine):
         backlogged = judge_dequeue(model, taken, limit)
         names = [name for _, name in taken]
         (self.turns if has_cursor else Turns()).take(names, backlogged, weights)
+        self.turns.keep(backlogged)
         for row in rows if taken else ():
             self.judge_lease(row, lease_ms)
         if not taken:

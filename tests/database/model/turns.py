@@ -25,7 +25,11 @@ class Turns:
             self.judge(pair, max(starts[name] for name in pair), weights, begin)
         # A channel that came in the middle of a lap is in the rotation once it has been served.
         new = {name: len(self.served) for name in names if name not in self.since}
-        self.since = {name: at for name, at in (self.since | new).items() if name in backlogged}
+        self.since |= new
+
+    def keep(self, backlogged: list[str]) -> None:
+        """Whoever it was that emptied a channel: it comes back at another place."""
+        self.since = {name: at for name, at in self.since.items() if name in backlogged}
 
     def judge(self, pair: tuple[str, str], start: int, weights: dict[str, int], begin: int) -> None:
         """Two backlogged channels never differ by more than a turn, at any prefix."""
