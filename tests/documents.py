@@ -168,7 +168,8 @@ class Session:
         for line in self.process.stdout:
             if line == f"mark {self.marks}\n":
                 return lines
-            lines.append(line.rstrip("\n"))
+            if not line.startswith("Asynchronous notification"):  # comes when it comes
+                lines.append(line.rstrip("\n"))
         raise Wrong(f"{self.page}: psql ended at: {statement}\n" + "\n".join(lines))
 
     def close(self) -> None:
