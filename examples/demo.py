@@ -20,7 +20,7 @@ import psycopg
 import lonnymq
 from lonnymq.errors import ChannelFull
 from lonnymq.handles import Message
-from lonnymq.results import Created, CreateManyResult, HistoryRow
+from lonnymq.results import Batch, Created, CreateManyResult, HistoryRow
 
 FLOODING = "acme"
 QUIET = ["bloom", "cedar", "delta", "ember"]
@@ -244,20 +244,20 @@ def work(queue: lonnymq.Queue, name: str) -> None:
     while (batch := queue.dequeue(limit=20, worker=name)) or left_in(queue):
         queue.complete_many(batch)
         if not batch:
-            wait(queue, batch.look_at)
+            wait(batch)
 
 
 def take(tour: Tour) -> Message:
     """The next message, once there is one."""
     while not (batch := tour.queue.dequeue(worker="demo")):
-        wait(tour.queue, batch.look_at)
+        wait(batch)
     return batch[0]
 
 
-def wait(queue: lonnymq.Queue, until: int | None) -> None:
-    """Sleep until a moment of the queue's clock, 100 ms at most."""
-    rest = 100 if until is None else until - queue.epoch()
-    time.sleep(min(max(rest, 0), 100) / 1000)
+def wait(batch: Batch[Message]) -> None:
+    """Sleep as long as an empty batch says, 100 ms at most."""
+    rest = batch.look_in_ms
+    time.sleep((100 if rest is None else min(rest, 100)) / 1000)
 
 
 # Figures
