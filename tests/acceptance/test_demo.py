@@ -75,7 +75,7 @@ def test_the_demo_shows_what_limits_let_through(demo) -> None:
 
 def test_the_demo_explains_why_a_message_waits(demo) -> None:
     assert "(saturated) Its channel is at its limit: 4 of 4 are running." in demo.stdout
-    assert re.search(r"delay_ms=1000: It is scheduled for .* UTC\.", demo.stdout)
+    assert re.search(r"delay_ms=2000: It is scheduled for .* UTC\.", demo.stdout)
 
 
 def test_the_demo_fails_a_message_until_it_is_dead_and_redrives_it(demo) -> None:
