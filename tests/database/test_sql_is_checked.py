@@ -20,6 +20,8 @@ CHECK = """
     and l.lanname = 'plpgsql'
     -- "Hidden casting": of an integer to a bigint, on its way into a variable.
     and not (c.level = 'performance' and c.sqlstate = '42804')
+    -- Volatile because it locks rows, which the checker does not count as writing.
+    and not (c.message like 'routine is marked as VOLATILE%' and p.prosrc like '%for update%')
 """
 UNDOCUMENTED = """
   select p.oid::regprocedure::text
@@ -40,7 +42,7 @@ def checked(connect, dsn_15: str) -> psycopg.Connection:
 
 
 def test_plpgsql_check_finds_nothing(checked: psycopg.Connection) -> None:
-    assert checked.execute(CHECK).fetchall() == []
+    assert checked.execute(CHECK.encode()).fetchall() == []
 
 
 def test_plpgsql_check_finds_what_is_wrong(checked: psycopg.Connection) -> None:
@@ -53,7 +55,7 @@ def test_plpgsql_check_finds_what_is_wrong(checked: psycopg.Connection) -> None:
         end
         $$
     """)
-    found = checked.execute(CHECK).fetchall()
+    found = checked.execute(CHECK.encode()).fetchall()
     assert {(row[0], row[3]) for row in found} >= {
         ("lonnymq.wrong()", "42703"),
         ("lonnymq.wrong()", "00000"),

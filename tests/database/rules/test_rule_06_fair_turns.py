@@ -322,3 +322,17 @@ def test_consumers_that_share_the_work_have_each_their_own_place(
         for served, consumer in zip(sequences, (session, another), strict=True):
             served += names(consumer.dequeue())
     assert [spread(served, channels) for served in sequences] == [1, 1]
+
+
+def test_channels_told_of_after_more_notes_than_one_fold_reads_take_part_at_once(
+    open_session: OpenSession, dsn_18: str
+) -> None:
+    session = open_session(dsn_18)
+    session.value(
+        "select count(*) from generate_series(1, 3000) i,"
+        " lateral lonnymq.message_create('a', i::text::bytea)"
+    )
+    for channel in "bcde":
+        session.fill(channel, 300)
+    served = Counter(each.channel for each in session.dequeue(500))
+    assert served == dict.fromkeys("abcde", 100)

@@ -15,7 +15,6 @@ as $$
 #variable_conflict use_column
 declare
   v_history text;
-  v_at integer;
 begin
   select q.history into v_history from lonnymq.queue q where q.only_row;
 

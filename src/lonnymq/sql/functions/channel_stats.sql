@@ -1,4 +1,5 @@
--- Shows channels as they are now: one, or a page of them by name from the one after p_after.
+-- Shows channels as they are now: one, or a page of them by name from the one after p_after. Of those
+-- whose first messages are not folded yet it finds the ones in the first 10,000 notes.
 -- Messages are counted up to 10,000 a channel; beyond that counted_exactly is false.
 create or replace function lonnymq.channel_stats(
   p_channel text default null,
@@ -43,6 +44,17 @@ begin
           select s.name from lonnymq.channel_setting s
           where p_channel is null and s.name > coalesce(p_after, '')
           order by s.name limit p_limit
+        )
+        union
+        (
+          select distinct f.channel
+          from (
+            select n.channel from lonnymq.note n
+            where p_channel is null and n.xid >= coalesce(
+              (select t.until from lonnymq.tick t order by t.id desc limit 1), '0'::xid8)
+            limit 10000
+          ) f
+          where f.channel > coalesce(p_after, '')
         )
       ) n
       order by n.name limit p_limit

@@ -27,7 +27,6 @@ declare
   v_ids bigint[];
   v_done uuid[];
   v_states bytea[];
-  v_at integer;
   v_dequeue_ats bigint[];
   v_length integer := cardinality(p_ids);
   v_bad record;

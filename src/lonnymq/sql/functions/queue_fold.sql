@@ -5,11 +5,11 @@
 -- transactions were still running then, or could not be folded. So notes that are long dead, but kept
 -- by somebody's open snapshot, are never passed again.
 --
--- Answers: whether something had to be left: a note whose channel is locked by a dequeue at this
---   moment, or more notes, leases or sleeping channels than one call should take.
+-- Answers: done; more (there are more notes, leases or sleeping channels than one fold takes); busy (a
+--   channel is locked by a dequeue at this moment, and its notes were left).
 -- Locks: channels that change, in the order of their names, without ever waiting for one.
 create or replace function lonnymq.queue_fold(p_now bigint)
-returns boolean
+returns text
 language plpgsql
 as $$
 #variable_conflict use_column
@@ -106,7 +106,7 @@ begin
     v_slots, v_sizes, v_looks
   from judged j;
   if v_tids is null then
-    return v_is_late;
+    return case when v_is_late then 'more' else 'done' end;
   end if;
   v_is_more := cardinality(v_tids) >= c_most;
 
@@ -177,7 +177,8 @@ begin
     ), v_tick.seat_floor),
     v_tick.swept_at;
   delete from lonnymq.tick t where t.id = v_tick.id;
-  return v_is_more or v_is_late or v_busy is not null;
+  return case when v_is_more or v_is_late then 'more' when v_busy is not null then 'busy' else 'done'
+    end;
 end
 $$;
 

@@ -1,5 +1,6 @@
 -- Shows the queue as it is now. Where there are more than 100,000 messages or channels their numbers
--- are the planner's estimates, and estimated is true: looking must not cost a scan.
+-- are the planner's estimates, and estimated is true: looking must not cost a scan. Waiting is what is
+-- not leased, scheduled messages too.
 create or replace function lonnymq.queue_stats(
   out channels bigint,
   out ready bigint,
