@@ -80,7 +80,7 @@ def stock(connection: psycopg.Connection[Any], rows: int) -> None:
     connection.execute(
         "insert into lonnymq.history (message_id, created_at, dequeue_at, dequeued_at, finished_at,"
         " size, attempt, outcome, channel)"
-        f" select i, 1, 1, 1, i, 1, 1, 'completed', 'channel 1' from generate_series(1, {rows}) as i"
+        f" select i, 1, 1, 1, lonnymq.epoch() - i, 1, 1, 'completed', 'channel 1' from generate_series(1, {rows}) as i"
     )
     connection.execute(
         "insert into lonnymq.dead (id, dequeue_at, created_at, died_at, attempt, channel, content)"
