@@ -17,6 +17,11 @@ from psycopg.types.json import Jsonb
 T = TypeVar("T")
 Lease = namedtuple("Lease", "id token channel attempt dequeued_at dequeue_at lease_until state")
 LEASE = "answer, id, token, channel, attempt, dequeued_at, dequeue_at, lease_until, state, look_at, cursor"
+ENTRIES_READ = """
+select coalesce(sum(pg_stat_get_xact_tuples_returned(i.indexrelid)), 0)::bigint
+from pg_index i join pg_class c on c.oid = i.indrelid
+where c.relnamespace = 'lonnymq'::regnamespace
+"""
 
 
 class Session:
@@ -156,16 +161,18 @@ class Session:
         return sum(plan["Plan"][f"Shared {how} Blocks"] for how in ("Hit", "Read"))
 
     def dequeue_buffers(self, limit: int = 1) -> int:
-        cursor = "null" if self.cursor is None else f"'{{{','.join(map(str, self.cursor))}}}'"
-        return self.buffers(
-            f"select * from lonnymq.message_dequeue({limit}, 30000, null, {cursor}::bigint[])"
-        )
+        return self.buffers(self._dequeue(limit))
 
-    def break_function(self, signature: str, old: str, new: str) -> None:
-        """Replace a piece of an installed function: how a known-bad variant is made."""
-        text = self.value("select pg_get_functiondef(%s::regprocedure)", signature)
-        assert old in text, f"{signature} has no {old!r}"
-        self.connection.execute(text.replace(old, new).encode())
+    def dequeue_costs(self) -> tuple[int, int]:
+        """How many pages a dequeue touches, and how many entries of indexes it reads: dead ones count as well."""
+        with self.connection.transaction():
+            before = self.value(ENTRIES_READ)
+            pages = self.buffers(self._dequeue(1))
+            return pages, self.value(ENTRIES_READ) - before
+
+    def _dequeue(self, limit: int) -> str:
+        cursor = "null" if self.cursor is None else f"'{{{','.join(map(str, self.cursor))}}}'"
+        return f"select * from lonnymq.message_dequeue({limit}, 30000, null, {cursor}::bigint[])"
 
 
 def lease(row: Any) -> Lease:

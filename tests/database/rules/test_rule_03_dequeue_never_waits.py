@@ -190,28 +190,52 @@ def test_under_an_isolation_level_that_hides_what_others_did_it_refuses(
     assert refusal.value.diag.message_hint
 
 
-def test_a_sweep_that_would_make_room_in_history_waits_for_no_open_completion(
-    session: Session, another: Session
-) -> None:
+DAY = 86_400_000
+PARTITIONS = "select count(*) from pg_inherits where inhparent = 'lonnymq.history'::regclass"
+
+
+def quickest_sweep(session: Session) -> float:
     """The quickest of a few: one that waits until it gives up takes its 100 ms each time."""
-    session.fill("a", 2)
-    one, two = session.dequeue(2)
+    took = []
+    for _ in range(7):
+        begun = time.monotonic()
+        session.sweep()
+        took.append(time.monotonic() - begun)
+    return min(took)
+
+
+def test_a_sweep_that_would_make_room_in_history_waits_for_no_open_completion(
+    session: Session, another: Session, clock: Clock
+) -> None:
+    session.fill("a", 4)
+    leases = session.dequeue(4, 10 * DAY)
     with another.open():
-        another.complete(one)
-        took = []
-        for _ in range(7):
-            begun = time.monotonic()
-            session.sweep()
-            took.append(time.monotonic() - begun)
-        assert session.complete(two) == ["completed"]
-    assert min(took) < 0.09
+        another.complete(leases[0])  # on the first day, among what has no day of its own
+        assert quickest_sweep(session) < 0.09
+        assert session.complete(leases[1]) == ["completed"]
     session.sweep()
-    assert (
-        session.value(
-            "select count(*) from pg_inherits where inhparent = 'lonnymq.history'::regclass"
-        )
-        == 3
-    )
+    assert session.value(PARTITIONS) == 3
+    clock.advance(DAY)
+    with another.open():
+        another.complete(leases[2])  # on a later day, in its own partition
+        assert quickest_sweep(session) < 0.09
+        assert session.complete(leases[3]) == ["completed"]
+        assert session.value(PARTITIONS) == 4
+
+
+def test_a_sweep_that_would_drop_old_history_waits_for_no_open_completion(
+    session: Session, another: Session, clock: Clock
+) -> None:
+    session.queue_set(history_keep_ms=DAY)
+    session.sweep()
+    clock.advance(5 * DAY)
+    session.create("a")
+    leases = session.dequeue()
+    with another.open():
+        another.complete(*leases)
+        assert quickest_sweep(session) < 0.09
+    assert session.sweep().partitions_dropped == 2
+    assert session.value("select count(*) from lonnymq.history") == 1
 
 
 def test_a_message_behind_more_notes_than_one_fold_reads_is_not_answered_with_empty(

@@ -26,6 +26,7 @@ begin
     where o.finished_at < v_before and (v_confirmed is null or o.xid < v_confirmed)
     order by o.finished_at
     limit 10000
+    for update skip locked
   ));
 
   for v_partition in
@@ -42,6 +43,8 @@ begin
     continue when v_is_needed;
     perform set_config('lock_timeout', '100ms', true);
     begin
+      lock table only lonnymq.history in access exclusive mode nowait;
+      execute format('lock table lonnymq.%I in access exclusive mode nowait', v_partition.name);
       execute format('drop table lonnymq.%I', v_partition.name);
       v_dropped := v_dropped + 1;
     exception when lock_not_available then
