@@ -145,19 +145,19 @@ begin
         where p.seat <= v_seat and p.seat >= v_seat_floor
         order by p.seat limit v_window
       )
-      union all
-      (
-        select * from lonnymq.place p
-        where p.seat > v_lap and p.seat > v_seat
-        order by p.seat limit v_window
-      )
       limit v_window
     ) p
     cross join lateral (select * from lonnymq.channel c where c.id = p.channel_id limit 1) c;
+    if w_seats is null and v_lap < v_seat_last then
+      -- Only channels that sat down during this lap: it ends here.
+      v_lap := v_seat_last;
+      v_used := 0;
+      continue;
+    end if;
     exit when w_seats is null;
 
     v_visits := v_visits + cardinality(w_seats);
-    v_is_whole := cardinality(w_seats) < v_window;
+    v_is_whole := cardinality(w_seats) < v_window and v_lap >= v_seat_last;
     v_rounds := 1;
     if v_is_whole then
       select greatest(1, v_left / sum(w)::bigint) into v_rounds from unnest(w_weights) as w;
@@ -227,7 +227,7 @@ begin
     if v_left = 0 and v_rounds = 1 then
       v_last := t_places[cardinality(t_places)];
     end if;
-    if w_seats[v_last] <= v_seat or w_seats[v_last] > v_lap then
+    if w_seats[v_last] <= v_seat then
       v_lap := v_seat_last;
     end if;
     v_used := case when v_left > 0 or v_rounds > 1 then 0
