@@ -20,14 +20,11 @@ class Turns:
         """Add one call: whom it served, in order, and which channels could have given more."""
         begin = len(self.served)
         self.served += names
-        # A channel that comes in is in the rotation once it has been served. It moves the place where a
-        # lap begins, so that those who stay are judged from there on.
-        if set(names) - set(self.since):
-            self.since = dict.fromkeys(self.since, begin)
+        # A channel that comes in is in the rotation once it has been served.
         for pair in combinations(backlogged, 2):
             self.judge(pair, max(self.since.get(name, begin) for name in pair), weights, begin)
-        if set(names) - set(self.since):
-            self.since = dict.fromkeys([*self.since, *names], len(self.served))
+        for name in set(names) - set(self.since):
+            self.since[name] = len(self.served)
 
     def keep(self, backlogged: list[str]) -> None:
         """Whoever it was that emptied a channel: it comes back at another place."""
