@@ -26,7 +26,7 @@ from database.model.clean import clean, set_clock, stop_the_clock
 from database.model.model import Message, Model
 from database.model.turns import A_SECOND, Turns, judge_dequeue, judge_nothing
 
-EXAMPLES = int(os.environ.get("LONNYMQ_MODEL_EXAMPLES", "80"))
+EXAMPLES = int(os.environ.get("LONNYMQ_MODEL_EXAMPLES", "150"))
 STEPS = int(os.environ.get("LONNYMQ_MODEL_STEPS", "50"))
 SEED = int(os.environ.get("LONNYMQ_MODEL_SEED", "20240607"))
 
@@ -113,11 +113,20 @@ class QueueMachine(RuleBasedStateMachine):
     @initialize(
         policies=st.tuples(*[st.just({}) | CHANNEL_OPTIONS] * 4),
         backlog=st.sampled_from([0, 4, 12]),
+        attempts=st.sampled_from([1, 2, 5]),
         messages=st.lists(MESSAGES, max_size=8),
         limits=st.lists(st.sampled_from([1, 1, 2, 3, 5, 10, 20]), max_size=8),
     )
-    def begin(self, policies: Any, backlog: int, messages: list[Any], limits: list[int]) -> None:
+    def begin(
+        self,
+        policies: Any,
+        backlog: int,
+        attempts: int,
+        messages: list[Any],
+        limits: list[int],
+    ) -> None:
         """Channels of several weights and limits, a backlog in each, and some turns taken."""
+        self.queue_set({"default_max_attempts": attempts})
         for channel, options in zip("abcd", policies, strict=True):
             if options:
                 self.channel_set(channel, options)
@@ -518,6 +527,7 @@ class QueueMachine(RuleBasedStateMachine):
 
 
 @pytest.mark.heavy
+@pytest.mark.timeout(1800)  # an example that fails is made small, and that takes its time
 def test_the_queue_does_what_the_model_does(dsn_18: str) -> None:
     print(
         f"LONNYMQ_MODEL_SEED={SEED} LONNYMQ_MODEL_EXAMPLES={EXAMPLES} LONNYMQ_MODEL_STEPS={STEPS}"
