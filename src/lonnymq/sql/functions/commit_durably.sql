@@ -1,10 +1,15 @@
 -- A dequeue relaxes the commit of its own transaction. Should somebody go on in that transaction and
 -- create or settle something, the commit is made durable again: messages and completions are.
+--
+-- Also gives the transaction its id before its caller reads what the channel's settings are: one that
+-- did not see a new capacity, and so leaves no note of what it adds or takes away, is then known to
+-- have been running when that capacity was folded in, and is waited for (channel_recount).
 create or replace function lonnymq.commit_durably()
 returns void
 language plpgsql
 as $$
 begin
+  perform pg_current_xact_id();
   if coalesce(current_setting('lonnymq.relaxed', true), '') <> '' then
     perform set_config('synchronous_commit', current_setting('lonnymq.relaxed', true), true);
   end if;

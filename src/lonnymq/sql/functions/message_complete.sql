@@ -18,12 +18,13 @@ as $$
 declare
   v_now bigint := lonnymq.epoch();
   v_history text;
-  v_has_capacity boolean := lonnymq.queue_has_capacity();
+  v_has_capacity boolean;
   v_ids bigint[];
   v_done uuid[];
 begin
   perform lonnymq.guard_pairs(p_ids, p_tokens);
   perform lonnymq.commit_durably();
+  v_has_capacity := lonnymq.queue_has_capacity();
   select q.history into v_history from lonnymq.queue q where q.only_row;
 
   -- The index is walked in the order of ids, whatever the planner believes about the table.

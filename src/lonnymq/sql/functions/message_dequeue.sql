@@ -1,9 +1,11 @@
 -- Leases up to p_limit messages, channel by channel in turn, under every limit.
 --
 -- The ring of channels that have something due is walked from p_cursor, which is handed back with
--- every row: {seat of the last visit, last seat of this lap, messages already taken in a turn that
--- was cut short}, and after an empty answer a fourth number (dequeue_nothing). Hand in that of the
--- last row. A caller without one starts anywhere. Each visit is worth the channel's weight; where the
+-- every row: {seat of the last visit, where this lap ends, messages already taken in a turn that was
+-- cut short}, and after an empty answer a fourth number (dequeue_nothing). Hand in that of the last
+-- row. A lap ends with those who sat down during it, up to the moment when the walk came to the first
+-- of them (from then on the second number is negative); who leaves and sits down again after its
+-- visit is behind that end, so nobody is visited twice in a lap. A caller without one starts anywhere. Each visit is worth the channel's weight; where the
 -- limit is more than one round gives, several rounds are taken at once.
 --
 -- Answers: one row a message, answer leased. When there is none, exactly one row: empty, or contended
@@ -43,7 +45,8 @@ declare
   v_found integer := 0;
   v_window integer := least(p_limit, 256);
   v_seat bigint := p_cursor[1];
-  v_lap bigint := p_cursor[2];
+  v_lap bigint := abs(greatest(p_cursor[2], -9223372036854775807));
+  v_is_tail boolean := coalesce(p_cursor[2] < 0, false);
   v_used bigint := greatest(p_cursor[3], 0);
   v_tick lonnymq.tick;
   v_seat_floor bigint;
@@ -119,6 +122,7 @@ begin
   if v_seat is null or v_lap is null or v_seat not between 0 and v_seat_last then
     v_seat := v_seat_floor - 1 + floor(random() * (v_seat_last - v_seat_floor + 1));
     v_lap := v_seat_last;
+    v_is_tail := false;
     v_used := 0;
   end if;
 
@@ -142,22 +146,28 @@ begin
       union all
       (
         select * from lonnymq.place p
+        where not v_is_tail and p.seat > v_lap and p.seat > v_seat and p.seat <= v_seat_last
+        order by p.seat limit v_window
+      )
+      union all
+      (
+        select * from lonnymq.place p
         where p.seat <= v_seat and p.seat >= v_seat_floor
         order by p.seat limit v_window
       )
       limit v_window
     ) p
     cross join lateral (select * from lonnymq.channel c where c.id = p.channel_id limit 1) c;
-    if w_seats is null and v_lap < v_seat_last then
-      -- Only channels that sat down during this lap: it ends here.
-      v_lap := v_seat_last;
+    if w_seats is null and v_is_tail then
+      -- Only channels that sat down after this lap had come to its end.
+      v_is_tail := false;
       v_used := 0;
       continue;
     end if;
     exit when w_seats is null;
 
     v_visits := v_visits + cardinality(w_seats);
-    v_is_whole := cardinality(w_seats) < v_window and v_lap >= v_seat_last;
+    v_is_whole := cardinality(w_seats) < v_window and not (v_is_tail and v_lap < v_seat_last);
     v_rounds := 1;
     if v_is_whole then
       select greatest(1, v_left / sum(w)::bigint) into v_rounds from unnest(w_weights) as w;
@@ -227,8 +237,12 @@ begin
     if v_left = 0 and v_rounds = 1 then
       v_last := t_places[cardinality(t_places)];
     end if;
-    if w_seats[v_last] <= v_seat then
+    if w_seats[v_last] > v_lap then
+      v_is_tail := true;
       v_lap := v_seat_last;
+    elsif w_seats[v_last] <= v_seat then
+      v_lap := case when v_is_tail then v_lap else v_seat_last end;
+      v_is_tail := false;
     end if;
     v_used := case when v_left > 0 or v_rounds > 1 then 0
       else t_taken[v_last] + case when v_last = 1 then v_used else 0 end end;
@@ -246,7 +260,7 @@ begin
       where m.ctid = t.tid
       returning 'leased', m.id, m.token, m.channel, m.content, m.state, m.attempt, m.kind,
         m.headers, m.name, m.created_at, m.dequeue_at, m.dequeued_at, m.lease_until, null::bigint,
-        array[v_seat, v_lap, v_used];
+        array[v_seat, case when v_is_tail then -v_lap else v_lap end, v_used];
       insert into lonnymq.lease (due_at, message_ids) values (v_now + p_lease_ms, t_ids);
       v_found := v_found + cardinality(t_ids);
     end if;
@@ -286,7 +300,7 @@ begin
   end if;
   return query select * from lonnymq.dequeue_nothing(
     v_is_contended or not v_is_folder or v_visits >= 2000, v_now, v_visits > 0,
-    array[v_seat, v_lap, v_used], p_cursor[4]);
+    array[v_seat, case when v_is_tail then -v_lap else v_lap end, v_used], p_cursor[4]);
 end
 $$;
 
