@@ -1,6 +1,4 @@
-"""A clean queue for each example, faster than an install: every table emptied, every sequence at its start.
-
-The lots that the engine draws are seeded too: an example that is run again takes the same course."""
+"""A clean queue for each example, faster than an install: every table emptied, every sequence at its start."""
 
 from __future__ import annotations
 
@@ -33,7 +31,6 @@ begin
 end
 $$;
 insert into lonnymq.queue (default_retry_jitter, history_keep_ms) values (0, null);
-select setseed(0.5);
 """
 
 

@@ -26,7 +26,7 @@ from database.model.clean import clean, set_clock, stop_the_clock
 from database.model.model import Message, Model
 from database.model.turns import A_SECOND, Turns, judge_dequeue, judge_nothing
 
-EXAMPLES = int(os.environ.get("LONNYMQ_MODEL_EXAMPLES", "150"))
+EXAMPLES = int(os.environ.get("LONNYMQ_MODEL_EXAMPLES", "80"))
 STEPS = int(os.environ.get("LONNYMQ_MODEL_STEPS", "50"))
 SEED = int(os.environ.get("LONNYMQ_MODEL_SEED", "20240607"))
 
@@ -84,6 +84,7 @@ class QueueMachine(RuleBasedStateMachine):
         self.turns = Turns()
         self.cursor: list[int] | None = None
         self.steps = 0
+        self.seed = 1
 
     def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
         return self.connection.execute(query.encode(), values).fetchall()
@@ -206,6 +207,7 @@ class QueueMachine(RuleBasedStateMachine):
 
     def dequeue(self, limit: int, lease_ms: int, has_cursor: bool, again: bool = False) -> None:
         model = self.model
+        self.draw_the_same_lots()
         rows = self.rows(
             "select id, channel, token, answer, content, state, attempt, kind, name, created_at,"
             " dequeue_at, dequeued_at, lease_until, look_at, cursor"
@@ -220,6 +222,7 @@ class QueueMachine(RuleBasedStateMachine):
             model.fold()
             assert not again
             assert self.expire(0)
+            self.turns.keep([])
             self.dequeue(limit, lease_ms, has_cursor, again=True)
             return
         # A busy queue looks for leases that ran out once a second.
@@ -236,6 +239,11 @@ class QueueMachine(RuleBasedStateMachine):
         if not taken:
             assert [row[3] for row in rows] == ["empty"]
             judge_nothing(model, rows[0][-2])
+
+    def draw_the_same_lots(self) -> None:
+        """How many lots a call draws depends on how long it takes: each one begins with a seed of its own."""
+        self.seed = (self.seed * 7 + 3) % 1_009
+        self.rows("select setseed(%s)", self.seed / 1_009)
 
     def expire(self, slack: int) -> list[str]:
         """Follow which leases were taken back: ones that ran out, and all that did so slack ago."""
@@ -408,10 +416,12 @@ class QueueMachine(RuleBasedStateMachine):
     @rule()
     def sweep(self) -> None:
         model = self.model
+        self.draw_the_same_lots()
         [(expired, died, forgotten, _)] = self.rows("select * from lonnymq.queue_sweep()")
         ends = Counter(self.expire(A_SECOND))
         assert (expired, died) == (ends["retrying"], ends["dead"])
         model.fold()
+        self.turns.keep([name for name in model.channels if model.eligible(name)])
         left = {name for (name,) in self.rows("select name from lonnymq.channel")}
         gone = [name for name in model.channels if name not in left]
         for name in list(model.channels):

@@ -21,8 +21,8 @@ class Turns:
         begin = len(self.served)
         self.served += names
         # A channel that comes in is in the rotation once it has been served.
-        for pair in combinations(backlogged, 2):
-            self.judge(pair, max(self.since.get(name, begin) for name in pair), weights, begin)
+        for pair in combinations([name for name in backlogged if name in self.since], 2):
+            self.judge(pair, max(self.since[name] for name in pair), weights, begin)
         for name in set(names) - set(self.since):
             self.since[name] = len(self.served)
 

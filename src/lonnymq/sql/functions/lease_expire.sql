@@ -61,7 +61,7 @@ begin
 
   -- Extended by a heartbeat, leased anew, or being settled: look again.
   insert into lonnymq.lease (due_at, message_ids)
-  select greatest(m.lease_until, p_now + 1000), array_agg(m.id)
+  select case when m.lease_until > p_now then m.lease_until else p_now + 1000 end, array_agg(m.id)
   from lonnymq.message m
   where m.id = any (v_ids) and m.token is not null and m.id <> all (coalesce(v_due, '{}'))
   group by 1;
