@@ -232,7 +232,8 @@ class QueueMachine(RuleBasedStateMachine):
         weights = {name: each.policy.weight for name, each in model.channels.items()}
         backlogged = judge_dequeue(model, taken, limit)
         names = [name for _, name in taken]
-        (self.turns if has_cursor else Turns()).take(names, backlogged, weights)
+        # A caller without a cursor begins anywhere: its call is fair in itself.
+        (self.turns if has_cursor else Turns(backlogged)).take(names, backlogged, weights)
         self.turns.keep(backlogged)
         for row in rows if taken else ():
             self.judge_lease(row, lease_ms)

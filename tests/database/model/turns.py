@@ -12,9 +12,9 @@ A_SECOND = 1_000
 class Turns:
     """What one consumer was given, and since when each channel has had more to give than it was asked for."""
 
-    def __init__(self) -> None:
+    def __init__(self, channels: list[str] | None = None) -> None:
         self.served: list[str] = []
-        self.since: dict[str, int] = {}
+        self.since: dict[str, int] = dict.fromkeys(channels or [], 0)
 
     def take(self, names: list[str], backlogged: list[str], weights: dict[str, int]) -> None:
         """Add one call: whom it served, in order, and which channels could have given more."""
