@@ -20,6 +20,8 @@ PARTS = {
     "channel": "Channels",
     "message": "Messages",
     "dead": "Dead messages",
+    "schedule": "Schedules",
+    "worker": "Workers",
     "queue": "The queue",
     "history": "History",
     "epoch": "The clock",

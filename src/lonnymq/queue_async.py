@@ -35,6 +35,7 @@ from lonnymq.results import (
     HistoryRow,
     Horizon,
     Leased,
+    MissedTicks,
     PauseAnswer,
     PeekedMessage,
     QueueSetAnswer,
@@ -43,8 +44,16 @@ from lonnymq.results import (
     ReleaseAnswer,
     Repair,
     ResumeAnswer,
+    Schedule,
+    ScheduleDeleteAnswer,
+    ScheduleRan,
+    ScheduleSetAnswer,
     Swept,
+    Ticked,
     Violation,
+    WorkerGoneAnswer,
+    WorkerSeen,
+    WorkerSeenAnswer,
 )
 from lonnymq.turns import Turns, patience
 
@@ -365,3 +374,102 @@ class AsyncQueue:
     async def history_prune(self) -> int:
         """Drop history that is past its time and confirmed by every reader."""
         return await self._run(calls.history_prune(self.schema))
+
+    # Schedules and workers
+
+    async def schedule_set(
+        self,
+        name: str,
+        *,
+        channel: str,
+        cron: str | None = None,
+        every_ms: Duration | None = None,
+        zone: str = "UTC",
+        content: Bytes = b"",
+        kind: str | None = None,
+        headers: Mapping[str, Any] | None = None,
+        missed: MissedTicks = "once",
+    ) -> ScheduleSetAnswer:
+        """Say what a schedule creates and when, by a cron line or an interval; workers do it."""
+        call = calls.schedule_set(
+            self.schema,
+            name,
+            channel=channel,
+            cron=cron,
+            every_ms=every_ms,
+            zone=zone,
+            content=content,
+            kind=kind,
+            headers=headers,
+            missed=missed,
+        )
+        return await self._run(call)
+
+    async def schedule_list(self, *, after: str | None = None, limit: int = 100) -> list[Schedule]:
+        """A page of schedules, after a name."""
+        return await self._run(calls.schedule_list(self.schema, after=after, limit=limit))
+
+    async def schedule_due(self, *, within_ms: Duration = 0, limit: int = 1000) -> list[Schedule]:
+        """The schedules whose next tick comes within so long, and those of which nobody knows it yet."""
+        return await self._run(calls.schedule_due(self.schema, within_ms=within_ms, limit=limit))
+
+    async def schedule_tick(
+        self,
+        name: str,
+        *,
+        version: int,
+        upto_at: Moment,
+        ticks: Iterable[Moment],
+        next_at: Moment | None = None,
+    ) -> Ticked:
+        """Create the messages of ticks that have come, each once, and remember it."""
+        call = calls.schedule_tick(
+            self.schema, name, version=version, upto_at=upto_at, ticks=ticks, next_at=next_at
+        )
+        return await self._run(call)
+
+    async def schedule_run(self, name: str) -> ScheduleRan:
+        """Create the message of a schedule now, beside its ticks."""
+        return await self._run(calls.schedule_run(self.schema, name))
+
+    async def schedule_pause(self, name: str) -> PauseAnswer:
+        """Stop a schedule until it is resumed."""
+        return await self._run(calls.schedule_pause(self.schema, name))
+
+    async def schedule_resume(self, name: str) -> ResumeAnswer:
+        """Let a paused schedule go on with the first tick after now."""
+        return await self._run(calls.schedule_resume(self.schema, name))
+
+    async def schedule_delete(self, name: str) -> ScheduleDeleteAnswer:
+        """Delete a schedule; the messages that it created stay."""
+        return await self._run(calls.schedule_delete(self.schema, name))
+
+    async def worker_seen(
+        self,
+        name: str,
+        *,
+        concurrency: int,
+        running: int = 0,
+        stopping: bool = False,
+        about: Mapping[str, Any] | None = None,
+        again_ms: Duration = 10_000,
+    ) -> WorkerSeenAnswer:
+        """Say that a worker is there, to be said again within `again_ms`."""
+        call = calls.worker_seen(
+            self.schema,
+            name,
+            concurrency=concurrency,
+            running=running,
+            stopping=stopping,
+            about=about,
+            again_ms=again_ms,
+        )
+        return await self._run(call)
+
+    async def worker_gone(self, name: str) -> WorkerGoneAnswer:
+        """Say that a worker has ended."""
+        return await self._run(calls.worker_gone(self.schema, name))
+
+    async def worker_list(self, *, after: str | None = None, limit: int = 100) -> list[WorkerSeen]:
+        """A page of workers that said that they are there, after a name."""
+        return await self._run(calls.worker_list(self.schema, after=after, limit=limit))

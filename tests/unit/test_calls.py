@@ -20,6 +20,12 @@ def every_call(schema: str = "lonnymq") -> dict[str, calls.Call[object]]:
     failure = {"error": "e", "retry_ms": None, "dead": False}
     dead = {"channel": "a", "kind": None, "limit": 5}
     dequeue = {"limit": 1, "lease_ms": 1, "worker": None, "cursor": None}
+    schedule = {
+        "channel": "a", "cron": None, "every_ms": 5000, "zone": "UTC", "content": b"", "kind": None,
+        "headers": None, "missed": "once",
+    }  # fmt: skip
+    tick = {"version": 1, "upto_at": 5, "ticks": [5], "next_at": 6}
+    worker = {"concurrency": 1, "running": 0, "stopping": False, "about": None, "again_ms": 5}
     return {
         "channel_set": calls.channel_set(schema, "a", {"weight": 2}),
         "channel_pause": calls.channel_pause(schema, "a"),
@@ -46,6 +52,17 @@ def every_call(schema: str = "lonnymq") -> dict[str, calls.Call[object]]:
         "dead_list": calls.dead_list(schema, None, kind=None, after=None, limit=5),
         "dead_redrive": calls.dead_redrive(schema, None, **dead),
         "dead_purge": calls.dead_purge(schema, [7], **dead),
+        "schedule_set": calls.schedule_set(schema, "nightly", **schedule),
+        "schedule_list": calls.schedule_list(schema, after=None, limit=5),
+        "schedule_due": calls.schedule_due(schema, within_ms=5, limit=5),
+        "schedule_tick": calls.schedule_tick(schema, "nightly", **tick),
+        "schedule_run": calls.schedule_run(schema, "nightly"),
+        "schedule_pause": calls.schedule_pause(schema, "nightly"),
+        "schedule_resume": calls.schedule_resume(schema, "nightly"),
+        "schedule_delete": calls.schedule_delete(schema, "nightly"),
+        "worker_seen": calls.worker_seen(schema, "w", **worker),
+        "worker_gone": calls.worker_gone(schema, "w"),
+        "worker_list": calls.worker_list(schema, after=None, limit=5),
         "epoch": calls.epoch(schema),
         "queue_set": calls.queue_set(schema, {"history": "off"}),
         "queue_stats": calls.queue_stats(schema),

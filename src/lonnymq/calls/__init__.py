@@ -44,6 +44,17 @@ from lonnymq.calls.queue import (
     queue_stats,
     queue_sweep,
 )
+from lonnymq.calls.schedule import (
+    schedule_delete,
+    schedule_due,
+    schedule_list,
+    schedule_pause,
+    schedule_resume,
+    schedule_run,
+    schedule_set,
+    schedule_tick,
+)
+from lonnymq.calls.worker import worker_gone, worker_list, worker_seen
 
 __all__ = [
     "Bulk",
@@ -91,5 +102,16 @@ __all__ = [
     "queue_set",
     "queue_stats",
     "queue_sweep",
+    "schedule_delete",
+    "schedule_due",
+    "schedule_list",
+    "schedule_pause",
+    "schedule_resume",
+    "schedule_run",
+    "schedule_set",
+    "schedule_tick",
     "schema_name",
+    "worker_gone",
+    "worker_list",
+    "worker_seen",
 ]

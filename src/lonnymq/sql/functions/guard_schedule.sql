@@ -1,0 +1,43 @@
+-- Refuses what cannot be a schedule, with what is allowed instead. Of a cron line only the form is
+-- looked at: whether its numbers make sense is for the worker to say, which reads it.
+-- Answers: nothing; raises LM001.
+create or replace function lonnymq.guard_schedule(
+  p_name text, p_cron text, p_every_ms bigint, p_zone text, p_missed text
+)
+returns void
+language plpgsql
+stable
+as $$
+begin
+  if p_name is null or octet_length(p_name) not between 1 and 200 then
+    raise exception using errcode = 'LM001',
+      message = format('the name of a schedule must be 1 to 200 bytes long, not %s',
+        coalesce(octet_length(p_name)::text, 'null'));
+  end if;
+  if (p_cron is null) = (p_every_ms is null) then
+    raise exception using errcode = 'LM001', message = 'give cron or every_ms, and not both',
+      hint = 'A cron line is like ''0 3 * * *''; an interval is in milliseconds.';
+  end if;
+  if p_cron !~ '^\s*[-0-9A-Za-z*,/#]+(\s+[-0-9A-Za-z*,/#]+){4}\s*$' or octet_length(p_cron) > 255
+  then
+    raise exception using errcode = 'LM001',
+      message = format('%s is no cron line', quote_literal(left(p_cron, 100))),
+      hint = 'It has five fields: minute, hour, day of the month, month, day of the week.';
+  end if;
+  if p_every_ms is not null then
+    perform lonnymq.guard_range('every_ms', p_every_ms, 1000, 3155760000000);
+  end if;
+  if p_missed is null or p_missed not in ('skip', 'once', 'all') then
+    raise exception using errcode = 'LM001',
+      message = format('missed must be skip, once or all, not %s', coalesce(p_missed, 'null'));
+  end if;
+  if not exists (select from pg_catalog.pg_timezone_names z where z.name = p_zone) then
+    raise exception using errcode = 'LM001',
+      message = format('there is no time zone %s', coalesce(quote_literal(left(p_zone, 100)), 'null')),
+      hint = 'Names are like UTC or Europe/Berlin: see pg_timezone_names.';
+  end if;
+end
+$$;
+
+comment on function lonnymq.guard_schedule(text, text, bigint, text, text) is
+'Refuses what cannot be a schedule.';

@@ -1,0 +1,28 @@
+-- Lists schedules by name, from the one after p_after. next_at is null where no worker has looked at
+-- the schedule yet. now_at is the database's time, to reckon from.
+create or replace function lonnymq.schedule_list(
+  p_after text default null, p_limit integer default 100
+)
+returns table (
+  name text, cron text, every_ms bigint, zone text, channel text, kind text, headers jsonb,
+  content bytea, missed text, paused boolean, tick_at bigint, next_at bigint, message_id bigint,
+  answer text, set_at bigint, version bigint, now_at bigint
+)
+language plpgsql
+stable
+as $$
+#variable_conflict use_column
+begin
+  perform lonnymq.guard_range('limit', p_limit, 1, 10000);
+  return query
+  select s.name, s.cron, s.every_ms, s.zone, s.channel, s.kind, s.headers, s.content, s.missed,
+    s.paused, s.tick_at, s.next_at, s.message_id, s.answer, s.set_at, s.version, lonnymq.epoch()
+  from lonnymq.schedule s
+  where s.name > coalesce(p_after, '')
+  order by s.name
+  limit p_limit;
+end
+$$;
+
+comment on function lonnymq.schedule_list(text, integer) is
+'Lists schedules.';

@@ -1,0 +1,29 @@
+-- Lists the workers that said that they are there, by name, from the one after p_after. One that has
+-- been silent for three times as long as it meant to be is not alive.
+create or replace function lonnymq.worker_list(
+  p_after text default null, p_limit integer default 100
+)
+returns table (
+  name text, alive boolean, stopping boolean, concurrency integer, running integer,
+  started_at bigint, seen_at bigint, about jsonb, now_at bigint
+)
+language plpgsql
+stable
+as $$
+#variable_conflict use_column
+declare
+  v_now bigint := lonnymq.epoch();
+begin
+  perform lonnymq.guard_range('limit', p_limit, 1, 10000);
+  return query
+  select w.name, w.seen_at + 3 * w.again_ms >= v_now, w.stopping, w.concurrency, w.running,
+    w.started_at, w.seen_at, w.about, v_now
+  from lonnymq.worker w
+  where w.name > coalesce(p_after, '')
+  order by w.name
+  limit p_limit;
+end
+$$;
+
+comment on function lonnymq.worker_list(text, integer) is
+'Lists the workers that said that they are there.';
