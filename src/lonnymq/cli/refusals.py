@@ -1,0 +1,143 @@
+"""What goes wrong, as a sentence that says what to do, and as the exit code that says it to a program."""
+
+from __future__ import annotations
+
+import os
+import re
+from enum import IntEnum
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from lonnymq import errors
+
+if TYPE_CHECKING:
+    import psycopg
+
+HIDDEN = "***"
+PASSWORDS = (
+    re.compile(r"://[^/?#@:]*:(?P<password>[^/?#]*)@"),
+    re.compile(r"\bpassword\s*=\s*'(?P<password>(?:[^'\\]|\\.)*)'"),
+    re.compile(r"\bpassword\s*=\s*(?P<password>[^\s'&]+)"),
+)
+HOW_A_DSN_LOOKS = "postgresql://user@host:5432/database, or host=... dbname=... user=..."
+SERVER_ENDED = {"57P01", "57P02", "57P03", "53300"}
+
+
+class Code(IntEnum):
+    """What the process ends with."""
+
+    DONE = 0
+    REFUSED = 1
+    USAGE = 2
+    UNREACHABLE = 3
+    NOT_INSTALLED = 4
+    INTERRUPTED = 130
+
+
+class Refused(Exception):
+    """A command cannot do what was asked: the sentence says why and what to do."""
+
+    def __init__(self, sentence: str, code: Code = Code.REFUSED) -> None:
+        super().__init__(sentence)
+        self.code = code
+
+
+def complain(refused: Refused) -> int:
+    """Say on standard error what went wrong; the exit code."""
+    import sys
+
+    sys.stderr.write(f"lonnymq: {refused}\n")
+    return int(refused.code)
+
+
+def passwords(dsn: str | None) -> set[str]:
+    """Every spelling of every password that a DSN may hold, whether or not it can be parsed."""
+    found = {each["password"] for one in PASSWORDS for each in one.finditer(dsn or "")}
+    found.add(os.environ.get("PGPASSWORD", ""))
+    return {form for each in found for form in (each, unquote(each)) if form}
+
+
+def hidden(text: str, dsn: str | None) -> str:
+    """The text without any password of the DSN's."""
+    for password in sorted(passwords(dsn), key=len, reverse=True):
+        text = text.replace(password, HIDDEN)
+    return text
+
+
+def refusal_of(error: BaseException, *, dsn: str | None, schema: str) -> Refused | None:
+    """The refusal that an exception stands for; None if it is a fault of the program."""
+    import psycopg
+
+    from lonnymq.programs import EmbeddedUnavailable
+
+    match error:
+        case Refused():
+            return error
+        case EmbeddedUnavailable():
+            return Refused(f"There is no server: {error}.", Code.UNREACHABLE)
+        case errors.SchemaNewer():
+            return Refused(schema_newer(schema), Code.NOT_INSTALLED)
+        case errors.NotInstalled():
+            return Refused(not_installed(schema), Code.NOT_INSTALLED)
+        case errors.InvalidArgument():
+            return Refused(sentence(str(error)), Code.USAGE)
+        case errors.LonnyMQError():
+            return Refused(sentence(str(error)))
+        case psycopg.OperationalError():
+            return unreachable(error, dsn)
+        case psycopg.errors.InsufficientPrivilege():
+            return Refused(hidden(f"The server does not allow it: {said(error)}. "
+                f"Grant it to this user, or use the one who installed schema {schema}.", dsn))  # fmt: skip
+        case psycopg.ProgrammingError() if error.sqlstate is None:
+            return Refused(f"The DSN cannot be read. Write {HOW_A_DSN_LOOKS}.", Code.UNREACHABLE)
+        case psycopg.Error():
+            return Refused(hidden(f"The server refused: {said(error)}.", dsn))
+        case _:
+            return None
+
+
+def unreachable(error: psycopg.OperationalError, dsn: str | None) -> Refused:
+    """Why there is no connection, in libpq's words without its passwords, and what to try."""
+    connection = error.pgconn
+    asked = connection is not None and (connection.needs_password or connection.used_password)
+    if error.sqlstate in SERVER_ENDED:
+        advice = "Try again when the server takes connections."
+    elif asked:
+        advice = (
+            "Check the user and the password: in the DSN, in PGPASSWORD, or in the file ~/.pgpass."
+        )
+    else:
+        advice = "Check that the server runs, and the DSN in --dsn or LONNYMQ_DSN."
+    why = hidden(said(error), dsn)
+    return Refused(f"The server cannot be used: {why}. {advice}", Code.UNREACHABLE)
+
+
+def not_installed(schema: str) -> str:
+    """There is no queue, or one that lacks functions of this version."""
+    option = "" if schema == "lonnymq" else f" --schema {schema}"
+    return (
+        f"Schema {schema} has no queue, or an older one than this library ({version('lonnymq')}). "
+        f"Run: lonnymq install{option}"
+    )
+
+
+def schema_newer(schema: str) -> str:
+    """The queue was installed by a later version."""
+    return (
+        f"The queue in schema {schema} was installed by a newer version of the library than this "
+        f"({version('lonnymq')}). Run: pip install --upgrade lonnymq"
+    )
+
+
+def said(error: psycopg.Error) -> str:
+    """The first line of what the driver says, without its full stop."""
+    text = error.diag.message_primary or str(error)
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[0].rstrip(".") if lines else type(error).__name__
+
+
+def sentence(text: str) -> str:
+    """The text as a sentence."""
+    text = text.strip()
+    return f"{text[:1].upper()}{text[1:]}" + ("" if text.endswith((".", "?", "!")) else ".")

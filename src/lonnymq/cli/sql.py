@@ -1,0 +1,24 @@
+"""`lonnymq sql`: print the script that installs the queue, for those who change schemas by other means."""
+
+from __future__ import annotations
+
+import sys
+
+from lonnymq.cli.session import Session, command, group
+
+app = group("Print the script that installs the queue.")
+
+
+@command(app)
+def sql(at: Session) -> None:
+    """Print the script that does what install does, for psql -v ON_ERROR_STOP=1; no server is needed.
+
+    The script may be run again: it then changes nothing.
+    """
+    from lonnymq.install import script
+
+    text = script(at.schema)
+    if at.out.as_json:
+        at.out.line({"schema": at.schema, "script": text})
+    else:
+        sys.stdout.write(text)

@@ -1,0 +1,65 @@
+"""Which version of the queue is installed where a command looks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from lonnymq.calls import schema_name
+from lonnymq.cli.session import Session
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+
+INSTALLED = (
+    "select library_version, library_rank, functions_checksum, installed_at from {}.installed"
+)
+SERVER = "select current_setting('server_version'), current_database(), current_user::text"
+
+
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """The library version that installed a queue, and when."""
+
+    library_version: str
+    library_rank: list[int]
+    functions_checksum: str
+    installed_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A server, and as whom we are there."""
+
+    version: str
+    database: str
+    user: str
+
+
+def installed(at: Session) -> Installed | None:
+    """What is installed in the schema; None if nothing is."""
+    with open_connection(at) as connection:
+        return installed_at(connection, at.schema)
+
+
+def installed_at(connection: Connection[tuple[object, ...]], schema: str) -> Installed | None:
+    """What is installed in a schema; None if nothing is."""
+    name = f"{schema_name(schema)}.installed"
+    found = connection.execute("select to_regclass(%s) is not null", (name,)).fetchone()
+    if found != (True,):
+        return None
+    row = connection.execute(INSTALLED.format(schema_name(schema)).encode()).fetchone()
+    return Installed(*row) if row else None  # type: ignore[arg-type]  # as the query selects them
+
+
+def server(connection: Connection[tuple[object, ...]]) -> Server:
+    """The server of a connection."""
+    return next(Server(*map(str, row)) for row in connection.execute(SERVER))
+
+
+def open_connection(at: Session) -> Connection[tuple[object, ...]]:
+    """A connection of one's own, to look at what no function of the queue tells."""
+    from psycopg import connect
+
+    return connect(at.dsn, autocommit=True, prepare_threshold=None)
