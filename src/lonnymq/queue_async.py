@@ -17,6 +17,7 @@ from lonnymq.results import (
     Batch,
     CancelAnswer,
     Cancelled,
+    ChannelActivity,
     ChannelSetAnswer,
     ChannelStats,
     CompleteAnswer,
@@ -123,6 +124,14 @@ class AsyncQueue:
     ) -> list[ChannelStats]:
         """One channel's figures, or those of all, a page at a time after a name."""
         return await self._run(calls.channel_stats(self.schema, channel, after=after, limit=limit))
+
+    async def channel_active(
+        self, channels: Iterable[str] | None = None, *, limit: int = 100, count: int = 1000
+    ) -> list[ChannelActivity]:
+        """The channels in which something goes on, up to `limit` of each sort, or those that are named."""
+        return await self._run(
+            calls.channel_active(self.schema, channels, limit=limit, count=count)
+        )
 
     # Messages
 
@@ -303,6 +312,19 @@ class AsyncQueue:
         """A page of dead messages, after an id."""
         return await self._run(
             calls.dead_list(self.schema, channel, kind=kind, after=after, limit=limit)
+        )
+
+    async def dead_ids(
+        self,
+        channel: str | None = None,
+        *,
+        kind: str | None = None,
+        after: int | None = None,
+        limit: int = 1000,
+    ) -> list[int]:
+        """A page of the ids of dead messages, after an id."""
+        return await self._run(
+            calls.dead_ids(self.schema, channel, kind=kind, after=after, limit=limit)
         )
 
     async def dead_redrive(

@@ -282,6 +282,31 @@ class ChannelStats:
 
 
 @dataclass(frozen=True, slots=True)
+class ChannelActivity:
+    """One channel in which something goes on; `finished` attempts ended within the last `finished_ms`."""
+
+    channel: str
+    state: ChannelState
+    waiting: int
+    scheduled: int
+    leased: int
+    counted_exactly: bool
+    waiting_since: int | None
+    next_at: int | None
+    in_flight: int
+    finished: int | None
+    finished_ms: int
+    max_concurrency: int | None
+    release_interval_ms: int | None
+    burst: int | None
+    max_size: int | None
+    weight: int
+    paused: bool
+    releasing: bool
+    now_at: int
+
+
+@dataclass(frozen=True, slots=True)
 class QueueStats:
     """The whole queue as it is now."""
 

@@ -3,6 +3,7 @@
 from lonnymq.calls.bulk import Bulk
 from lonnymq.calls.call import Call, schema_name
 from lonnymq.calls.channel import (
+    channel_active,
     channel_name,
     channel_pause,
     channel_release,
@@ -11,7 +12,7 @@ from lonnymq.calls.channel import (
     channel_stats,
 )
 from lonnymq.calls.check import Bytes, Duration, Moment
-from lonnymq.calls.dead import dead_list, dead_purge, dead_redrive
+from lonnymq.calls.dead import dead_ids, dead_list, dead_purge, dead_redrive
 from lonnymq.calls.dequeue import Dequeued, message_dequeue
 from lonnymq.calls.history import history_confirm, history_horizon, history_prune, history_read
 from lonnymq.calls.lease import (
@@ -66,12 +67,14 @@ __all__ = [
     "Moment",
     "NewMessage",
     "QueueOptions",
+    "channel_active",
     "channel_name",
     "channel_pause",
     "channel_release",
     "channel_resume",
     "channel_set",
     "channel_stats",
+    "dead_ids",
     "dead_list",
     "dead_purge",
     "dead_redrive",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from lonnymq.calls import check
 from lonnymq.calls.call import Call, Record, scalar
 from lonnymq.results import (
+    ChannelActivity,
     ChannelSetAnswer,
     ChannelStats,
     PauseAnswer,
@@ -16,6 +17,7 @@ from lonnymq.results import (
 )
 
 STATS = Record(ChannelStats)
+ACTIVITY = Record(ChannelActivity)
 
 
 def channel_name(channel: object) -> str:
@@ -54,3 +56,12 @@ def channel_stats(
         check.count("limit", limit),
     )
     return STATS.call(schema, "channel_stats", "text text integer", values)
+
+
+def channel_active(
+    schema: str, channels: Iterable[str] | None, *, limit: int, count: int
+) -> Call[list[ChannelActivity]]:
+    """The channels in which something goes on, or those that are named."""
+    named = None if channels is None else [check.name("channel", each) for each in channels]
+    values = (check.count("limit", limit), check.count("count", count), named)
+    return ACTIVITY.call(schema, "channel_active", "integer integer text[]", values)

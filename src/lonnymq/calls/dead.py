@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from lonnymq.calls import check
-from lonnymq.calls.call import Call, Record, loads, scalar
+from lonnymq.calls.call import Call, Record, loads, scalar, statement
 from lonnymq.results import DeadMessage, Redriven
 
 DEAD = Record(DeadMessage, headers=loads)
@@ -24,6 +24,20 @@ def dead_list(
         check.count("limit", limit),
     )
     return DEAD.call(schema, "dead_list", "text text bigint integer", values)
+
+
+def dead_ids(
+    schema: str, channel: str | None, *, kind: str | None, after: int | None, limit: int
+) -> Call[list[int]]:
+    """A page of the ids of dead messages."""
+    values = (
+        check.optional(check.name, "channel", channel),
+        check.optional(check.name, "kind", kind),
+        check.optional(check.identifier, "after", after),
+        check.count("limit", limit),
+    )
+    sql = statement(schema, "dead_ids", "text text bigint integer", "r.id")
+    return Call(sql, values, lambda rows: [row[0] for row in rows])
 
 
 def dead_redrive(

@@ -8,13 +8,12 @@ import typer
 
 from lonnymq.cli.ask import sure
 from lonnymq.cli.dead_choice import Choice
+from lonnymq.cli.options import Yes
 from lonnymq.cli.output import pairs, rows, table
 from lonnymq.cli.refusals import Refused
 from lonnymq.cli.session import Session, command, group
 from lonnymq.cli.words import at as moment_words
 from lonnymq.cli.words import content_text, counted
-
-from lonnymq.cli.options import Yes
 
 if TYPE_CHECKING:
     from lonnymq.results import DeadMessage
@@ -149,8 +148,6 @@ def purge(
         for ids in choice.chunks():
             deleted += at.queue.dead_purge(ids, limit=len(ids))
             progress.update(task, completed=deleted)
-    at.out.answer(
-        {"deleted": deleted}, lambda: f"deleted: {counted(deleted, 'dead message')}"
-    )
+    at.out.answer({"deleted": deleted}, lambda: f"deleted: {counted(deleted, 'dead message')}")
     if message_ids and deleted < len(set(message_ids)):
         raise Refused(f"{len(set(message_ids)) - deleted:,} were not found among the dead.")

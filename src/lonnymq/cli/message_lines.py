@@ -64,7 +64,9 @@ def batches(source: Source, shared: NewMessage) -> Iterator[tuple[list[NewMessag
             text = line.rstrip(b"\r\n")
             if not text.strip():
                 continue
-            batch.append(from_json(text, number, shared) if source.is_json else replace(shared, content=text))
+            batch.append(
+                from_json(text, number, shared) if source.is_json else replace(shared, content=text)
+            )
             size += len(text)
             if len(batch) >= BATCH or size >= BATCH_BYTES:
                 yield batch, read
@@ -105,4 +107,6 @@ def content_of(fields: dict[str, Any], number: int) -> bytes:
 
 def refused(number: int, why: str) -> Refused:
     """The refusal of a line; what came before it is stored."""
-    return Refused(f"Line {number} {why}. The lines of the batches before it are stored.", Code.USAGE)
+    return Refused(
+        f"Line {number} {why}. The lines of the batches before it are stored.", Code.USAGE
+    )

@@ -64,8 +64,14 @@ class Output:
     @contextmanager
     def progress(self) -> Iterator[Progress]:
         """Progress bars on standard error, where that is a terminal."""
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-        from rich.progress import TimeElapsedColumn, TimeRemainingColumn
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            TextColumn,
+            TimeElapsedColumn,
+            TimeRemainingColumn,
+        )
 
         columns = (
             TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),

@@ -50,9 +50,9 @@ class Session:
         """Where to connect: what was named, with a limit to waiting and with our name."""
         from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-        known = conninfo_to_dict(self.server.dsn)
-        ours = {"connect_timeout": 10, "application_name": "lonnymq command"}
-        return make_conninfo(self.server.dsn, **{k: v for k, v in ours.items() if k not in known})
+        known: dict[str, Any] = conninfo_to_dict(self.server.dsn)
+        ours = {"connect_timeout": "10", "application_name": "lonnymq command"}
+        return make_conninfo(self.server.dsn, **{**ours, **known})
 
     @cached_property
     def queue(self) -> Queue:

@@ -2,40 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from lonnymq.cli.words import duration, number
 
 if TYPE_CHECKING:
-    from lonnymq.results import ChannelStats
+    from lonnymq.results import ChannelActivity, ChannelStats
+
+    Figures = ChannelStats | ChannelActivity
 
 
-class Limited(Protocol):
-    """What has the limits of a channel: its figures, of either kind."""
-
-    @property
-    def state(self) -> str: ...
-    @property
-    def waiting(self) -> int: ...
-    @property
-    def in_flight(self) -> int: ...
-    @property
-    def next_at(self) -> int | None: ...
-    @property
-    def max_concurrency(self) -> int | None: ...
-    @property
-    def release_interval_ms(self) -> int | None: ...
-    @property
-    def burst(self) -> int | None: ...
-    @property
-    def max_size(self) -> int | None: ...
-    @property
-    def weight(self) -> int: ...
-    @property
-    def releasing(self) -> bool: ...
-
-
-def limits(channel: Limited) -> str:
+def limits(channel: Figures) -> str:
     """The limits of a channel in a few words, '' if it has none."""
     return ", ".join(
         [
@@ -47,13 +24,13 @@ def limits(channel: Limited) -> str:
     )
 
 
-def rate(channel: Limited) -> str:
+def rate(channel: Figures) -> str:
     """The rate limit: one each interval, and the burst if there is one."""
     burst = f", {channel.burst} in a burst" if (channel.burst or 1) > 1 else ""
     return f"1 each {duration(channel.release_interval_ms)}{burst}"
 
 
-def why(channel: Limited, now: int) -> str:
+def why(channel: Figures, now: int) -> str:
     """Why a channel is not served at this moment; '' if it is, or has nothing."""
     leaving = " (being released)" if channel.releasing else ""
     match channel.state:

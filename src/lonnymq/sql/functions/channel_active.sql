@@ -1,0 +1,158 @@
+-- Shows the channels in which something goes on: those in the ring, those that wake next, those with
+-- leases, those that finished something lately, those that are paused, those not folded yet; or the
+-- ones that are named. Meant to be called every second or so: it reads up to p_limit channels of each
+-- sort through an index, counts up to p_count messages in each of them, and the last 5,000 attempts of
+-- history, however many there are.
+--
+-- Answers: one row a channel, by name. counted_exactly is false where counting stopped at p_count;
+--   waiting_since is when the first message that waits was there and due; finished is how many
+--   attempts ended within finished_ms, null where no history is kept.
+create or replace function lonnymq.channel_active(
+  p_limit integer default 100,
+  p_count integer default 1000,
+  p_channels text[] default null
+)
+returns table (
+  channel text, state text, waiting bigint, scheduled bigint, leased bigint, counted_exactly boolean,
+  waiting_since bigint, next_at bigint, in_flight bigint, finished bigint, finished_ms bigint,
+  max_concurrency integer, release_interval_ms bigint, burst integer, max_size bigint,
+  weight integer, paused boolean, releasing boolean, now_at bigint
+)
+language plpgsql
+stable
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_now bigint := lonnymq.epoch();
+  v_is_kept boolean;
+begin
+  perform lonnymq.guard_range('limit', p_limit, 1, 1000);
+  perform lonnymq.guard_range('count', p_count, 1, 10000);
+  select q.history <> 'off' into v_is_kept from lonnymq.queue q where q.only_row;
+
+  return query
+  with ended as materialized (
+    select h.channel, h.finished_at from lonnymq.history h
+    order by h.xid desc limit 5000
+  ), span as materialized (
+    select case when count(*) < 5000 then 10000
+      else greatest(least(v_now - min(e.finished_at), 10000), 1) end as ms
+    from ended e
+  ), rate as materialized (
+    select e.channel as name, count(*) as finished
+    from ended e
+    where e.finished_at > v_now - (select s.ms from span s)
+    group by e.channel
+  ), standing as materialized (
+    (
+      select p.channel_id from lonnymq.place p
+      where p_channels is null and p.seat is not null order by p.seat limit p_limit
+    )
+    union
+    (
+      select p.channel_id from lonnymq.place p
+      where p_channels is null and p.wake_at is not null order by p.wake_at limit p_limit
+    )
+  ), named as materialized (
+    select g.name collate "C" as name from unnest(p_channels) as g (name)
+    where lonnymq.channel_exists(g.name)
+    union
+    select c.name from standing s
+    cross join lateral (select c.name from lonnymq.channel c where c.id = s.channel_id limit 1) c
+    union
+    (
+      select m.channel
+      from (
+        select i.id
+        from (
+          select l.message_ids from lonnymq.lease l
+          where p_channels is null order by l.due_at limit p_limit
+        ) l
+        cross join unnest(l.message_ids) as i (id)
+        limit 10 * p_limit
+      ) i
+      cross join lateral (
+        select m.channel from lonnymq.message m
+        where m.id = i.id and m.token is not null limit 1
+      ) m
+      limit p_limit
+    )
+    union
+    (
+      select r.name from rate r
+      where p_channels is null order by r.finished desc, r.name limit p_limit
+    )
+    union
+    (
+      select s.name
+      from (
+        select s.name, s.paused from lonnymq.channel_setting s
+        where p_channels is null order by s.name limit 10000
+      ) s
+      where s.paused limit p_limit
+    )
+    union
+    (
+      select distinct f.channel
+      from (
+        select n.channel from lonnymq.note n
+        where p_channels is null and n.xid >= coalesce(
+          (select t.until from lonnymq.tick t order by t.id desc limit 1), '0'::xid8)
+        limit 10000
+      ) f
+      limit p_limit
+    )
+  )
+  select n.name,
+    case
+      when p.paused then 'paused'
+      when w.hold is not null then w.hold
+      when p.releasing then 'releasing'
+      when l.waiting > 0 or (w.seat is not null and l.leased >= p_count) then 'ready'
+      when l.scheduled > 0 then 'scheduled'
+      else 'idle'
+    end,
+    l.waiting, l.scheduled, l.leased, l.waiting + l.scheduled + l.leased < p_count,
+    l.waiting_since,
+    case when w.seat is null then w.wake_at end,
+    coalesce(m.in_flight, l.leased),
+    case when v_is_kept then coalesce(r.finished, 0) end, s.ms,
+    p.max_concurrency, p.release_interval_ms, p.burst, p.max_size, p.weight,
+    p.paused, p.releasing, v_now
+  from named n
+  cross join span s
+  cross join lateral lonnymq.channel_policy(n.name) p
+  left join lateral (
+    select c.id, c.max_concurrency from lonnymq.channel c where c.name = n.name limit 1
+  ) c on true
+  left join lateral lonnymq.place_now(c.id) w on true
+  left join lateral (select r.finished from rate r where r.name = n.name limit 1) r on true
+  cross join lateral (
+    select count(*) filter (where g.token is null and g.dequeue_at <= v_now) as waiting,
+      count(*) filter (where g.token is null and g.dequeue_at > v_now) as scheduled,
+      count(*) filter (where g.token is not null) as leased,
+      min(greatest(g.dequeue_at, g.created_at))
+        filter (where g.token is null and g.dequeue_at <= v_now) as waiting_since
+    from (
+      select g.token, g.dequeue_at, g.created_at from lonnymq.message g
+      where g.channel = n.name
+      order by g.dequeue_at, g.id limit p_count
+    ) g
+  ) l
+  left join lateral (
+    select m.in_flight from lonnymq.meter m
+    where m.channel_id = c.id and c.max_concurrency is not null
+    order by m.version desc limit 1
+  ) m on true
+  order by n.name;
+end
+$$;
+
+comment on function lonnymq.channel_active(integer, integer, text[]) is
+'Shows the channels in which something goes on.';
