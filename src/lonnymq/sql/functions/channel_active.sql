@@ -13,7 +13,8 @@ create or replace function lonnymq.channel_active(
   p_channels text[] default null
 )
 returns table (
-  channel text, state text, waiting bigint, scheduled bigint, leased bigint, counted_exactly boolean,
+  channel text, state text, waiting bigint, scheduled bigint, leased bigint,
+  counted_exactly boolean,
   waiting_since bigint, next_at bigint, in_flight bigint, finished bigint, finished_ms bigint,
   max_concurrency integer, release_interval_ms bigint, burst integer, max_size bigint,
   weight integer, paused boolean, releasing boolean, now_at bigint
