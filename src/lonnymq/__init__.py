@@ -12,12 +12,30 @@ if TYPE_CHECKING:
     from lonnymq.queue_async import AsyncQueue
     from lonnymq.results import Lease
     from lonnymq.server import embedded
+    from lonnymq.worker import (
+        Context,
+        Contexts,
+        Dead,
+        LeaseLost,
+        RetryAfter,
+        SyncContext,
+        SyncContexts,
+        Worker,
+    )
 
 __all__ = [
     "AsyncQueue",
+    "Context",
+    "Contexts",
+    "Dead",
     "Lease",
+    "LeaseLost",
     "NewMessage",
     "Queue",
+    "RetryAfter",
+    "SyncContext",
+    "SyncContexts",
+    "Worker",
     "embedded",
     "errors",
     "results",
@@ -25,9 +43,17 @@ __all__ = [
 
 HOME = {
     "AsyncQueue": "lonnymq.queue_async",
+    "Context": "lonnymq.worker",
+    "Contexts": "lonnymq.worker",
+    "Dead": "lonnymq.worker",
     "Lease": "lonnymq.results",
+    "LeaseLost": "lonnymq.worker",
     "NewMessage": "lonnymq.calls",
     "Queue": "lonnymq.queue",
+    "RetryAfter": "lonnymq.worker",
+    "SyncContext": "lonnymq.worker",
+    "SyncContexts": "lonnymq.worker",
+    "Worker": "lonnymq.worker",
     "embedded": "lonnymq.server",
 }
 

@@ -1,0 +1,74 @@
+"""What a worker does for the queue beside its messages: it says that it is there, and sweeps."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import socket
+from importlib.metadata import version
+from typing import Any
+
+from lonnymq import calls
+from lonnymq.worker.jobs import Jobs
+from lonnymq.worker.link import Link
+from lonnymq.worker.settings import Settings
+
+SEEN_SECONDS, SWEEP_SECONDS = 10.0, 10.0
+
+
+class Housekeeper:
+    """Says every ten seconds that the worker is there, and sweeps about as often."""
+
+    def __init__(self, link: Link, jobs: Jobs, settings: Settings) -> None:
+        self.link, self.jobs, self.settings = link, jobs, settings
+        self.is_stopping = False
+
+    async def be_seen(self) -> None:
+        """Say for ever that the worker is there."""
+        while True:
+            await self.quietly(self.seen())
+            await asyncio.sleep(SEEN_SECONDS)
+
+    async def sweep(self) -> None:
+        """Sweep for ever, at moments of its own."""
+        while True:
+            await asyncio.sleep(SWEEP_SECONDS * random.uniform(0.7, 1.3))  # noqa: S311 - spreads load
+            await self.quietly(self.link.run(calls.queue_sweep(self.link.schema, limit=1000)))
+
+    async def seen(self) -> None:
+        """Say once that the worker is there."""
+        call = calls.worker_seen(
+            self.link.schema,
+            self.settings.name,
+            concurrency=self.settings.concurrency,
+            running=len(self.jobs.leases),
+            stopping=self.is_stopping,
+            about=self.about(),
+            again_ms=int(SEEN_SECONDS * 1000),
+        )
+        await self.link.run(call)
+
+    async def gone(self) -> None:
+        """Say that the worker has ended."""
+        await self.quietly(self.link.run(calls.worker_gone(self.link.schema, self.settings.name)))
+
+    def about(self) -> dict[str, Any]:
+        """What others may want to know of this worker."""
+        return {
+            "host": socket.gethostname(),
+            "pid": os.getpid(),
+            "version": version("lonnymq"),
+            "kinds": [kind for kind in self.jobs.handlers.kinds if kind is not None][:100],
+            **{word: self.jobs.counts.get(word, 0) for word in COUNTED},
+        }
+
+    async def quietly(self, doing: Any) -> None:
+        """Do something that may as well fail: it is done again."""
+        try:
+            await doing
+        except Exception as error:
+            self.link.down(error)
+
+
+COUNTED = ("completed", "deferred", "retrying", "dead", "lease_lost")

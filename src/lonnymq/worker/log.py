@@ -1,0 +1,46 @@
+"""The worker's log: what happened to which message, as fields; never a payload, nor the words of an error."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from lonnymq.worker.context import Facts
+from lonnymq.worker.texts import where
+
+logger = logging.getLogger("lonnymq.worker")
+
+LEVELS = {
+    "completed": logging.DEBUG,
+    "deferred": logging.DEBUG,
+    "retrying": logging.WARNING,
+    "failed": logging.WARNING,
+    "dead": logging.ERROR,
+    "lease_lost": logging.WARNING,
+    "not_found": logging.WARNING,
+}
+
+
+def fields(context: Facts, **more: Any) -> dict[str, Any]:
+    """The fields of a record about one message, for `extra=`."""
+    message = context.message
+    return {
+        "message_id": message.id,
+        "channel": message.channel,
+        "kind": message.kind,
+        "attempt": message.attempt,
+        **more,
+    }
+
+
+def log_settled(context: Facts, answer: str, worker: str) -> None:
+    """Tell of one message that was settled; its error is in the database in full."""
+    level = LEVELS.get(answer, logging.INFO)
+    if not logger.isEnabledFor(level):
+        return
+    error = where(context.error) if context.error is not None else None
+    extra = fields(
+        context, answer=answer, worker=worker, elapsed_ms=round(context.elapsed_ms, 3), error=error
+    )
+    words = f"message {context.id} of {context.channel}: {answer}"
+    logger.log(level, "%s", f"{words} ({error})" if error else words, extra=extra)

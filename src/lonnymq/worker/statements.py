@@ -1,0 +1,68 @@
+"""Settlements of many messages in one statement each, every one with its own reason, delay and state."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from lonnymq.calls import Call
+from lonnymq.calls.call import Row, statement
+from lonnymq.results import LeasedMessage
+from lonnymq.worker.outcomes import Complete, Defer, Fail, Outcome
+
+Settlement = tuple[LeasedMessage, Outcome]
+Answers = list[tuple[str, int | None]]  # the word, and when the message runs again
+
+
+def settle(schema: str, settlements: Sequence[Settlement]) -> Call[Answers]:
+    """The statement for settlements that are all of one kind; it answers each, in this order."""
+    first = settlements[0][1]
+    if isinstance(first, Complete):
+        return complete(schema, settlements)
+    return defer(schema, settlements) if isinstance(first, Defer) else fail(schema, settlements)
+
+
+def complete(schema: str, settlements: Sequence[Settlement]) -> Call[Answers]:
+    """Be done with all of these."""
+    sql = statement(schema, "message_complete", "bigint[] uuid[]", "r.answer, null::bigint")
+    return Call(sql, pairs(settlements), answers)
+
+
+def defer(schema: str, settlements: Sequence[Settlement]) -> Call[Answers]:
+    """Put all of these back, each for its own time and with its own state."""
+    types = "bigint[] uuid[] bigint[] bytea[] bigint[]"
+    sql = statement(schema, "message_defer", types, "r.answer, r.dequeue_at")
+    outcomes: list[Any] = [outcome for _, outcome in settlements]
+    columns = ([getattr(each, name) for each in outcomes] for name in DEFER)
+    return Call(sql, (*pairs(settlements), *columns), answers)
+
+
+def fail(schema: str, settlements: Sequence[Settlement]) -> Call[Answers]:
+    """Give up on an attempt of all of these, each for its own reason."""
+    types = "bigint[] uuid[] text[] bigint[] boolean[]"
+    sql = statement(schema, "message_fail", types, "r.answer, r.dequeue_at")
+    outcomes: list[Any] = [outcome for _, outcome in settlements]
+    columns = ([getattr(each, name) for each in outcomes] for name in FAIL)
+    return Call(sql, (*pairs(settlements), *columns), answers)
+
+
+DEFER = ("delay_ms", "state", "dequeue_at")
+FAIL = ("error", "retry_ms", "dead")
+
+
+def pairs(settlements: Sequence[Settlement]) -> tuple[list[int], list[object]]:
+    """Ids and tokens."""
+    return [each.id for each, _ in settlements], [each.token for each, _ in settlements]
+
+
+def answers(rows: Sequence[Row]) -> Answers:
+    """The answers, in the order of the settlements."""
+    return [(row[0], row[1]) for row in rows]
+
+
+def by_kind(settlements: Sequence[Settlement]) -> list[list[Settlement]]:
+    """The settlements, those of one kind together."""
+    groups: dict[type, list[Settlement]] = {Complete: [], Fail: [], Defer: []}
+    for each in settlements:
+        groups[type(each[1])].append(each)
+    return [group for group in groups.values() if group]
