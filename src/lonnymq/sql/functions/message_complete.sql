@@ -21,11 +21,19 @@ declare
   v_has_capacity boolean;
   v_ids bigint[];
   v_done uuid[];
+  v_channels text[];
+  v_slots integer[];
 begin
-  perform lonnymq.guard_pairs(p_ids, p_tokens);
-  perform lonnymq.commit_durably();
-  v_has_capacity := lonnymq.queue_has_capacity();
-  select q.history into v_history from lonnymq.queue q where q.only_row;
+  if cardinality(p_ids) = cardinality(p_tokens) and cardinality(p_ids) <= 10000 then
+    v_has_capacity := lonnymq.commit_durably();
+  else
+    perform lonnymq.guard_pairs(p_ids, p_tokens);
+  end if;
+  select q.history, q.default_max_size is not null
+    or exists (select from lonnymq.channel_setting s where s.max_size is not null)
+    or exists (select from lonnymq.channel c where c.max_size is not null)
+  into v_history, v_has_capacity
+  from lonnymq.queue q where q.only_row;
 
   -- The index is walked in the order of ids, whatever the planner believes about the table.
   with gone as (
@@ -43,23 +51,27 @@ begin
       case when v_history = 'content' then g.content end
     from gone g
     where v_history <> 'off'
-  ), told as (
+  )
+  select array_agg(g.id), array_agg(g.token),
+    array_agg(g.channel) filter (where g.slot > 0 or v_has_capacity),
+    array_agg(g.slot::integer) filter (where g.slot > 0 or v_has_capacity)
+  into v_ids, v_done, v_channels, v_slots
+  from gone g;
+
+  if v_channels is not null then
     insert into lonnymq.note (channel, slots, queue_slots, size)
     select g.channel, g.slots, g.queue_slots, case when s.max_size is null then 0 else -g.ended end
     from (
       select o.channel, sum(o.slot & 1) as slots, sum(o.slot >> 1) as queue_slots,
         count(*) as ended
-      from gone o
-      where o.slot > 0 or v_has_capacity
+      from unnest(v_channels, v_slots) as o (channel, slot)
       group by o.channel
     ) g
     left join lateral (
       select c.max_size from lonnymq.channel_capacity(g.channel) c where v_has_capacity
     ) s on true
-    where g.slots + g.queue_slots > 0 or s.max_size is not null
-  )
-  select array_agg(g.id), array_agg(g.token) into v_ids, v_done from gone g;
-
+    where g.slots + g.queue_slots > 0 or s.max_size is not null;
+  end if;
   if cardinality(v_done) = cardinality(p_ids) then
     return query select i.id, 'completed' from unnest(p_ids) as i (id);
     return;

@@ -26,6 +26,15 @@ set enable_seqscan = off
 set enable_bitmapscan = off
 set jit = off
 as $$
+#variable_conflict use_column
+declare
+  v_dequeue_at bigint;
+  v_channel_id bigint;
+  v_max_size bigint;
+  v_seat bigint;
+  v_hold text;
+  v_wake_at bigint;
+  v_told boolean;
 begin
   if p_channel is null or octet_length(p_channel) not between 1 and 255
     or p_content is null or octet_length(p_content) > 67108864
@@ -35,12 +44,47 @@ begin
     perform lonnymq.guard_message(p_channel, p_content, p_dequeue_at, p_delay_ms, p_name, p_kind,
       p_headers);
   end if;
-  perform lonnymq.commit_durably();
+  v_told := lonnymq.commit_durably();
 
-  select a.answer, a.id, a.reason, a.size, a.max_size
-  into answer, id, reason, size, max_size
-  from lonnymq.message_add(null, p_channel, p_content, p_dequeue_at, p_delay_ms, p_name, p_kind,
-    p_headers) a;
+  -- One probe a statement: joined, these four cost twice as much.
+  perform from lonnymq.channel_setting s
+  where s.name = p_channel and (s.max_size is not null or s.releasing);
+  if found or p_name is not null then
+    v_max_size := 0;
+  else
+    select c.id, c.max_size into v_channel_id, v_max_size
+    from lonnymq.channel c where c.name = p_channel;
+    if not found then
+      select q.default_max_size into v_max_size from lonnymq.queue q where q.only_row;
+    end if;
+  end if;
+  if v_max_size is not null then
+    -- A name, a capacity, or a channel that is being released.
+    select a.answer, a.id, a.reason, a.size, a.max_size
+    into answer, id, reason, size, max_size
+    from lonnymq.message_add(null, p_channel, p_content, p_dequeue_at, p_delay_ms, p_name, p_kind,
+      p_headers) a;
+    return;
+  end if;
+
+  answer := 'created';
+  id := nextval('lonnymq.message_id_seq');
+  v_dequeue_at := case
+    when p_dequeue_at is not null then p_dequeue_at
+    when p_delay_ms > 0 then lonnymq.epoch() + p_delay_ms
+    else lonnymq.epoch(now())
+  end;
+  insert into lonnymq.message (id, channel, content, dequeue_at, created_at, kind, headers)
+  values (id, p_channel, p_content, v_dequeue_at, lonnymq.epoch(), p_kind, p_headers);
+  v_told := true;
+  if v_channel_id is not null then
+    select p.seat, p.hold, p.wake_at into v_seat, v_hold, v_wake_at
+    from lonnymq.place p where p.channel_id = v_channel_id order by p.version desc limit 1;
+    v_told := v_seat is null and v_hold is null and (v_wake_at > v_dequeue_at) is not false;
+  end if;
+  v_told := v_told and lonnymq.queue_tell();
+  insert into lonnymq.note (channel, dequeue_at, message_id, told)
+  values (p_channel, v_dequeue_at, id, v_told);
 end
 $$;
 

@@ -27,7 +27,11 @@ declare
   v_now bigint := lonnymq.epoch();
   v_begin bigint := lonnymq.epoch(now());
   v_bad record;
+  v_channels text[];
   v_is_plain boolean;
+  v_ids bigint[];
+  v_ats bigint[];
+  v_told boolean;
 begin
   if p_channels is null or p_contents is null or v_length <> cardinality(p_contents) then
     raise exception using errcode = 'LM001',
@@ -39,31 +43,51 @@ begin
       message = format('a call takes at most 10000 messages, not %s', v_length),
       hint = 'Send them in several calls, or load them with COPY and message_announce.';
   end if;
-  perform lonnymq.guard_aligned('dequeue_ats', p_dequeue_ats, v_length);
-  perform lonnymq.guard_aligned('delays_ms', p_delays_ms, v_length);
-  perform lonnymq.guard_aligned('names', p_names, v_length);
-  perform lonnymq.guard_aligned('kinds', p_kinds, v_length);
-  perform lonnymq.guard_aligned('headers', p_headers, v_length);
-  perform lonnymq.commit_durably();
-
-  for v_bad in
-    select i.*
-    from unnest(p_channels, p_contents, p_dequeue_ats, p_delays_ms, p_names, p_kinds, p_headers)
-      as i (channel, content, dequeue_at, delay_ms, name, kind, headers)
-    where i.channel is null or octet_length(i.channel) not between 1 and 255
-      or i.content is null or octet_length(i.content) > 67108864
-      or octet_length(i.name) not between 1 and 255 or octet_length(i.kind) not between 1 and 255
-      or i.delay_ms is not null or i.headers is not null
-  loop
-    perform lonnymq.guard_message(v_bad.channel, v_bad.content, v_bad.dequeue_at, v_bad.delay_ms,
-      v_bad.name, v_bad.kind, v_bad.headers);
-  end loop;
+  if cardinality(p_dequeue_ats) <> v_length or cardinality(p_delays_ms) <> v_length
+    or cardinality(p_names) <> v_length or cardinality(p_kinds) <> v_length
+    or cardinality(p_headers) <> v_length
+  then
+    perform lonnymq.guard_aligned('dequeue_ats', p_dequeue_ats, v_length);
+    perform lonnymq.guard_aligned('delays_ms', p_delays_ms, v_length);
+    perform lonnymq.guard_aligned('names', p_names, v_length);
+    perform lonnymq.guard_aligned('kinds', p_kinds, v_length);
+    perform lonnymq.guard_aligned('headers', p_headers, v_length);
+  end if;
+  if p_delays_ms is not null or p_names is not null or p_kinds is not null or p_headers is not null
+    or exists (
+      select from unnest(p_channels, p_contents) as i (channel, content)
+      where i.channel is null or octet_length(i.channel) not between 1 and 255
+        or i.content is null or octet_length(i.content) > 67108864)
+  then
+    for v_bad in
+      select i.*
+      from unnest(p_channels, p_contents, p_dequeue_ats, p_delays_ms, p_names, p_kinds, p_headers)
+        as i (channel, content, dequeue_at, delay_ms, name, kind, headers)
+      where i.channel is null or octet_length(i.channel) not between 1 and 255
+        or i.content is null or octet_length(i.content) > 67108864
+        or octet_length(i.name) not between 1 and 255 or octet_length(i.kind) not between 1 and 255
+        or i.delay_ms is not null or i.headers is not null
+    loop
+      perform lonnymq.guard_message(v_bad.channel, v_bad.content, v_bad.dequeue_at, v_bad.delay_ms,
+        v_bad.name, v_bad.kind, v_bad.headers);
+    end loop;
+  end if;
+  v_told := lonnymq.commit_durably();
 
   -- Plain: no names, and no channel among them has a capacity or is being released.
+  v_channels := array(select distinct i.channel from unnest(p_channels) as i (channel));
   v_is_plain := p_names is null and not exists (
-    select from (select distinct i.channel from unnest(p_channels) as i (channel)) i
-    cross join lateral lonnymq.channel_policy(i.channel) p
-    where p.releasing or p.max_size is not null
+    select from unnest(v_channels) as i (name)
+    cross join lonnymq.queue q
+    left join lateral (
+      select true as is_careful from lonnymq.channel_setting s
+      where s.name = i.name and (s.max_size is not null or s.releasing) limit 1
+    ) s on true
+    left join lateral (
+      select c.id, c.max_size from lonnymq.channel c where c.name = i.name limit 1
+    ) c on true
+    where q.only_row and (s.is_careful or c.max_size is not null
+      or (c.id is null and q.default_max_size is not null))
   );
   if not v_is_plain then
     return query select * from lonnymq.message_create_each(p_channels, p_contents, p_dequeue_ats,
@@ -71,33 +95,46 @@ begin
     return;
   end if;
 
-  return query
-  with input as materialized (
-    select i.ordinal, i.channel, i.content, i.kind, i.headers,
-      case
+  v_ids := array(select nextval('lonnymq.message_id_seq') from generate_series(1, v_length));
+  if p_dequeue_ats is not null or p_delays_ms is not null then
+    v_ats := array(
+      select case
         when i.dequeue_at is not null then i.dequeue_at
         when i.delay_ms > 0 then v_now + i.delay_ms
         else v_begin
-      end as dequeue_at
-    from unnest(p_channels, p_contents, p_dequeue_ats, p_delays_ms, p_kinds, p_headers)
-      with ordinality as i (channel, content, dequeue_at, delay_ms, kind, headers, ordinal)
-  ), added as (
-    insert into lonnymq.message (channel, content, dequeue_at, created_at, kind, headers)
-    select i.channel, i.content, i.dequeue_at, v_now, i.kind, i.headers
-    from input i
-    order by i.ordinal
-    returning message.id, message.channel, message.dequeue_at
-  ), first_one as (
-    select distinct on (a.channel) a.channel, a.dequeue_at, a.id
-    from added a
-    order by a.channel, a.dequeue_at, a.id
-  ), told as (
+      end
+      from unnest(p_dequeue_ats, p_delays_ms) with ordinality as i (dequeue_at, delay_ms, ordinal)
+      order by i.ordinal
+    );
+  end if;
+  insert into lonnymq.message (id, channel, content, dequeue_at, created_at, kind, headers)
+  select i.id, i.channel, i.content, coalesce(i.dequeue_at, v_begin), v_now, i.kind, i.headers
+  from unnest(v_ids, p_channels, p_contents, v_ats, p_kinds, p_headers)
+    as i (id, channel, content, dequeue_at, kind, headers);
+
+  with first_one as (
+    select distinct on (i.channel) i.channel, coalesce(i.dequeue_at, v_begin) as dequeue_at, i.id
+    from unnest(p_channels, v_ats, v_ids) as i (channel, dequeue_at, id)
+    order by i.channel, i.dequeue_at, i.id
+  ), noted as (
     insert into lonnymq.note (channel, dequeue_at, message_id, told)
-    select f.channel, f.dequeue_at, f.id, lonnymq.channel_tell(f.channel, f.dequeue_at)
+    select f.channel, f.dequeue_at, f.id,
+      p.seat is null and p.hold is null and (p.wake_at > f.dequeue_at) is not false
     from first_one f
+    left join lateral (
+      select c.id from lonnymq.channel c where c.name = f.channel limit 1
+    ) c on true
+    left join lateral (
+      select * from lonnymq.place p where p.channel_id = c.id order by p.version desc limit 1
+    ) p on true
+    returning note.told
   )
-  select (row_number() over ())::integer, 'created', a.id, null::text, null::bigint, null::bigint
-  from added a;
+  select bool_or(n.told) into v_told from noted n;
+  v_told := v_told and lonnymq.queue_tell();
+
+  return query
+  select i.ordinal::integer, 'created', i.id, null::text, null::bigint, null::bigint
+  from unnest(v_ids) with ordinality as i (id, ordinal);
 end
 $$;
 

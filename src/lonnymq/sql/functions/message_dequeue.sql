@@ -48,7 +48,9 @@ declare
   v_lap bigint := abs(greatest(p_cursor[2], -9223372036854775807));
   v_is_tail boolean := coalesce(p_cursor[2] < 0, false);
   v_used bigint := greatest(p_cursor[3], 0);
-  v_tick lonnymq.tick;
+  v_until xid8;
+  v_again xid8[];
+  v_swept_at bigint;
   v_seat_floor bigint;
   v_seat_last bigint;
   v_max_concurrency integer;
@@ -56,7 +58,13 @@ declare
   v_is_whole boolean;
   v_is_slow boolean;
   v_started timestamptz;
+  -- A random number is drawn for each call, not for each message: on some builds it is a file to open.
+  v_token text := left(replace(gen_random_uuid()::text, '-', ''), 16);
   v_last integer;
+  v_at bigint;
+  v_id bigint;
+  v_floor_at bigint;
+  v_floor_id bigint;
   w_seats bigint[];
   w_ids bigint[];
   w_names text[];
@@ -82,29 +90,47 @@ begin
     perform lonnymq.guard_range('numbers in the cursor', cardinality(coalesce(p_cursor, '{0,0,0}')), 3,
       4);
   end if;
-  perform lonnymq.guard_own_transaction('message_dequeue');
-  perform lonnymq.commit_relaxed();
+  if pg_current_xact_id_if_assigned() is not null
+    or current_setting('transaction_isolation') <> 'read committed'
+  then
+    perform lonnymq.guard_own_transaction('message_dequeue');
+  end if;
+  v_is_folder := lonnymq.commit_relaxed();
 
   v_now := lonnymq.epoch();
   v_is_folder := lonnymq.fold_lock();
-  if v_is_folder then
-    -- All that was told before takes part in the turns, up to 20,000 notes.
-    for v_last in 1 .. 10 loop
-      v_folded := lonnymq.queue_fold(v_now);
-      exit when v_folded <> 'more';
-    end loop;
-    v_is_contended := v_folded <> 'done';
-  else
+  select t.until, t.again, t.seat_floor, t.swept_at into v_until, v_again, v_seat_floor, v_swept_at
+  from lonnymq.tick t order by t.id desc limit 1;
+  if not v_is_folder then
     -- A setting that is committed holds for every dequeue that begins after it: while one is not
     -- folded yet, only the folder goes on.
     perform from lonnymq.note n where n.look limit 1;
     if found then
       v_left := 0;
     end if;
+  elsif (v_now between v_swept_at and v_swept_at + 999) is not true or exists (
+    select from lonnymq.note n where n.xid >= v_until
+  ) or exists (
+    select from lonnymq.note n where n.xid = any (v_again)
+  ) or exists (
+    select from lonnymq.lease l where l.due_at > v_swept_at - 100 and l.due_at <= v_now
+  ) or exists (
+    select from lonnymq.place p where p.wake_at > v_swept_at - 100 and p.wake_at <= v_now
+  ) then
+    -- All that was told before takes part in the turns, up to 20,000 notes.
+    for v_last in 1 .. 10 loop
+      v_folded := lonnymq.queue_fold(v_now);
+      exit when v_folded <> 'more';
+    end loop;
+    v_is_contended := v_folded <> 'done';
+    select t.seat_floor, t.swept_at into v_seat_floor, v_swept_at
+    from lonnymq.tick t order by t.id desc limit 1;
   end if;
 
   -- Leases are dated after what was folded: what they were waiting for has happened by then.
   v_now := lonnymq.epoch();
+  v_seat_floor := coalesce(v_seat_floor, 0);
+  select n.last_value into v_seat_last from lonnymq.seat_seq n;
   select q.max_concurrency into v_max_concurrency from lonnymq.queue q where q.only_row;
   if v_max_concurrency is not null then
     -- The queue's own limit is counted under the fold lock.
@@ -116,9 +142,6 @@ begin
     v_window := least(v_left, 256);
   end if;
 
-  select * into v_tick from lonnymq.tick t order by t.id desc limit 1;
-  v_seat_floor := coalesce(v_tick.seat_floor, 0);
-  select s.last_value into v_seat_last from lonnymq.seat_seq s;
   if v_seat is null or v_lap is null or v_seat not between 0 and v_seat_last then
     v_seat := v_seat_floor - 1 + floor(random() * (v_seat_last - v_seat_floor + 1));
     v_lap := v_seat_last;
@@ -131,33 +154,39 @@ begin
       -- A turn that was cut short goes on where it stopped.
       v_seat := v_seat - 1;
     end if;
-    select array_agg(p.seat), array_agg(p.channel_id), array_agg(c.name), array_agg(p.floor_at),
-      array_agg(p.floor_id), array_agg(c.weight::bigint),
-      array_agg((c.max_concurrency is not null)::integer),
-      array_agg(p.channel_id) filter (
-        where c.max_concurrency is not null or c.release_interval_ms is not null)
-    into w_seats, w_ids, w_names, w_floor_ats, w_floor_ids, w_weights, w_bits, w_limited
-    from (
-      (
-        select * from lonnymq.place p
-        where p.seat > v_seat and p.seat <= v_lap
-        order by p.seat limit v_window
-      )
-      union all
-      (
-        select * from lonnymq.place p
-        where not v_is_tail and p.seat > v_lap and p.seat > v_seat and p.seat <= v_seat_last
-        order by p.seat limit v_window
-      )
-      union all
-      (
-        select * from lonnymq.place p
-        where p.seat <= v_seat and p.seat >= v_seat_floor
-        order by p.seat limit v_window
-      )
-      limit v_window
-    ) p
-    cross join lateral (select * from lonnymq.channel c where c.id = p.channel_id limit 1) c;
+    if v_window = 1 then
+      -- ring_walk, one probe after the other: most calls need only the first.
+      select p.seat, p.channel_id, p.floor_at, p.floor_id into v_at, v_id, v_floor_at, v_floor_id
+      from lonnymq.place p
+      where p.seat > v_seat and p.seat <= v_lap order by p.seat limit 1;
+      if not found and not v_is_tail and v_lap < v_seat_last then
+        select p.seat, p.channel_id, p.floor_at, p.floor_id into v_at, v_id, v_floor_at, v_floor_id
+        from lonnymq.place p
+        where p.seat > greatest(v_lap, v_seat) and p.seat <= v_seat_last order by p.seat limit 1;
+      end if;
+      if v_at is null then
+        select p.seat, p.channel_id, p.floor_at, p.floor_id into v_at, v_id, v_floor_at, v_floor_id
+        from lonnymq.place p
+        where p.seat <= v_seat and p.seat >= v_seat_floor order by p.seat limit 1;
+      end if;
+      w_seats := case when v_at is not null then array[v_at] end;
+      w_ids := array[v_id];
+      w_floor_ats := array[v_floor_at];
+      w_floor_ids := array[v_floor_id];
+      select array[c.name], array[c.weight], array[(c.max_concurrency is not null)::integer],
+        case when c.max_concurrency is not null or c.release_interval_ms is not null
+          then w_ids end
+      into w_names, w_weights, w_bits, w_limited
+      from lonnymq.channel c where c.id = v_id;
+    else
+      select array_agg(w.seat), array_agg(w.channel_id), array_agg(w.name), array_agg(w.floor_at),
+        array_agg(w.floor_id), array_agg(w.weight),
+        array_agg((w.max_concurrency is not null)::integer),
+        array_agg(w.channel_id) filter (
+          where w.max_concurrency is not null or w.release_interval_ms is not null)
+      into w_seats, w_ids, w_names, w_floor_ats, w_floor_ids, w_weights, w_bits, w_limited
+      from lonnymq.ring_walk(v_seat, v_lap, v_is_tail, v_seat_last, v_seat_floor, v_window) w;
+    end if;
     if w_seats is null and v_is_tail then
       -- Only channels that sat down after this lap had come to its end.
       v_is_tail := false;
@@ -169,15 +198,17 @@ begin
     v_visits := v_visits + cardinality(w_seats);
     v_is_whole := cardinality(w_seats) < v_window and not (v_is_tail and v_lap < v_seat_last);
     v_rounds := 1;
-    if v_is_whole then
+    if v_is_whole and v_left > cardinality(w_seats) then
       select greatest(1, v_left / sum(w)::bigint) into v_rounds from unnest(w_weights) as w;
     end if;
     if w_seats[1] <> v_seat + 1 or v_used >= w_weights[1] then
       v_used := 0;
     end if;
-    select array_agg(w.weight * v_rounds - case when w.place = 1 then v_used else 0 end)
-    into w_quotas
-    from unnest(w_weights) with ordinality as w (weight, place);
+    w_quotas := w_weights;
+    if v_rounds > 1 then
+      w_quotas := array(select w * v_rounds from unnest(w_weights) as w);
+    end if;
+    w_quotas[1] := w_quotas[1] - v_used;
 
     w_locked := null;
     if w_limited is not null then
@@ -200,35 +231,49 @@ begin
     end if;
 
     v_started := clock_timestamp();
-    select array_agg(t.tid order by t.round, t.place, t.rank),
-      array_agg(t.id order by t.round, t.place, t.rank),
-      array_agg(t.place order by t.round, t.place, t.rank)
-    into t_tids, t_ids, t_places
-    from (
-      select m.tid, m.id, w.place::integer as place, m.rank,
-        (m.rank - 1 + case when w.place = 1 then v_used else 0 end) / w.weight as round
-      from unnest(w_names, w_floor_ats, w_floor_ids, w_quotas, w_weights)
-        with ordinality as w (name, floor_at, floor_id, quota, weight, place)
-      cross join lateral (
-        select m.tid, m.id, row_number() over () as rank
-        from (
-          select m.ctid as tid, m.id
-          from lonnymq.message m
-          where m.channel = w.name and (m.dequeue_at, m.id) >= (w.floor_at, w.floor_id)
-            and m.dequeue_at <= v_now and m.token is null
-          order by m.dequeue_at, m.id
-          limit w.quota
-          for update skip locked
-        ) m
-      ) m
-      limit v_left
-    ) t;
-
     t_taken := array_fill(0::bigint, array[cardinality(w_seats)]);
-    if t_places is not null then
-      foreach v_last in array t_places loop
-        t_taken[v_last] := t_taken[v_last] + 1;
-      end loop;
+    if cardinality(w_seats) = 1 then
+      select array_agg(m.tid), array_agg(m.id) into t_tids, t_ids
+      from (
+        select m.ctid as tid, m.id
+        from lonnymq.message m
+        where m.channel = w_names[1] and (m.dequeue_at, m.id) >= (w_floor_ats[1], w_floor_ids[1])
+          and m.dequeue_at <= v_now and m.token is null
+        order by m.dequeue_at, m.id
+        limit least(w_quotas[1], v_left)
+        for update skip locked
+      ) m;
+      t_taken[1] := coalesce(cardinality(t_ids), 0);
+      t_places := array_fill(1, array[t_taken[1]::integer]);
+    else
+      select array_agg(t.tid order by t.round, t.place, t.rank),
+        array_agg(t.id order by t.round, t.place, t.rank),
+        array_agg(t.place order by t.round, t.place, t.rank)
+      into t_tids, t_ids, t_places
+      from (
+        select m.tid, m.id, w.place::integer as place, m.rank,
+          (m.rank - 1 + case when w.place = 1 then v_used else 0 end) / w.weight as round
+        from unnest(w_names, w_floor_ats, w_floor_ids, w_quotas, w_weights)
+          with ordinality as w (name, floor_at, floor_id, quota, weight, place)
+        cross join lateral (
+          select m.tid, m.id, row_number() over () as rank
+          from (
+            select m.ctid as tid, m.id
+            from lonnymq.message m
+            where m.channel = w.name and (m.dequeue_at, m.id) >= (w.floor_at, w.floor_id)
+              and m.dequeue_at <= v_now and m.token is null
+            order by m.dequeue_at, m.id
+            limit w.quota
+            for update skip locked
+          ) m
+        ) m
+        limit v_left
+      ) t;
+      if t_places is not null then
+        foreach v_last in array t_places loop
+          t_taken[v_last] := t_taken[v_last] + 1;
+        end loop;
+      end if;
     end if;
     v_left := v_left - coalesce(cardinality(t_ids), 0);
 
@@ -254,7 +299,7 @@ begin
     if t_tids is not null then
       return query
       update lonnymq.message m
-      set token = gen_random_uuid(), lease_until = v_now + p_lease_ms, dequeued_at = v_now,
+      set token = (v_token || lpad(to_hex(m.id), 16, '0'))::uuid, lease_until = v_now + p_lease_ms, dequeued_at = v_now,
         attempt = m.attempt + 1, worker = p_worker, slot = v_queue_bit | w_bits[t.place]
       from unnest(t_tids, t_places) as t (tid, place)
       where m.ctid = t.tid
@@ -274,15 +319,22 @@ begin
       -- when the walk was slow: then it passed much that is gone.
       v_is_slow := clock_timestamp() - v_started
         > interval '1 millisecond' + interval '20 microseconds' * coalesce(cardinality(t_ids), 0);
-      select array_agg(w.id) into w_ids
-      from unnest(w_ids, w_quotas, t_taken) with ordinality as w (id, quota, taken, place)
-      where w.place <= v_last
-        and (w.taken < w.quota or v_is_slow or random() * 100 < w.taken);
-      if w_ids is not null then
-        perform lonnymq.channel_review(w_ids, v_now);
+      if cardinality(w_seats) = 1 then
+        if t_taken[1] < w_quotas[1] or v_is_slow or random() * 100 < t_taken[1] then
+          perform lonnymq.channel_review(w_ids, v_now);
+        end if;
+      else
+        select array_agg(w.id) into w_ids
+        from unnest(w_ids, w_quotas, t_taken) with ordinality as w (id, quota, taken, place)
+        where w.place <= v_last
+          and (w.taken < w.quota or v_is_slow or random() * 100 < w.taken);
+        if w_ids is not null then
+          perform lonnymq.channel_review(w_ids, v_now);
+        end if;
       end if;
     end if;
 
+    exit when v_left = 0;
     exit when v_is_whole and not exists (
       select from unnest(w_quotas, t_taken) as w (quota, taken) where w.taken = w.quota and w.taken > 0);
     exit when v_visits >= 2000;
@@ -293,7 +345,7 @@ begin
     perform lonnymq.meter_add(0, v_found, 0);
   end if;
   if v_found > 0 then
-    if v_is_folder and v_now - 1000 >= v_tick.swept_at then
+    if v_is_folder and v_now - 1000 >= v_swept_at then
       perform lonnymq.tick_touch(v_now);
     end if;
     return;
