@@ -1,0 +1,22 @@
+"""The shapes of work that are measured, each a module with `run(run)`."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from benchmarks.run import Run
+
+SHAPES = ("create", "drain", "steady")
+QUICK = ("create", "drain", "steady")
+QUICK_PEERS = (
+    "lonnymq",
+    "lonnymq, history off",
+    "pgmq, archive",
+    "pgmq, delete",
+    "PgQueuer",
+    "channel table",
+)
+
+
+def run_shape(name: str, run: Run) -> None:
+    import_module(f"benchmarks.shapes.{name}").run(run)

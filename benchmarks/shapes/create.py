@@ -1,0 +1,35 @@
+"""(a) Create: one a call with 8 producers, 100 a call with 4, and in bulk with one."""
+
+from __future__ import annotations
+
+from benchmarks.run import Run
+from benchmarks.server import tidy
+
+FORMS = ((1, 8), (100, 4), (10_000, 1))  # messages a call, producers
+BULK = 10_000
+BULK_CALLS = 5
+CHANNELS = 100
+ALL = (
+    "lonnymq", "pgmq, archive", "PgQueuer", "skip locked table", "channel table",
+    "Procrastinate", "DBOS", "awa", "chancy",
+)  # fmt: skip
+
+
+def run(run: Run) -> None:
+    names = run.among(ALL)
+    for batch, producers in FORMS:
+        for _ in range(run.repeat):
+            for name in names:
+                sample(run, name, batch, producers)
+    run.drop_lanes()
+
+
+def sample(run: Run, name: str, batch: int, producers: int) -> None:
+    def take():  # type: ignore[no-untyped-def]
+        lane = run.lane(name, CHANNELS, purpose="create")
+        tidy(lane.dsn)
+        if batch == BULK:
+            return lane.bulk(batch, BULK_CALLS)
+        return lane.create(batch, producers, 1.5 if run.quick else 2.0)
+
+    run.sample("create", {"batch": batch}, name, "messages/s", take)

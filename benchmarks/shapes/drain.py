@@ -1,0 +1,44 @@
+"""(b) Drain: from a backlog of 200,000, for a fixed time, at 1, 10 and 100 a call, over 1, 100 and 10,000 channels."""
+
+from __future__ import annotations
+
+from benchmarks.run import Run, tenants
+
+COUNTS = (1, 100, 10_000)
+EVERYBODY = (
+    "lonnymq", "pgmq, archive", "lonnymq, history off", "pgmq, delete", "PgQueuer", "skip locked table",
+    "channel table", "Procrastinate", "DBOS", "awa", "chancy",
+)  # fmt: skip
+FORMS = {
+    100: EVERYBODY,
+    10: ("lonnymq", "pgmq, archive", "PgQueuer", "skip locked table"),
+    1: ("lonnymq", "pgmq, archive", "lonnymq, history off", "pgmq, delete", "PgQueuer", "skip locked table",
+        "channel table"),
+}  # fmt: skip
+
+
+def run(run: Run) -> None:
+    for batch, names in FORMS.items():
+        if run.quick and batch == 10:
+            continue
+        for _ in range(run.repeat):
+            for name in run.among(names):
+                for channels in tenants(name, COUNTS):
+                    sample(run, name, batch, channels)
+    run.drop_lanes()
+
+
+def sample(run: Run, name: str, batch: int, channels: int) -> None:
+    def take():  # type: ignore[no-untyped-def]
+        lane = run.lane(name, channels, purpose="drain")
+        lane.fill(lane.contestant.backlog)
+        return lane.drain(batch, 1.5 if run.quick else 2.0)
+
+    case = {"batch": batch, "channels": channels if lane_has_tenants(name) else "any"}
+    run.sample("drain", case, name, "messages/s", take)
+
+
+def lane_has_tenants(name: str) -> bool:
+    from benchmarks.contestants import contestant
+
+    return contestant(name).has_tenants

@@ -1,0 +1,32 @@
+"""(c) Steady state: 8 producers and 8 consumers, one message a call, over 1, 100 and 10,000 channels."""
+
+from __future__ import annotations
+
+from benchmarks.contestants import contestant
+from benchmarks.run import Run, tenants
+from benchmarks.server import tidy
+
+COUNTS = (1, 100, 10_000)
+MEMBERS = 8
+ALL = (
+    "lonnymq", "pgmq, archive", "lonnymq, history off", "pgmq, delete", "PgQueuer", "skip locked table",
+    "channel table",
+)  # fmt: skip
+
+
+def run(run: Run) -> None:
+    for _ in range(run.repeat):
+        for name in run.among(ALL):
+            for channels in tenants(name, COUNTS):
+                sample(run, name, channels)
+    run.drop_lanes()
+
+
+def sample(run: Run, name: str, channels: int) -> None:
+    def take():  # type: ignore[no-untyped-def]
+        lane = run.lane(name, channels, purpose="steady")
+        tidy(lane.dsn)
+        return lane.steady(MEMBERS, MEMBERS, 1.5 if run.quick else 2.5)
+
+    case = {"channels": channels if contestant(name).has_tenants else "any"}
+    run.sample("steady", case, name, "messages/s", take)
