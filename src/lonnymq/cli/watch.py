@@ -87,7 +87,8 @@ def title(at: Session) -> str:
     known = conninfo_to_dict(at.server.dsn)
     where = known.get("dbname") or known.get("user") or "postgres"
     host = str(known.get("host") or "localhost")
-    return f"lonnymq · schema {at.schema} · {where} at {host if '/' not in host else 'localhost'}"
+    schema = "" if at.schema == "lonnymq" else f" · schema {at.schema}"
+    return f"lonnymq{schema} · {where} at {host if '/' not in host else 'localhost'}"
 
 
 def stream(at: Session, looker: Looker, view: View, seconds: float, count: int | None) -> None:
