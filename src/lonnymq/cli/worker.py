@@ -8,10 +8,11 @@ from typing import Annotated
 import typer
 
 from lonnymq.cli.logs import LogLevel, log_to_stderr
-from lonnymq.cli.refusals import Code, Refused
+from lonnymq.cli.refusals import Code, Refused, not_installed
 from lonnymq.cli.session import Session, command, group
 from lonnymq.cli.target import worker_at
 from lonnymq.cli.words import milliseconds
+from lonnymq.errors import NotInstalled
 
 Target = Annotated[
     str, typer.Argument(metavar="MODULE:OBJECT", help="Where the Worker is, like jobs:worker.")
@@ -49,7 +50,12 @@ def worker(
     log_to_stderr(log_level, as_json=at.out.as_json)
     sys.path.insert(0, "")
     found = worker_at(target)
-    found.run(at.common.dsn, concurrency=concurrency, processes=processes, grace_ms=grace_of(grace))
+    try:
+        found.run(
+            at.common.dsn, concurrency=concurrency, processes=processes, grace_ms=grace_of(grace)
+        )
+    except NotInstalled:
+        raise Refused(not_installed(found.settings.schema), Code.NOT_INSTALLED) from None
 
 
 def grace_of(grace: str | None) -> int | None:
