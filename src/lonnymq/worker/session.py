@@ -59,8 +59,9 @@ class Session:
         self.broken: BaseException | None = None
 
     def report(self, *settled: Any) -> None:
-        """Pass on what was settled."""
+        """Pass on what was settled; it may have freed a place in its channel, of which nobody is notified."""
         self.jobs.report(*settled)
+        self.fetcher.told.set()
 
     def stop(self) -> None:
         """Take nothing new and end; said a second time, give back at once."""
