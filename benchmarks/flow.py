@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from ctypes import c_int64
 from multiprocessing import RawArray
 from multiprocessing.connection import Connection
@@ -40,8 +39,9 @@ class Flow:
         self.slot = slot
         self.listening = False  # keep each message's wait
         self.work_seconds = 0.0  # how long a handler takes
-        self.waits: list[int] = []
-        self.tenants: Counter[str] = Counter()
+        self.waits: list[
+            tuple[str, int]
+        ] = []  # whose, and nanoseconds from before the create to here
 
     def ready(self) -> None:
         """Say that connections are open, and wait until everybody is so far."""
@@ -55,8 +55,7 @@ class Flow:
     def handle(self, message: Payload, channel: str = "") -> None:
         """The handler: called once a message, when its work begins."""
         if self.listening:
-            self.waits.append(time.monotonic_ns() - message["at"])
-            self.tenants[channel] += 1
+            self.waits.append((channel, time.monotonic_ns() - message["at"]))
         if self.work_seconds:
             time.sleep(self.work_seconds)
 

@@ -52,6 +52,9 @@ class Goal:
         contestant, case = where
         return record.find(self.shape, case, contestant)
 
+    def contestants(self) -> set[str]:
+        return {self.ours[0]} | ({self.theirs[0]} if self.theirs else set())
+
     def judge(self, value: float | None) -> str:
         if value is None:
             return "not measured"
@@ -108,5 +111,7 @@ GOALS = speed_goals()
 
 
 def verdicts(record: Record, shapes: list[str]) -> list[dict[str, Any]]:
-    """The verdict on every goal of the shapes that were run."""
-    return [goal.verdict(record) for goal in GOALS if goal.shape in shapes]
+    """The verdict on every goal of the shapes and contestants that were run."""
+    present = {entry.contestant for entry in record.entries}
+    asked = [goal for goal in GOALS if goal.shape in shapes and goal.contestants() <= present]
+    return [goal.verdict(record) for goal in asked]

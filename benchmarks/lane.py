@@ -79,11 +79,11 @@ class Lane:
         ] * producers
         return self.measure(work, range(producers), seconds)
 
-    def bulk(self, batch: int, calls: int) -> Reading:
-        """One producer, a few large calls, by COPY where the contestant offers it."""
-        self.crew.start([(tasks.produce_bulk, (self.name, self.dsn, batch, self.channels, calls))])
-        [seconds] = self.crew.finish(1, patience=120)
-        return Reading(batch * calls, seconds)
+    def bulk(self, batch: int) -> Reading:
+        """One producer, large calls for a second, by COPY where the contestant offers it."""
+        self.crew.start([(tasks.produce_bulk, (self.name, self.dsn, batch, self.channels))])
+        [(count, seconds)] = self.crew.finish(1, patience=120)
+        return Reading(count, seconds)
 
     def steady(self, producers: int, consumers: int, seconds: float) -> Reading:
         """Producers and consumers in step, one message a call; what is counted is consumed."""

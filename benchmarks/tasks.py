@@ -49,20 +49,20 @@ def produce_in_step(
     producer.close()
 
 
-def produce_bulk(flow: Flow, name: str, dsn: str, batch: int, channels: int, calls: int) -> float:
-    """So many large calls, and the seconds that they took."""
+def produce_bulk(flow: Flow, name: str, dsn: str, batch: int, channels: int) -> tuple[int, float]:
+    """Large calls until a second is over: how many messages, and the seconds that they took."""
     producer = contestant(name).producer(dsn)
     create = getattr(producer, "create_bulk", producer.create_many)
-    parts = [list(fresh(batch, channels)) for _ in range(calls)]
-    create(parts[0][:100])
+    messages = list(fresh(batch, channels))
+    create(messages[:100])
     flow.ready()
-    start = time.monotonic()
-    for part in parts:
-        create(part)
-        flow.done(batch)
+    start, count = time.monotonic(), 0
+    while time.monotonic() - start < 1.0:
+        create(messages)
+        count += batch
     seconds = time.monotonic() - start
     producer.close()
-    return seconds
+    return count, seconds
 
 
 def produce_once(producer, batch: int, channels: int, chance: random.Random) -> None:  # type: ignore[no-untyped-def]
@@ -76,3 +76,46 @@ def produce_once(producer, batch: int, channels: int, chance: random.Random) -> 
 
 def consume(flow: Flow, name: str, dsn: str, batch: int) -> None:
     contestant(name).consume(flow, dsn, batch)
+
+
+def listen(flow: Flow, name: str, dsn: str, work_seconds: float = 0.0) -> list[tuple[str, int]]:
+    """Handle messages as a worker does, and return how long each had waited."""
+    flow.listening, flow.work_seconds = True, work_seconds
+    contestant(name).listen(flow, dsn)
+    return flow.waits
+
+
+def consume_and_tell(
+    flow: Flow, name: str, dsn: str, batch: int, work_seconds: float = 0.0
+) -> list[tuple[str, int]]:
+    """The same for consumers that ask again and again."""
+    flow.listening, flow.work_seconds = True, work_seconds
+    contestant(name).consume(flow, dsn, batch)
+    return flow.waits
+
+
+def trickle(flow: Flow, name: str, dsn: str, first: int, last: int, gap_seconds: float) -> int:
+    """Create one message at a time, for a tenant at random, after random pauses; return how many."""
+    producer = contestant(name).producer(dsn)
+    chance = random.Random(flow.slot)
+    flow.ready()
+    count = 0
+    while not flow.stopped:
+        time.sleep(chance.uniform(0.5, 1.5) * gap_seconds)
+        producer.create_one(channel_name(chance.randint(first, last)), payload())
+        count += 1
+        flow.done()
+    producer.close()
+    return count
+
+
+def load_unevenly(flow: Flow, name: str, dsn: str, noisy: int, quiet: int, tenants: int) -> None:
+    """The first tenant's many, then some for each of the others."""
+    producer = contestant(name).producer(dsn)
+    backlog = [(channel_name(0), noisy)] + [
+        (channel_name(each), quiet) for each in range(1, tenants)
+    ]
+    for channel, count in backlog:
+        for start in range(0, count, 1_000):
+            producer.create_many([(channel, payload()) for _ in range(min(1_000, count - start))])
+    producer.close()

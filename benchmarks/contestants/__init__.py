@@ -16,6 +16,9 @@ PLACES = {
     "channel table": "channel_table:ChannelTable",
     "PgQueuer": "pgqueuer:PgQueuer",
     "Procrastinate": "procrastinate:Procrastinate",
+    "DBOS": "dbos:Dbos",
+    "awa": "awa:Awa",
+    "chancy": "chancy:Chancy",
 }
 
 

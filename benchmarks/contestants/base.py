@@ -35,6 +35,7 @@ class Contestant:
         200_000  # how many are preloaded for a drain; less where loading that many takes minutes
     )
     load_size = 1_000  # messages a call while preloading
+    creates_many = True  # has a call that creates more than one
     notes = ""  # settings, and how it is used, for the record
 
     def consumers(self, batch: int) -> int:
@@ -59,6 +60,10 @@ class Contestant:
     def consume(self, flow: Flow, dsn: str, batch: int) -> None:
         """Take `batch` messages a call, handle and settle them, until the flow is stopped."""
         raise NotImplementedError
+
+    def listen(self, flow: Flow, dsn: str) -> None:
+        """Wait for messages as a worker does, one at a time, until the flow is stopped."""
+        self.consume(flow, dsn, 1)
 
     def version(self) -> str:
         try:

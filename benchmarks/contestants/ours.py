@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import psycopg
+
 from benchmarks.contestants.base import Contestant, New, fresh
 from benchmarks.flow import Flow
 from benchmarks.payload import Payload, decode, encode
 from lonnymq import NewMessage, Queue
+
+
+MOST_PAUSE = 0.5  # seconds without looking
 
 
 class OurProducer:
@@ -57,6 +62,20 @@ class Ours(Contestant):
             while not flow.stopped:
                 if not take(queue, batch, flow):
                     flow.nap()
+
+    def listen(self, flow: Flow, dsn: str) -> None:
+        with Queue(dsn) as queue, psycopg.connect(dsn, autocommit=True) as bell:
+            bell.execute(f"listen {queue.schema}")
+            flow.ready()
+            while not flow.stopped:
+                batch = queue.dequeue()
+                for message in batch:
+                    flow.handle(decode(message.content), message.channel)
+                    message.complete()
+                    flow.done()
+                if not batch:
+                    pause = MOST_PAUSE if batch.look_in_ms is None else batch.look_in_ms / 1000
+                    next(bell.notifies(timeout=min(pause, MOST_PAUSE), stop_after=1), None)
 
 
 class OursWithoutHistory(Ours):

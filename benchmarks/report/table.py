@@ -59,7 +59,10 @@ def by_case(entries: list[Entry]) -> list[Row]:
 
 def by_channels(entries: list[Entry]) -> list[Row]:
     """Contestants down, numbers of channels across; who knows no channels has one figure for all."""
-    counts = sorted({e["case"]["channels"] for e in entries if e["case"]["channels"] != "any"})
+    counts: list[Any] = sorted(
+        {e["case"]["channels"] for e in entries if e["case"]["channels"] != "any"}
+    )
+    counts = counts or ["any"]
     batch = {key: value for key, value in entries[0]["case"].items() if key != "channels"}
     rows = []
     for name in names(entries):
@@ -74,7 +77,11 @@ def by_channels(entries: list[Entry]) -> list[Row]:
             ]
         )
     unit = entries[0]["unit"]
-    return [[unit, *(f"{count:,} channel{'s' * (count > 1)}" for count in counts)], *rows]
+    return [[unit, *(channels_told(count) for count in counts)], *rows]
+
+
+def channels_told(count: int | str) -> str:
+    return "any channels" if isinstance(count, str) else f"{count:,} channel{'s' * (count > 1)}"
 
 
 def goal_rows(report: Report) -> list[Row]:

@@ -6,8 +6,8 @@ from importlib import import_module
 
 from benchmarks.run import Run
 
-SHAPES = ("create", "drain", "steady")
-QUICK = ("create", "drain", "steady")
+SHAPES = ("create", "drain", "steady", "latency", "noisy")
+QUICK = ("create", "drain", "steady", "latency")
 QUICK_PEERS = (
     "lonnymq",
     "lonnymq, history off",

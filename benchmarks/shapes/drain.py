@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from benchmarks.contestants import contestant
+from benchmarks.lane import Reading
 from benchmarks.run import Run, tenants
 
 COUNTS = (1, 100, 10_000)
@@ -29,16 +31,10 @@ def run(run: Run) -> None:
 
 
 def sample(run: Run, name: str, batch: int, channels: int) -> None:
-    def take():  # type: ignore[no-untyped-def]
+    def take() -> Reading:
         lane = run.lane(name, channels, purpose="drain")
         lane.fill(lane.contestant.backlog)
         return lane.drain(batch, 1.5 if run.quick else 2.0)
 
-    case = {"batch": batch, "channels": channels if lane_has_tenants(name) else "any"}
+    case = {"batch": batch, "channels": channels if contestant(name).has_tenants else "any"}
     run.sample("drain", case, name, "messages/s", take)
-
-
-def lane_has_tenants(name: str) -> bool:
-    from benchmarks.contestants import contestant
-
-    return contestant(name).has_tenants

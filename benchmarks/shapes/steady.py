@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.contestants import contestant
+from benchmarks.lane import Reading
 from benchmarks.run import Run, tenants
 from benchmarks.server import tidy
 
@@ -23,7 +24,7 @@ def run(run: Run) -> None:
 
 
 def sample(run: Run, name: str, channels: int) -> None:
-    def take():  # type: ignore[no-untyped-def]
+    def take() -> Reading:
         lane = run.lane(name, channels, purpose="steady")
         tidy(lane.dsn)
         return lane.steady(MEMBERS, MEMBERS, 1.5 if run.quick else 2.5)
