@@ -40,8 +40,9 @@ format: setup ## put Python into the one format
 demo: setup ## run the tour: install, tenants, create, fair dequeue, complete
 	$(BIN)/python examples/demo.py
 
-reference: setup ## write docs/reference.md from the SQL functions and their comments
+reference: setup ## write docs/reference.md and docs/commands.md from the SQL functions and the commands
 	$(BIN)/python scripts/make_reference.py
+	$(BIN)/python scripts/make_commands.py
 
 bench: $(BENCH_STAMP) ## run the queue beside its peers, at most 20 minutes (BENCH_ARGS='--only drain')
 	$(BENCH_VENV)/bin/python -m benchmarks $(BENCH_ARGS)

@@ -101,7 +101,7 @@ def test_without_history_there_is_no_rate() -> None:
     [
         (ACME, "4 of 4 are running"),
         (BLOOM, ""),
-        (CEDAR, "1 each 500 ms, 3 in a burst: next in 250 ms"),
+        (CEDAR, "next in 250 ms, 1 each 500 ms, 3 in a burst"),
         (replace(ACME, state="paused"), "paused by hand"),
         (replace(ACME, state="scheduled", next_at=NOW + 90_000), "first is due in 1 min 30 s"),
         (replace(ACME, state="releasing", releasing=True), "being released"),

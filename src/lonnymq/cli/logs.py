@@ -11,7 +11,12 @@ from typing import Annotated, Literal
 import typer
 
 Level = Literal["debug", "info", "warning", "error"]
-LogLevel = Annotated[Level, typer.Option("--log-level", help="How much to say.")]
+LogLevel = Annotated[
+    Level,
+    typer.Option(
+        "--log-level", metavar="LEVEL", help="How much to say: debug, info, warning, error."
+    ),
+]
 STANDARD = set(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
 

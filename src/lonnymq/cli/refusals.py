@@ -132,7 +132,8 @@ def unreachable(error: psycopg.OperationalError, dsn: str | None) -> Refused:
         )
     else:
         advice = "Check that the server runs, and the DSN in --dsn or LONNYMQ_DSN."
-    why = hidden(said(error), dsn)
+    why = hidden(said(error), dsn).removeprefix("connection is bad: ")
+    why = why.removeprefix("connection failed: ")
     return Refused(f"The server cannot be used: {why}. {advice}", Code.UNREACHABLE)
 
 

@@ -102,7 +102,7 @@ def set_schedule(
     kind: Annotated[str | None, typer.Option(help="The kind of its messages.")] = None,
     missed: Annotated[
         str, typer.Option(metavar="skip|once|all", help="What becomes of ticks that were missed.")
-    ] = "skip",
+    ] = "once",
 ) -> None:
     """Make a schedule, or change it; workers create its messages."""
     from lonnymq.worker import check_cron, check_zone

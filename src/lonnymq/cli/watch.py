@@ -35,7 +35,12 @@ Only = Annotated[
     list[str] | None,
     typer.Argument(metavar="[CHANNEL]...", help="Only these; else all with something going on."),
 ]
-By = Annotated[Sort, typer.Option("--sort", help="The order.")]
+By = Annotated[
+    Sort,
+    typer.Option(
+        "--sort", metavar="ORDER", help="By waiting, running, rate, oldest, state or name."
+    ),
+]
 Limit = Annotated[
     int | None,
     typer.Option(help="So many channels a page; else as many as fit.", min=1, max=1_000),

@@ -32,7 +32,7 @@ def test_the_screen_shows_channels_and_why_they_are_held_back(
 ) -> None:
     with terminal("watch", dsn=dsn_18, columns=140) as shown:
         text = shown.sees("1 of 1 are running")
-        assert "1 each 1 min: next in" in text
+        assert ", 1 each 1 min" in text
         assert "limits" in text
         assert "6 waiting" not in text
         shown.send("q")
