@@ -106,7 +106,7 @@ def stream(at: Session, looker: Looker, view: View, seconds: float, count: int |
         done += 1
         if done == count:
             return
-        time.sleep(seconds)
+        time.sleep(max(seconds, looker.rest))
 
 
 class Live:
@@ -136,7 +136,7 @@ class Live:
                 if time.monotonic() >= due:
                     looks += 1
                     self.look_again()
-                    due = time.monotonic() + seconds
+                    due = time.monotonic() + max(seconds, self.looker.rest)
 
     def picture(self) -> RenderableType:
         """The screen as it is to be drawn at the terminal's size of this moment."""

@@ -1,0 +1,28 @@
+"""`lonnymq demo`: the show of the queue at work, on a private server."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from lonnymq.cli.session import Session, command, group
+
+app = group("Show the queue at work.")
+
+
+@command(app)
+def demo(
+    at: Session,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Leave it running at the end, to play with.")
+    ] = False,
+) -> None:
+    """Show a video service at work on a private server: a tenant that floods it, limits, a killed worker.
+
+    It counts what it claims, and ends with 1 if a promise was not kept.
+    """
+    from importlib import import_module
+
+    code = import_module("lonnymq.demo").run(keep=keep)
+    raise typer.Exit(int(code or 0))
