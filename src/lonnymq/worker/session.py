@@ -135,6 +135,7 @@ class Session:
         self.housekeeper.is_stopping = True
         self.fetcher.stop()
         self.jobs.tell_stopping()
+        self.begin(self.housekeeper.quietly(self.housekeeper.seen()))
         await self.let_end()
         await asyncio.wait([fetching], timeout=TIDY_SECONDS)
         await self.jobs.cut(0.1 if self.at_once.is_set() else TIDY_SECONDS)
@@ -166,7 +167,7 @@ class Session:
         await asyncio.gather(*self.tasks, return_exceptions=True)
         if self.tasks and not self.link.is_down:
             await self.housekeeper.gone()
-        self.jobs.threads.close()
+        self.jobs.threads.shutdown()
         await self.link.close()
         await self.ports[0].close()
         self.ports[1].close()

@@ -26,6 +26,7 @@ from lonnymq.worker.session import Session
 from lonnymq.worker.settings import Settings, worker_name
 from lonnymq.worker.supervisor import Supervisor
 from lonnymq.worker.texts import with_defaults
+from lonnymq.worker.threads import run_to_end
 
 Registered = TypeVar("Registered", bound=Function)
 CONNECT_SECONDS, SILENT_MS = 5, 15_000
@@ -161,7 +162,7 @@ class Worker:
         with self._server(dsn) as where:
             settings = self._settings(where, concurrency, grace_ms)
             if many == 1:
-                return asyncio.run(self._serve(settings))
+                return run_to_end(self._serve(settings))
             self._look(settings)
             supervisor = Supervisor(many, self._child(settings), grace_ms=settings.grace_ms)
             if supervisor.run():
@@ -178,8 +179,7 @@ class Worker:
         """Work inside a running event loop, without signals, until `stop` or cancelled."""
         self._refuse_idle()
         with self._server(dsn) as where:
-            settings = self._settings(where, concurrency, grace_ms)
-            await self._session_of(settings).run()
+            await self._work(self._session_of(self._settings(where, concurrency, grace_ms)))
 
     def stop(self) -> None:
         """Stop as SIGTERM would; the second time, give back at once. To be called in the worker's own loop."""
@@ -230,7 +230,13 @@ class Worker:
             loop.add_signal_handler(each, session.stop)
         if lifeline is not None:
             loop.add_reader(lifeline, self._orphaned, lifeline)
-        await session.run()
+        await self._work(session)
+
+    async def _work(self, session: Session) -> None:
+        try:
+            await session.run()
+        finally:
+            self._session = None
 
     def _orphaned(self, lifeline: int) -> None:
         """Stop: the supervisor is gone."""
@@ -240,7 +246,7 @@ class Worker:
     def _child(self, settings: Settings) -> Callable[[int], None]:
         def work(lifeline: int) -> None:
             own = replace(settings, name=worker_name(self.name))
-            asyncio.run(self._serve(own, lifeline))
+            run_to_end(self._serve(own, lifeline))
 
         return work
 
