@@ -12,6 +12,12 @@ COUNTS = (1, 100, 10_000)
 OURS, OFF = "lonnymq", "lonnymq, history off"
 ARCHIVE, DELETE = "pgmq, archive", "pgmq, delete"
 BOOK = "channel table"
+GROWTH_ENDS = {  # the ends of a full run, then those of a quick one
+    "channels": ((10, 100_000), (10, 10_000)),
+    "waiting": ((1_000, 5_000_000), (1_000, 200_000)),
+    "in the future": ((0, 1_000_000), (0, 100_000)),
+    "saturated channels": ((0, 10_000), (0, 1_000)),
+}
 Sense = Literal["at least", "at most"]
 
 
@@ -107,11 +113,91 @@ def speed_goals() -> list[Goal]:
     return goals
 
 
-GOALS = speed_goals()
+def growth_goals() -> list[Goal]:
+    """Shape (f): the far end of each axis against its near end, p99."""
+    goals = []
+    for axis, ends in GROWTH_ENDS.items():
+        for near, far in ends:
+            goals.append(
+                Goal(
+                    "growth",
+                    f"growth, p99 of a dequeue at {far:,} ÷ at {near:,} {axis}",
+                    (OURS, {"axis": axis, "size": far, "percentile": "p99"}),
+                    (OURS, {"axis": axis, "size": near, "percentile": "p99"}),
+                    "at most",
+                    1.3,
+                )
+            )
+    return goals
+
+
+def other_goals() -> list[Goal]:
+    """Shapes (d), (e), (g) and memory."""
+    beside = {"who": "quiet, beside a flood", "percentile": "p99"}
+    alone = {"who": "quiet, alone", "percentile": "p99"}
+    even = {"who": "all backlogged", "percentile": "Jain"}
+    half, far = {"percentile": "p50"}, {"percentile": "p99"}
+    goals = [
+        Goal(
+            "noisy",
+            "noisy neighbour, quiet p99 beside a flood ÷ alone",
+            (OURS, beside),
+            (OURS, alone),
+            "at most",
+            1.2,
+        ),
+        Goal("noisy", "noisy neighbour, Jain's index", (OURS, even), None, "at least", 0.99, ""),
+        Goal("latency", "latency, idle, p50", (OURS, half), None, "at most", 5, " ms"),
+        Goal("latency", "latency, idle, p99", (OURS, far), None, "at most", 20, " ms"),
+        Goal(
+            "latency",
+            "latency, idle, p50: lonnymq ÷ PgQueuer",
+            (OURS, half),
+            ("PgQueuer", half),
+            "at most",
+            1,
+        ),
+        Goal(
+            "latency",
+            "latency, idle, p99: lonnymq ÷ PgQueuer",
+            (OURS, far),
+            ("PgQueuer", far),
+            "at most",
+            1,
+        ),
+    ]
+    for what in ("kept", "drain after"):
+        held, free = {"reader": "open", "what": what}, {"reader": "none", "what": what}
+        told = {"kept": "rate kept", "drain after": "drain at the end"}[what]
+        goals.append(
+            Goal(
+                "snapshot",
+                f"held snapshot, {told}, with ÷ without",
+                (OURS, held),
+                (OURS, free),
+                "at least",
+                0.9,
+            )
+        )
+    first, last = {"when": "second tenth"}, {"when": "last tenth"}
+    goals.append(
+        Goal(
+            "memory",
+            "memory of a consumer, last ÷ second tenth",
+            (OURS, last),
+            (OURS, first),
+            "at most",
+            1.05,
+        )
+    )
+    return goals
+
+
+GOALS = speed_goals() + growth_goals() + other_goals()
 
 
 def verdicts(record: Record, shapes: list[str]) -> list[dict[str, Any]]:
     """The verdict on every goal of the shapes and contestants that were run."""
     present = {entry.contestant for entry in record.entries}
     asked = [goal for goal in GOALS if goal.shape in shapes and goal.contestants() <= present]
-    return [goal.verdict(record) for goal in asked]
+    return [goal.verdict(record) for goal in asked if goal.shape != "growth" or goal.values(record)]

@@ -54,13 +54,14 @@ class Lane:
     def drop(self) -> None:
         drop_database(self.server_dsn, self.database)
 
-    def fill(self, upto: int) -> None:
+    def fill(self, upto: int, *, tidied: bool = True) -> None:
         """Load what is missing to that many waiting messages, and tidy up."""
         missing = upto - self.waiting
         if missing > 0:
             self.crew.call(tasks.load, self.name, self.dsn, missing, self.channels, patience=300)
             self.waiting += missing
-        tidy(self.dsn)
+        if tidied:
+            tidy(self.dsn)
 
     def drain(self, batch: int, seconds: float) -> Reading:
         """Consumers alone, from a backlog that does not end."""

@@ -21,6 +21,7 @@ class Run:
     peers: list[str]  # names of contestants that take part, ours among them
     repeat: int
     quick: bool
+    held_seconds: int = 60  # how long the reader of the snapshot shape stays
     record: Record = field(default_factory=Record)
     crews: dict[str, Crew] = field(default_factory=dict)
     lanes: dict[tuple[str, int, str], Lane] = field(default_factory=dict)
@@ -35,14 +36,18 @@ class Run:
         """Those of these that take part."""
         return [name for name in names if name in self.peers]
 
-    def lane(self, name: str, channels: int = 1, *, purpose: str = "") -> Lane:
-        """A contestant's database for so many channels, made when first asked for."""
+    def lane(self, name: str, channels: int = 1, *, purpose: str = "", crew: str = "") -> Lane:
+        """A contestant's database for so many channels, made when first asked for; lanes that run at once need crews."""
         if (key := (name, channels, purpose)) not in self.lanes:
             if name in self.broken:
                 raise Failed(self.broken[name])
-            crew = self.crews.setdefault(name, Crew())
+            members = self.crews.setdefault(name + crew, Crew())
             lane = Lane(
-                self.server.dsn, name, channels, crew, f"bench_{len(self.lanes)}_{int(time.time())}"
+                self.server.dsn,
+                name,
+                channels,
+                members,
+                f"bench_{len(self.lanes)}_{int(time.time())}",
             )
             try:
                 lane.open()

@@ -9,6 +9,7 @@ from benchmarks.contestants import contestant
 from benchmarks.contestants.base import fresh
 from benchmarks.flow import Flow
 from benchmarks.payload import channel_name, payload
+from lonnymq import Queue
 
 AHEAD = 2_000  # messages that producers may be ahead of consumers in a steady state
 NAP_SECONDS = 0.001
@@ -118,4 +119,67 @@ def load_unevenly(flow: Flow, name: str, dsn: str, noisy: int, quiet: int, tenan
     for channel, count in backlog:
         for start in range(0, count, 1_000):
             producer.create_many([(channel, payload()) for _ in range(min(1_000, count - start))])
+    producer.close()
+
+
+def probe(flow: Flow, places: list[str], calls: int) -> list[list[float]]:
+    """Time dequeues of one message at each place, the places taking turns in short blocks; the seconds of each call."""
+    queues = [Queue(dsn) for dsn in places]
+    seconds: list[list[float]] = [[] for _ in places]
+    for _ in range(0, calls, BLOCK):
+        for queue, times in zip(queues, seconds, strict=True):
+            times.extend(probe_block(queue, BLOCK))
+    for queue in queues:
+        queue.close()
+    return seconds
+
+
+BLOCK = 25
+
+
+def probe_block(queue: Queue, calls: int) -> list[float]:
+    times = []
+    for _ in range(calls):
+        start = time.perf_counter()
+        batch = queue.dequeue(1)
+        times.append(time.perf_counter() - start)
+        for message in batch:
+            message.complete()
+            queue.create(message.channel, message.content, dequeue_at=0)
+    return times
+
+
+def consume_raw(flow: Flow, dsn: str, batch: int) -> None:
+    """Our consumer over contents that are no JSON."""
+    with Queue(dsn) as queue:
+        queue.epoch()
+        flow.ready()
+        while not flow.stopped:
+            messages = queue.dequeue(batch)
+            queue.complete_many(messages)
+            flow.done(len(messages))
+
+
+def produce_count(flow: Flow, name: str, dsn: str, batch: int, channels: int, count: int) -> None:
+    """Create exactly so many, `batch` a call."""
+    producer = contestant(name).producer(dsn)
+    chance = random.Random(1)
+    for _ in range(0, count, batch):
+        produce_once(producer, batch, channels, chance)
+    producer.close()
+
+
+def produce_at_rate(flow: Flow, name: str, dsn: str, rate: int, batch: int, channels: int) -> None:
+    """Create `batch` a call, so many a second in all, and catch up after a delay."""
+    producer = contestant(name).producer(dsn)
+    chance = random.Random(flow.slot)
+    flow.ready()
+    start, made = time.monotonic(), 0
+    while not flow.stopped:
+        if made > (time.monotonic() - start) * rate:
+            time.sleep(NAP_SECONDS)
+            continue
+        produce_once(producer, batch, channels, chance)
+        made += batch
+        flow.done(batch)
     producer.close()

@@ -6,7 +6,18 @@ from importlib import import_module
 
 from benchmarks.run import Run
 
-SHAPES = ("create", "drain", "steady", "latency", "noisy")
+SHAPES = (
+    "create",
+    "drain",
+    "steady",
+    "latency",
+    "noisy",
+    "growth",
+    "snapshot",
+    "cost",
+    "limits",
+    "memory",
+)
 QUICK = ("create", "drain", "steady", "latency")
 QUICK_PEERS = (
     "lonnymq",
