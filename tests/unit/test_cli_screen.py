@@ -80,7 +80,7 @@ def test_the_head_sums_up() -> None:
     worker = WorkerSeen("w", True, False, 8, 2, NOW, NOW, {}, NOW)
     text = drawn(replace_workers([worker]), View(width=200))
     assert "1,200 waiting · 2 of 8 running · 1 dead · 3 channels, 1 ready" in text
-    assert "12 a second · 1 workers" in text
+    assert "12 a second · 1 worker" in text
     idle = Look(replace(STATS, in_flight=0), [], [])
     assert "No worker is running." in drawn(idle, View())
     assert "Nothing goes on in any channel." in drawn(idle, View())

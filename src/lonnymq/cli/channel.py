@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -23,7 +24,7 @@ from lonnymq.cli.options import ChannelName, Yes
 from lonnymq.cli.output import pairs, rows, table
 from lonnymq.cli.session import Session, command, group, known
 from lonnymq.cli.why import limits, policy, why
-from lonnymq.cli.words import NOTHING, counted, duration, number
+from lonnymq.cli.words import NOTHING, counted, duration, number, readable
 
 if TYPE_CHECKING:
     from lonnymq.results import ChannelStats
@@ -44,7 +45,7 @@ def list_channels(
     document = {"channels": found, "next_after": more, "now_at": now}
     at.out.answer(document, lambda: channel_table(found, now))
     if more is not None:
-        at.out.note(f"There may be more: lonnymq channel list --after '{more}'")
+        at.out.note(f"There may be more: lonnymq channel list --after {quote(readable(more))}")
 
 
 def channel_table(found: list[ChannelStats], now: int) -> Any:

@@ -140,7 +140,7 @@ def many(at: Session, source: Source, shared: NewMessage) -> None:
     if shared.name is not None:
         raise Refused("A name is of one message: with --lines it cannot be given.", Code.USAGE)
     answers: Counter[str] = Counter()
-    with at.out.progress() as progress:
+    with at.out.progress(of_bytes=True) as progress:
         task = progress.add_task("creating", total=source.size)
         for batch, upto in batches(source, shared):
             answers.update(type(each).__name__.lower() for each in at.queue.create_many(batch))

@@ -98,7 +98,7 @@ def refusal_of(error: BaseException, *, dsn: str | None, schema: str) -> Refused
             return Refused(sentence(str(error)))
         case ImportError() if extra := extra_of(error):
             return Refused(f"This command needs an extra. Run: pip install 'lonnymq[{extra}]'")
-        case psycopg.OperationalError():
+        case psycopg.OperationalError() if is_of_connection(error):
             return unreachable(error, dsn)
         case psycopg.errors.InsufficientPrivilege():
             return Refused(hidden(f"The server does not allow it: {said(error)}. "
@@ -118,6 +118,15 @@ def extra_of(error: ImportError) -> str | None:
         if isinstance(name, str) and name.split(".")[0] in EXTRAS:
             return EXTRAS[name.split(".")[0]]
     return None
+
+
+def is_of_connection(error: psycopg.OperationalError) -> bool:
+    """Whether there is no connection, or none any more; a statement that was cancelled is another matter."""
+    return (
+        error.sqlstate is None
+        or error.sqlstate.startswith(("08", "28"))
+        or error.sqlstate in SERVER_ENDED
+    )
 
 
 def unreachable(error: psycopg.OperationalError, dsn: str | None) -> Refused:

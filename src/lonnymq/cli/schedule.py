@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -12,7 +13,7 @@ from lonnymq.cli.output import rows, table
 from lonnymq.cli.refusals import Code, Refused
 from lonnymq.cli.session import Session, command, group
 from lonnymq.cli.words import at as moment_words
-from lonnymq.cli.words import duration, milliseconds
+from lonnymq.cli.words import duration, milliseconds, readable
 
 if TYPE_CHECKING:
     from lonnymq.results import MissedTicks, Schedule
@@ -35,7 +36,7 @@ def list_schedules(
     more = found[-1].name if len(found) == limit else None
     at.out.answer({"schedules": found, "next_after": more}, lambda: schedule_table(found))
     if more is not None:
-        at.out.note(f"There may be more: lonnymq schedule list --after '{more}'")
+        at.out.note(f"There may be more: lonnymq schedule list --after {quote(readable(more))}")
 
 
 def schedule_table(found: list[Schedule]) -> Any:

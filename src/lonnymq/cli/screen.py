@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from lonnymq.cli.look import Look, rate
 from lonnymq.cli.why import limits, why
-from lonnymq.cli.words import NOTHING, duration, number, plain
+from lonnymq.cli.words import NOTHING, counted, duration, number, plain
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -94,7 +94,7 @@ def head(look: Look, title: str) -> Text:
         f"{stats.dead:,} dead",
         f"{about}{stats.channels:,} channels, {stats.ready:,} ready",
         f"{speed(look.rate)} a second",
-        f"{len(alive)} workers",
+        counted(len(alive), "worker"),
     ]
     text = Text(title, style="bold")
     text.append("\n" + " · ".join(figures), style="not bold")

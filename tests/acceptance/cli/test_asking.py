@@ -1,5 +1,7 @@
 """Before something is deleted the command says what it will do, and asks whoever sits at the terminal."""
 
+from pathlib import Path
+
 import pytest
 
 import lonnymq
@@ -39,6 +41,22 @@ def test_a_yes_lets_it_go_on(queue: lonnymq.Queue, dsn_18: str) -> None:
         assert shown.ends() == 0
         shown.sees("deleted: 3 messages of acme")
     assert queue.peek("acme") == []
+
+
+def test_what_takes_long_shows_how_far_it_is(
+    queue: lonnymq.Queue, dsn_18: str, tmp_path: Path
+) -> None:
+    (tmp_path / "lines").write_text("job\n" * 30_000)
+    lines = ("message", "create", "acme", "--lines", tmp_path / "lines")
+    for command, words in (
+        (lines, ["creating", "120.0 kB", "30,000 created"]),
+        (("message", "purge", "acme", "--yes"), ["deleting", "deleted: 30,003 messages of acme"]),
+        (("doctor", "--patience", "1h"), ["checking", "durability"]),
+    ):
+        with terminal(*command, dsn=dsn_18, columns=160) as shown:
+            for each in words:
+                shown.sees(each)
+            shown.ends()
 
 
 @pytest.mark.parametrize("command", DESTRUCTIVE, ids=" ".join)

