@@ -48,7 +48,7 @@ class Worker:
         *,
         schema: str = "lonnymq",
         name: str | None = None,
-        concurrency: int = 32,
+        concurrency: int = 100,
         processes: int = 1,
         lease_ms: Duration = 30_000,
         grace_ms: Duration = 30_000,
