@@ -9,7 +9,7 @@ BENCH_VENV  := .venv-bench
 BENCH_STAMP := $(BENCH_VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test check format demo reference bench bench-quick clean
+.PHONY: help setup test check format demo tour reference bench bench-quick clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 18
@@ -37,7 +37,10 @@ format: setup ## put Python into the one format
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-demo: setup ## run the tour: install, tenants, create, fair dequeue, complete
+demo: setup ## a video service at work: a flood, limits, a killed worker; half a minute (DEMO_ARGS=--keep)
+	$(BIN)/lonnymq demo $(DEMO_ARGS)
+
+tour: setup ## a short tour by hand: install, tenants, create, fair dequeue, complete
 	$(BIN)/python examples/demo.py
 
 reference: setup ## write docs/reference.md and docs/commands.md from the SQL functions and the commands

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from lonnymq.cli.refusals import Code, Refused
 from lonnymq.cli.session import Session, command, group
 
 app = group("Show the queue at work.")
@@ -24,5 +25,7 @@ def demo(
     """
     from importlib import import_module
 
+    if at.common.dsn is not None:
+        raise Refused("The demo runs on a private server of its own: leave --dsn out.", Code.USAGE)
     code = import_module("lonnymq.demo").run(keep=keep)
     raise typer.Exit(int(code or 0))
