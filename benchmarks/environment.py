@@ -20,7 +20,7 @@ def main(folder: Path) -> int:
     if failure := install(
         folder,
         "--editable",
-        f"{HERE.parent}[binary,embedded]",
+        f"{HERE.parent}[binary,embedded,worker]",
         "--requirement",
         str(HERE / "requirements.txt"),
     ):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import random
 import time
 from ctypes import c_int64
 from multiprocessing import RawArray
@@ -38,7 +40,7 @@ class Flow:
         self.board = board
         self.slot = slot
         self.listening = False  # keep each message's wait
-        self.work_seconds = 0.0  # how long a handler takes
+        self.work_seconds = 0.0  # how long a handler takes, give or take half of it
         self.waits: list[
             tuple[str, int]
         ] = []  # whose, and nanoseconds from before the create to here
@@ -57,7 +59,14 @@ class Flow:
         if self.listening:
             self.waits.append((channel, time.monotonic_ns() - message["at"]))
         if self.work_seconds:
-            time.sleep(self.work_seconds)
+            time.sleep(self.work_seconds * random.uniform(0.5, 1.5))
+
+    async def handle_async(self, message: Payload, channel: str = "") -> None:
+        """The same for a handler in an event loop, whose work lets others go on."""
+        if self.listening:
+            self.waits.append((channel, time.monotonic_ns() - message["at"]))
+        if self.work_seconds:
+            await asyncio.sleep(self.work_seconds * random.uniform(0.5, 1.5))
 
     def done(self, count: int = 1) -> None:
         """So many more messages are created, or handled and settled."""

@@ -63,10 +63,10 @@ class Lane:
         if tidied:
             tidy(self.dsn)
 
-    def drain(self, batch: int, seconds: float) -> Reading:
+    def drain(self, batch: int, seconds: float, *, work_seconds: float = 0.0) -> Reading:
         """Consumers alone, from a backlog that does not end."""
         members = self.contestant.consumers(batch)
-        work: list[Task] = [(tasks.consume, (self.name, self.dsn, batch))] * members
+        work: list[Task] = [(tasks.consume, (self.name, self.dsn, batch, work_seconds))] * members
         reading = self.measure(work, range(members), seconds)
         self.waiting -= self.crew.board.total(range(members))
         if self.waiting <= 0:

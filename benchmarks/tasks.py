@@ -75,14 +75,17 @@ def produce_once(producer, batch: int, channels: int, chance: random.Random) -> 
     )
 
 
-def consume(flow: Flow, name: str, dsn: str, batch: int) -> None:
+def consume(flow: Flow, name: str, dsn: str, batch: int, work_seconds: float = 0.0) -> None:
+    flow.work_seconds = work_seconds
     contestant(name).consume(flow, dsn, batch)
 
 
-def listen(flow: Flow, name: str, dsn: str, work_seconds: float = 0.0) -> list[tuple[str, int]]:
+def listen(
+    flow: Flow, name: str, dsn: str, work_seconds: float = 0.0, slots: int = 1
+) -> list[tuple[str, int]]:
     """Handle messages as a worker does, and return how long each had waited."""
     flow.listening, flow.work_seconds = True, work_seconds
-    contestant(name).listen(flow, dsn)
+    contestant(name).listen(flow, dsn, slots)
     return flow.waits
 
 

@@ -10,6 +10,7 @@ from benchmarks.contestants.base import Contestant
 PLACES = {
     "lonnymq": "ours:Ours",
     "lonnymq, history off": "ours:OursWithoutHistory",
+    "lonnymq worker": "ours:OurWorker",
     "pgmq, archive": "pgmq:PgmqArchive",
     "pgmq, delete": "pgmq:PgmqDelete",
     "skip locked table": "skip_locked:SkipLockedTable",

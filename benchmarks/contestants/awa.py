@@ -77,7 +77,7 @@ class Awa(Contestant):
 
             @client.task(BenchJob, queue=QUEUE)
             async def handle(job: Any) -> None:
-                flow.handle({"at": job.args.at})
+                await flow.handle_async({"at": job.args.at})
                 flow.done()
 
             flow.ready()

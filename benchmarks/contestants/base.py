@@ -61,8 +61,8 @@ class Contestant:
         """Take `batch` messages a call, handle and settle them, until the flow is stopped."""
         raise NotImplementedError
 
-    def listen(self, flow: Flow, dsn: str) -> None:
-        """Wait for messages as a worker does, one at a time, until the flow is stopped."""
+    def listen(self, flow: Flow, dsn: str, slots: int = 1) -> None:
+        """Wait for messages as a worker does, so many at a time, until the flow is stopped."""
         self.consume(flow, dsn, 1)
 
     def version(self) -> str:

@@ -17,7 +17,7 @@ flows: list[Flow] = []  # jobs are found by the path of a function, so the flow 
 
 
 async def handle(message: Any) -> None:
-    flows[-1].handle(message)
+    await flows[-1].handle_async(message)
     flows[-1].done()
 
 

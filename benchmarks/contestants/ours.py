@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 
-import psycopg
-
 from benchmarks.contestants.base import Contestant, New, fresh
+from benchmarks.contestants.stopping import until_stopped
 from benchmarks.flow import Flow
 from benchmarks.payload import Payload, decode, encode
-from lonnymq import NewMessage, Queue
-
-
-MOST_PAUSE = 0.5  # seconds without looking
+from lonnymq import Context, NewMessage, Queue, Worker
 
 
 class OurProducer:
@@ -63,19 +60,19 @@ class Ours(Contestant):
                 if not take(queue, batch, flow):
                     flow.nap()
 
-    def listen(self, flow: Flow, dsn: str) -> None:
-        with Queue(dsn) as queue, psycopg.connect(dsn, autocommit=True) as bell:
-            bell.execute(f"listen {queue.schema}")
-            flow.ready()
-            while not flow.stopped:
-                batch = queue.dequeue()
-                for message in batch:
-                    flow.handle(decode(message.content), message.channel)
-                    message.complete()
-                    flow.done()
-                if not batch:
-                    pause = MOST_PAUSE if batch.look_in_ms is None else batch.look_in_ms / 1000
-                    next(bell.notifies(timeout=min(pause, MOST_PAUSE), stop_after=1), None)
+    def listen(self, flow: Flow, dsn: str, slots: int = 1) -> None:
+        asyncio.run(work(flow, dsn, slots))
+
+
+class OurWorker(Ours):
+    name = "lonnymq worker"
+    notes = "lonnymq.Worker with its defaults (32 at once) and an async handler, in 4 processes"
+
+    def consumers(self, batch: int) -> int:
+        return 4
+
+    def consume(self, flow: Flow, dsn: str, batch: int) -> None:
+        asyncio.run(work(flow, dsn, 32))
 
 
 class OursWithoutHistory(Ours):
@@ -99,3 +96,18 @@ def take(queue: Queue, batch: int, flow: Flow) -> int:
         queue.complete_many(messages)
     flow.done(len(messages))
     return len(messages)
+
+
+async def work(flow: Flow, dsn: str, slots: int) -> None:
+    """A worker whose handler does what the flow says, until the flow is stopped."""
+    worker = Worker(dsn, concurrency=slots)
+
+    @worker.handler()
+    async def handle(content: bytes, context: Context) -> None:
+        await flow.handle_async(decode(content), context.channel)
+        flow.done()
+
+    flow.ready()
+    stopping = asyncio.create_task(until_stopped(flow, worker.stop))
+    await worker.run_async()
+    await stopping

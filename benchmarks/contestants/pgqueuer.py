@@ -82,7 +82,7 @@ class PgQueuer(Contestant):
 
         @manager.entrypoint(ENTRYPOINT)
         async def handle(job: Any) -> None:
-            flow.handle(decode(job.payload))
+            await flow.handle_async(decode(job.payload))
             flow.done()
 
         flow.ready()

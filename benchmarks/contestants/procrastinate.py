@@ -67,7 +67,7 @@ class Procrastinate(Contestant):
 
         @app.task(name=TASK)
         async def handle(message: Any) -> None:
-            flow.handle(message)
+            await flow.handle_async(message)
             flow.done()
 
         async with app.open_async():

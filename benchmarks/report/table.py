@@ -7,12 +7,13 @@ from typing import Any
 Report = dict[str, Any]
 Entry = dict[str, Any]
 Row = list[str]
+NOTHING = "–"  # noqa: RUF001 - a dash that is as wide as it should be
 
 
 def figure(entry: Entry | None) -> str:
     """A median with its spread; or that it failed, which is explained below the table."""
     if entry is None:
-        return "–"
+        return NOTHING
     if entry["median"] is None:
         return "failed"
     return f"{number(entry['median'])} ±{entry['spread']:.0%}"
@@ -24,37 +25,65 @@ def number(value: float) -> str:
     return f"{value:.1f}" if value >= 10 else f"{value:.2f}"
 
 
+# Which keys of a case split a shape into tables, and which stand at the left of a row; the others stand above columns.
+SPLIT = {"drain": "batch", "cost": "batch"}
+LEFT = {"growth": ("size", "axis"), "limits": ("limits",), "noisy": ("contestant", "who")}
+
+
 def shape_tables(report: Report, shape: str) -> list[tuple[str, list[Row]]]:
-    """A table for each group of cases: its title and its rows, the first being the head."""
+    """The tables of a shape: each its title and its rows, the first being the head."""
     entries = [entry for entry in report["entries"] if entry["shape"] == shape]
-    groups = sorted({entry["case"].get("batch", 0) for entry in entries}, key=int)
-    if not any("channels" in entry["case"] for entry in entries):
-        return [(shape, by_case(entries))]
+    if not entries:
+        return []
+    if shape not in SPLIT:
+        return [(shape, one_table(shape, entries))]
+    key = SPLIT[shape]
+    parts = unique(entry["case"][key] for entry in entries)
     return [
         (
-            title(shape, batch),
-            by_channels([e for e in entries if e["case"].get("batch", 0) == batch]),
+            f"{shape}, {part:,} a call",
+            one_table(shape, [e for e in entries if e["case"][key] == part]),
         )
-        for batch in groups
+        for part in sorted(parts)
     ]
 
 
-def title(shape: str, batch: int) -> str:
-    return f"{shape}, {batch:,} a call" if batch else shape
+def one_table(shape: str, entries: list[Entry]) -> list[Row]:
+    if "channels" in entries[0]["case"]:
+        return by_channels(entries)
+    return by_case(entries, LEFT.get(shape, ("contestant",)), SPLIT.get(shape, ""))
 
 
-def by_case(entries: list[Entry]) -> list[Row]:
-    """Contestants down, cases across."""
-    cases = unique(entry["case"] for entry in entries)
+def by_case(entries: list[Entry], left: tuple[str, ...], split: str) -> list[Row]:
+    """Rows by what stands at the left, columns by the rest of the case."""
+
+    def row_of(entry: Entry) -> str:
+        parts = {"contestant": entry["contestant"], **entry["case"]}
+        return ", ".join(told(key, parts[key]) for key in left)
+
+    def column_of(entry: Entry) -> str:
+        rest = [key for key in entry["case"] if key not in left and key != split]
+        return ", ".join(told(key, entry["case"][key]) for key in rest)
+
+    cells = {(row_of(entry), column_of(entry)): figure(entry) for entry in entries}
+    rows, columns = unique(row for row, _ in cells), unique(column for _, column in cells)
     units = unique(entry["unit"] for entry in entries)
-    head = [units[0] if len(units) == 1 else "", *(told(case) for case in cases)]
+    head = [units[0] if len(units) == 1 else "", *columns]
     return [
         head,
-        *(
-            [name, *(figure(find(entries, name, case)) for case in cases)]
-            for name in names(entries)
-        ),
+        *([row, *(cells.get((row, column), NOTHING) for column in columns)] for row in rows),
     ]
+
+
+def told(key: str, value: Any) -> str:
+    """A part of a case in words."""
+    words = {
+        "batch": f"{value:,} a call" if isinstance(value, int) else "",
+        "reader": f"reader: {value}",
+    }
+    if key in words:
+        return words[key]
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def by_channels(entries: list[Entry]) -> list[Row]:
@@ -90,9 +119,9 @@ def goal_rows(report: Report) -> list[Row]:
     for each in report["verdicts"]:
         unit = each["unit"]
         if each["value"] is None:
-            rows.append([each["goal"], "–", "", each["verdict"]])
+            rows.append([each["goal"], NOTHING, "", each["verdict"]])
             continue
-        reach = f"{number(each['least'])} – {number(each['most'])}"
+        reach = f"{number(each['least'])} to {number(each['most'])}"
         rows.append([each["goal"], f"{number(each['value'])}{unit}", reach, each["verdict"]])
     return rows
 
@@ -100,17 +129,16 @@ def goal_rows(report: Report) -> list[Row]:
 def failures(report: Report) -> list[str]:
     """One line for each contestant that did not run somewhere, with the reason."""
     return [
-        f"{entry['contestant']} failed in {entry['shape']} ({told(entry['case'])}): {entry['error']}"
+        f"{entry['contestant']} failed in {entry['shape']} ({case_told(entry['case'])}): {entry['error']}"
         for entry in report["entries"]
         if entry["error"]
     ] + [f"{name} did not install: {reason}" for name, reason in report["not_installed"].items()]
 
 
-def told(case: dict[str, Any]) -> str:
-    if set(case) == {"batch"}:
-        return f"{case['batch']:,} a call"
+def case_told(case: dict[str, Any]) -> str:
     return ", ".join(
-        f"{key} {value:,}" if isinstance(value, int) else str(value) for key, value in case.items()
+        f"{key} {value:,}" if isinstance(value, int) else f"{key} {value}"
+        for key, value in case.items()
     )
 
 

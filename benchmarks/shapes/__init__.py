@@ -7,26 +7,10 @@ from importlib import import_module
 from benchmarks.run import Run
 
 SHAPES = (
-    "create",
-    "drain",
-    "steady",
-    "latency",
-    "noisy",
-    "growth",
-    "snapshot",
-    "cost",
-    "limits",
-    "memory",
-)
+    "create", "drain", "steady", "latency", "noisy", "growth", "snapshot", "cost", "limits", "worker", "memory",
+)  # fmt: skip
 QUICK = ("create", "drain", "steady", "latency")
-QUICK_PEERS = (
-    "lonnymq",
-    "lonnymq, history off",
-    "pgmq, archive",
-    "pgmq, delete",
-    "PgQueuer",
-    "channel table",
-)
+QUICK_PEERS = ("lonnymq", "pgmq, archive", "PgQueuer", "channel table")
 
 
 def run_shape(name: str, run: Run) -> None:

@@ -1,7 +1,8 @@
 """(e) Noisy neighbour: one tenant with a flood, 99 quiet ones. What they wait, and how even the turns are.
 
-Eight workers listen, one message at a time, each with some milliseconds of work. The quiet tenants create 50 messages a
-second between them; alone, then beside a backlog that the workers never see the end of.
+Two workers of ours with their defaults, 32 messages at a time each, or 16 loops on the plain table; a message is 25 to
+75 ms of work. The quiet tenants create 50 messages a second between them: alone, and beside a backlog whose end the
+workers never see; then the same with the noisy tenant held to half of the places by its `max_concurrency`.
 """
 
 from __future__ import annotations
@@ -15,11 +16,19 @@ from benchmarks.figures import jain, percentile
 from benchmarks.lane import Lane
 from benchmarks.payload import channel_name
 from benchmarks.run import Run
+from lonnymq import Queue
 
 OURS, FIFO = "lonnymq", "skip locked table"
-WORKERS, WORK_SECONDS = 8, 0.005
+WORK_SECONDS = 0.050
+FORMS = {OURS: (2, 32), FIFO: (16, 1)}  # processes, and messages at a time in each
 GAP_SECONDS = 0.020
 FLOOD = 100_000
+ALONE, BESIDE, LIMITED = (
+    "quiet, alone",
+    "quiet, beside a flood",
+    "quiet, beside a flood held to 32 at once",
+)
+HELD_TO = 32
 NOISY = channel_name(0)
 TENANTS = 100
 BACKLOG = {NOISY: 50_000}  # the others have 1,000 each
@@ -28,23 +37,25 @@ SERVED = 30_000  # messages after which turns are counted: all are still backlog
 
 def run(run: Run) -> None:
     for _ in range(1 if run.quick else run.repeat):
-        for name, floods in ((OURS, (0, FLOOD)), (FIFO, (FLOOD,))):
-            for flood in floods if name in run.peers else ():
-                sample(run, name, flood)
+        for name, whos in ((OURS, (ALONE, BESIDE, LIMITED)), (FIFO, (BESIDE,))):
+            for who in whos if name in run.peers else ():
+                sample(run, name, who)
     for name in run.among((OURS, FIFO)):
         fairness(run, name)
     run.drop_lanes()
 
 
-def sample(run: Run, name: str, flood: int) -> None:
-    who = "quiet, beside a flood" if flood else "quiet, alone"
+def sample(run: Run, name: str, who: str) -> None:
     entries = [
         run.record.entry("noisy", {"who": who, "percentile": share}, name, "ms")
         for share in ("p50", "p99")
     ]
-    lane = run.lane(name, 1, purpose=f"noisy {flood}")
-    if lane.waiting < flood:
-        lane.fill(flood)
+    lane = run.lane(name, 1, purpose=who)
+    if who != ALONE and not lane.waiting:
+        lane.fill(FLOOD)
+    if who == LIMITED:
+        with Queue(lane.dsn) as queue:
+            queue.channel_set(NOISY, max_concurrency=HELD_TO)
     waits, unserved = quiet_waits(lane, 4.0 if run.quick else 8.0)
     for entry, share in zip(entries, (0.5, 0.99), strict=True):
         entry.samples.append(round(percentile(waits, share), 3))
@@ -56,13 +67,13 @@ def sample(run: Run, name: str, flood: int) -> None:
 
 def quiet_waits(lane: Lane, seconds: float) -> tuple[list[float], int]:
     """The quiet tenants' waits in ms; a message that was not served counts as waiting the whole time, or longer."""
-    crew = lane.crew
-    work = (tasks.listen, (lane.name, lane.dsn, WORK_SECONDS))
+    crew, (workers, slots) = lane.crew, FORMS[lane.name]
+    work = (tasks.listen, (lane.name, lane.dsn, WORK_SECONDS, slots))
     trickle = (tasks.trickle, (lane.name, lane.dsn, 1, TENANTS - 1, GAP_SECONDS))
-    crew.start([work] * WORKERS + [trickle])
+    crew.start([work] * workers + [trickle])
     time.sleep(seconds)
-    crew.check(WORKERS + 1)
-    *told, created = crew.finish(WORKERS + 1)
+    crew.check(workers + 1)
+    *told, created = crew.finish(workers + 1)
     lane.waiting -= sum(len(waits) for waits in told)
     waits = [wait / 1e6 for each in told for channel, wait in each if channel != NOISY]
     unserved = max(0, created - len(waits))
