@@ -62,7 +62,7 @@ class Worker:
             schema=schema_name(schema),
             name="",
             concurrency=count("concurrency", concurrency),
-            lease_ms=milliseconds("lease_ms", lease_ms),
+            lease_ms=lease(lease_ms),
             grace_ms=milliseconds("grace_ms", grace_ms),
             poll_ms=optional(milliseconds, "poll_ms", poll_ms),
             settle_ms=milliseconds("settle_ms", settle_ms),
@@ -226,8 +226,9 @@ class Worker:
         """Run a session that signals stop, and the end of the supervisor."""
         session = self._session_of(settings)
         loop = asyncio.get_running_loop()
-        for each in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(each, session.stop)
+        with suppress(ValueError):  # in a thread, which hears no signals
+            for each in (signal.SIGTERM, signal.SIGINT):
+                loop.add_signal_handler(each, session.stop)
         if lifeline is not None:
             loop.add_reader(lifeline, self._orphaned, lifeline)
         await self._work(session)
@@ -262,3 +263,9 @@ class Worker:
 def count(what: str, value: object) -> int:
     """A number of messages or processes."""
     return number(f"{what} must be a whole number from 1 to 10000", value, least=1, most=10_000)
+
+
+def lease(value: Duration) -> int:
+    """How long a lease lasts."""
+    allowed = "lease_ms must be from 100 ms to 30 days"
+    return number(allowed, milliseconds("lease_ms", value), least=100, most=2_592_000_000)

@@ -61,6 +61,20 @@ async def test_a_hook_that_fails_harms_nobody(dsn, queue, caplog) -> None:
     assert CANARY not in caplog.text
 
 
+async def test_even_a_hook_that_exits_leaves_no_message_without_an_end(dsn_18, queue_18) -> None:
+    worker = Worker()
+    worker.handler(max_attempts=1)(lambda content: None)
+
+    @worker.before
+    def exits(context: Context) -> None:
+        raise SystemExit(1)
+
+    queue_18.create("acme", b"x")
+    async with working(worker, dsn_18):
+        await soon(lambda: outcomes(queue_18) == ["dead"])
+    assert queue_18.dead_list()[0].error.endswith("SystemExit: 1")
+
+
 async def test_what_happens_to_a_message_is_logged_with_its_fields(dsn, queue, caplog) -> None:
     caplog.set_level(logging.DEBUG, "lonnymq.worker")
     worker = Worker(name="here")

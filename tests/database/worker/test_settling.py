@@ -4,7 +4,8 @@ import asyncio
 
 import psycopg
 
-from lonnymq import Worker
+from lonnymq import Queue, Worker
+from lonnymq.testing import run, with_database
 from lonnymq.worker import Context, Defer
 from working import outcomes, soon, working
 
@@ -65,3 +66,36 @@ async def test_an_outcome_that_cannot_be_stored_fails_alone(dsn, queue) -> None:
     assert outcomes(queue)[:3] == ["deferred", "failed", "deferred"]
     [failed] = [each for each in queue.peek("acme") if each.error]
     assert failed.error == "its outcome could not be stored: InvalidArgument"
+
+
+async def test_an_error_that_the_database_s_encoding_lacks_is_kept_in_plain_letters(
+    server_18, dsn_18
+) -> None:
+    run(dsn_18, "create database latin encoding 'LATIN1' locale 'C' template template0")
+    dsn, worker = with_database(dsn_18, "latin"), Worker()
+
+    @worker.handler(max_attempts=1)
+    async def raises(content: bytes) -> None:
+        raise ValueError("no snow \N{SNOWMAN}")
+
+    with Queue(dsn) as queue:
+        queue.install()
+        queue.create("acme", b"x")
+        async with working(worker, dsn):
+            [dead] = await soon(queue.dead_list)
+    assert dead.error.endswith("ValueError: no snow ?")
+    run(dsn_18, "drop database latin with (force)")
+
+
+async def test_a_call_that_the_database_refuses_is_told_of_and_tried_again(
+    dsn_18, queue_18, connect, caplog
+) -> None:
+    worker, owner = Worker(poll_ms=20), connect(dsn_18)
+    worker.handler()(lambda content: None)
+    async with working(worker, dsn_18):
+        owner.execute("alter table lonnymq.seat_seq rename to hidden")
+        queue_18.create("acme", b"x")
+        await soon(lambda: "the database refuses a call" in caplog.text)
+        owner.execute("alter table lonnymq.hidden rename to seat_seq")
+        await soon(lambda: outcomes(queue_18) == ["completed"])
+    assert caplog.text.count("the database refuses a call") == 1

@@ -133,6 +133,7 @@ def test_delays_go_by_the_attempt_and_the_last_one_repeats_with_jitter_on_top() 
         ({"concurrency": 0}, "concurrency must be a whole number from 1"),
         ({"processes": 0}, "processes must be"),
         ({"lease_ms": -1}, "lease_ms must be"),
+        ({"lease_ms": 99}, "lease_ms must be from 100 ms to 30 days"),
         ({"schema": "No"}, "cannot be a queue's schema"),
     ],
 )
