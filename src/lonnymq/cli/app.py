@@ -116,7 +116,8 @@ def leave(number: int, _: object) -> None:
 def run() -> None:
     """Run the command line of this process; ended by a signal, it leaves terminal and servers in order."""
     for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, leave)
+        if signal.getsignal(number) == signal.SIG_DFL:  # nohup ignores the one of a closed terminal
+            signal.signal(number, leave)
     try:
         app(prog_name="lonnymq")
     except Refused as refused:  # raised while a command was being found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 from typing import Annotated
 
@@ -48,6 +50,8 @@ def worker(
             "The schema is said where the Worker is made: Worker(schema=...).", Code.USAGE
         )
     log_to_stderr(log_level, as_json=at.out.as_json)
+    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, stop)
     sys.path.insert(0, "")
     found = worker_at(target)
     try:
@@ -56,6 +60,11 @@ def worker(
         )
     except NotInstalled:
         raise Refused(not_installed(found.settings.schema), Code.NOT_INSTALLED) from None
+
+
+def stop(*_: object) -> None:
+    """When its terminal is closed a worker stops as it does when it is told to."""
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def grace_of(grace: str | None) -> int | None:

@@ -86,6 +86,35 @@ def test_a_worker_handles_messages_until_it_is_told_to_stop(
     assert "is at work" in said
 
 
+@pytest.mark.parametrize("processes", ["1", "2"])
+def test_a_worker_whose_terminal_is_closed_stops_in_order(
+    folder: Path, queue: lonnymq.Queue, dsn_18: str, processes: str
+) -> None:
+    with working(folder, dsn_18, "jobs:worker", "--processes", processes) as worker:
+        eventually(lambda: len(queue.worker_list()) == int(processes))
+        worker.send_signal(signal.SIGHUP)
+        assert worker.wait(30) == 0
+    assert queue.worker_list() == []
+
+
+def test_a_worker_that_is_to_outlive_its_terminal_does(folder: Path, dsn_18: str) -> None:
+    with lonnymq.Queue(dsn_18) as queue:
+        command = ["nohup", *PROGRAM, "worker", "jobs:worker"]
+        quiet = subprocess.DEVNULL
+        worker = subprocess.Popen(
+            command, cwd=folder, env=environment(dsn_18), stdin=quiet, stdout=quiet, stderr=quiet
+        )
+        try:
+            eventually(queue.worker_list)
+            worker.send_signal(signal.SIGHUP)
+            queue.channel("acme").create(b"Ada", kind="greet")
+            eventually(lambda: not queue.peek("acme"))
+            assert worker.poll() is None
+        finally:
+            worker.terminate()
+            assert worker.wait(30) == 0
+
+
 def test_what_it_says_can_be_read_by_programs(folder: Path, dsn_18: str) -> None:
     with working(folder, dsn_18, "jobs:worker", "--json") as worker:
         assert worker.stderr
