@@ -25,6 +25,7 @@ SHOWN = [
     r"the killed worker had \d+ jobs, others completed \d+",
     r"created ([\d,]+), completed [\d,]+, dead 1, lost 0",
     r"completed twice: 0",
+    r"left in the queue: 0",
     r"workers told to stop ended with \[0, 0\]",
     r"faults that queue_check finds: 0",
 ]

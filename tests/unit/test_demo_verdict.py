@@ -77,6 +77,12 @@ def test_a_broken_promise_is_called_broken(spoil, words: str) -> None:
     assert words in " ".join(broken(promises(rows, story, left=0)))
 
 
+def test_what_is_left_is_not_lost_but_told() -> None:
+    rows, story = good()
+    story.created.add(99)
+    assert broken(promises(rows, story, left=1)) == ["left in the queue: 1"]
+
+
 def test_leases_that_touch_do_not_overlap() -> None:
     rows = [job(1, dequeued_at=0, finished_at=10), job(2, dequeued_at=10, finished_at=20)]
     assert most_at_once(rows) == 1

@@ -198,4 +198,5 @@ def nothing_lost(rows: Sequence[HistoryRow], story: Story, left: int) -> list[Pr
     return [
         Promise(f"created {len(story.created):,}, completed {done:,}, dead {len(dead)}, lost {lost}", lost == 0),
         Promise(f"completed twice: {twice}", twice == 0),
+        Promise(f"left in the queue: {left}", left == 0),
     ]  # fmt: skip
