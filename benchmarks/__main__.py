@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 from benchmarks.contestants import PLACES
 from benchmarks.goals import verdicts
 from benchmarks.report import table
+from benchmarks.report.__main__ import publish
 from benchmarks.report.machine import surroundings
 from benchmarks.run import Run
 from benchmarks.server import running_server
@@ -39,6 +41,20 @@ def arguments(given: list[str] | None = None) -> argparse.Namespace:
         "--repeat", type=int, default=0, metavar="N", help="rounds of each case: 3, or 2 if quick"
     )
     parser.add_argument("--json", default="", metavar="FILE", help="where to write the samples")
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=0.0,
+        metavar="S",
+        help="how long a sample is: 1.5, or 1 if quick",
+    )
+    parser.add_argument(
+        "--held",
+        type=int,
+        default=60,
+        metavar="SECONDS",
+        help="how long the reader of `snapshot` stays",
+    )
     options = parser.parse_args(given)
     options.shapes = chosen_shapes(parser, options)
     options.contestants = chosen_peers(parser, options)
@@ -66,12 +82,9 @@ def main() -> int:
     options = arguments()
     with running_server() as server:
         around = surroundings(server.dsn)
-        run = Run(
-            server,
-            options.contestants,
-            options.repeat or (2 if options.quick else 3),
-            options.quick,
-        )
+        rounds = options.repeat or (2 if options.quick else 3)
+        seconds = options.seconds or (1.0 if options.quick else 1.5)
+        run = Run(server, options.contestants, rounds, options.quick, seconds, options.held)
         try:
             for shape in options.shapes:
                 run_shape(shape, run)
@@ -79,6 +92,7 @@ def main() -> int:
             run.close()
     report = {
         **around,
+        "minutes": round((time.monotonic() - run.started) / 60, 1),
         "shapes": options.shapes,
         "quick": options.quick,
         "rounds": run.repeat,
@@ -87,16 +101,24 @@ def main() -> int:
         "entries": [entry.as_json() for entry in run.record.entries],
     }
     print(table.whole(report))
-    print(f"\nwritten: {write(report, options)}")
+    path = write(report, options)
+    print(f"\nwritten: {path}, after {report['minutes']} minutes")
+    if kind(options) == "full":
+        publish(path)
+        print("docs/benchmarks.md and its pictures show this run")
     return 0
 
 
+def kind(options: argparse.Namespace) -> str:
+    """A full run is what the page shows."""
+    return "quick" if options.quick else "part" if options.only or options.peers else "full"
+
+
 def write(report: dict[str, Any], options: argparse.Namespace) -> Path:
-    kind = "quick" if options.quick else "part" if options.only or options.peers else "full"
     stamp = datetime.now(UTC).strftime("%Y-%m-%dT%H%M%SZ")
-    path = Path(options.json) if options.json else RESULTS / f"{stamp}-{kind}.json"
+    path = Path(options.json) if options.json else RESULTS / f"{stamp}-{kind(options)}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(report, indent=1) + "\n")
+    path.write_text(json.dumps(report) + "\n")
     return path
 
 

@@ -1,4 +1,4 @@
-"""Real processes that make the load, one crew a contestant, kept from sample to sample so that none pays for imports."""
+"""Real processes that make the load, a crew for each contestant, kept from sample to sample."""
 
 from __future__ import annotations
 

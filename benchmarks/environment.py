@@ -40,7 +40,7 @@ def main(folder: Path) -> int:
 def install(folder: Path, *what: str) -> str:
     """Install with pip; answer with its last error line, or nothing."""
     command = [
-        folder / "bin" / "python",
+        str(folder / "bin" / "python"),
         "-m",
         "pip",
         "install",

@@ -31,7 +31,7 @@ class Goal:
     theirs: tuple[str, Case] | None
     sense: Sense
     bound: float
-    unit: str = "×"
+    unit: str = "×"  # noqa: RUF001 - times
 
     def verdict(self, record: Record) -> dict[str, Any]:
         """The figure that the run found, and whether it is within the bound."""
@@ -104,10 +104,9 @@ def speed_goals() -> list[Goal]:
         batch: Case = {"batch": 1} if shape == "drain" else {}
         for count in COUNTS:
             case, any_case = {**batch, "channels": count}, {**batch, "channels": "any"}
-            goals += [
-                faster(shape, case, ARCHIVE, any_case, 1.2),
-                faster(shape, case, DELETE, any_case, 1.2, ours=OFF),
-            ]
+            goals.append(faster(shape, case, ARCHIVE, any_case, 1.2))
+            if shape == "drain":
+                goals.append(faster(shape, case, DELETE, any_case, 1.2, ours=OFF))
         one = {**batch, "channels": 1}
         goals.append(faster(shape, one, BOOK, one, 8))
     return goals

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from benchmarks.figures import median, spread
 
-Case = dict[str, int | str]
+Case = Mapping[str, Any]
 
 
 @dataclass

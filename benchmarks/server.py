@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import psutil
@@ -15,7 +16,7 @@ from lonnymq.server import TemporaryServer, temporary
 
 # As PostgreSQL comes, fsync and synchronous_commit on, but for these: room for everybody's connections, and checkpoints
 # where the benchmark asks for them, between two samples.
-SETTINGS = {
+SETTINGS: dict[str, Any] = {
     "max_connections": 200,
     "max_wal_size": "16GB",
     "checkpoint_timeout": "60min",

@@ -1,4 +1,4 @@
-"""Our queue at a size: so many channels, waiting, scheduled, or saturated, loaded inside the server in one statement."""
+"""Our queue at a size: so many channels, waiting, scheduled, or saturated; loaded inside the server."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ class Awa(Contestant):
     package = "awa-pg"
     listens = True
     load_size = 10_000
-    notes = f"AsyncClient.start with {WORKERS} workers in 2 processes, claim_batch_size as the batch; insert, enqueue_many_copy"
+    notes = f"{WORKERS} workers in each of 2 processes, claim_batch_size as the batch; insert, enqueue_many_copy"
 
     def consumers(self, batch: int) -> int:
         return 2
@@ -75,7 +75,7 @@ class Awa(Contestant):
 
         async with awa.AsyncClient(url(dsn)) as client:
 
-            @client.task(BenchJob, queue=QUEUE)
+            @client.task(BenchJob, queue=QUEUE)  # type: ignore[untyped-decorator]  # its own
             async def handle(job: Any) -> None:
                 await flow.handle_async({"at": job.args.at})
                 flow.done()

@@ -86,7 +86,7 @@ def launch(dsn: str, flow: Flow | None) -> None:
         }
     )
 
-    @DBOS.workflow(name=WORKFLOW)
+    @DBOS.workflow(name=WORKFLOW)  # type: ignore[untyped-decorator]  # its own
     def handle(message: Payload) -> None:
         if flow:
             flow.handle(message)

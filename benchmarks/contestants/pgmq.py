@@ -1,4 +1,4 @@
-"""pgmq: its own SQL from its wheel, its own Python client on one autocommit connection a process: a call is one trip."""
+"""pgmq: its own SQL from its wheel, its own client on one autocommit connection a process: a call is one trip."""
 
 from __future__ import annotations
 

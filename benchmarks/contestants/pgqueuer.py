@@ -50,7 +50,7 @@ class PgQueuer(Contestant):
     package = "pgqueuer"
     listens = True
     load_size = 5_000
-    notes = "asyncpg, uvloop; QueueManager.run(batch_size=batch) with a no-op entrypoint; its log table is on by default"
+    notes = "asyncpg, uvloop; QueueManager.run(batch_size=batch) with a no-op entrypoint; its log is on, as it comes"
 
     def install(self, dsn: str) -> None:
         with new_runner() as runner:
@@ -80,7 +80,7 @@ class PgQueuer(Contestant):
         connection = await asyncpg.connect(dsn)
         manager = QueueManager(Queries.from_asyncpg_connection(connection))
 
-        @manager.entrypoint(ENTRYPOINT)
+        @manager.entrypoint(ENTRYPOINT)  # type: ignore[untyped-decorator]  # its own
         async def handle(job: Any) -> None:
             await flow.handle_async(decode(job.payload))
             flow.done()

@@ -65,7 +65,7 @@ class Procrastinate(Contestant):
 
         app = App(connector=PsycopgConnector(conninfo=dsn, min_size=4, max_size=self.concurrency))
 
-        @app.task(name=TASK)
+        @app.task(name=TASK)  # type: ignore[untyped-decorator]  # its own
         async def handle(message: Any) -> None:
             await flow.handle_async(message)
             flow.done()

@@ -16,7 +16,8 @@ def figure(entry: Entry | None) -> str:
         return NOTHING
     if entry["median"] is None:
         return "failed"
-    return f"{number(entry['median'])} ±{entry['spread']:.0%}"
+    told = number(entry["median"])
+    return f"{told} ±{entry['spread']:.0%}" if len(entry["samples"]) > 1 else told
 
 
 def number(value: float) -> str:

@@ -20,9 +20,10 @@ ALL = (
 def run(run: Run) -> None:
     names = run.among(ALL)
     for batch, producers in FORMS:
-        for _ in range(run.repeat):
+        for number in range(run.repeat):
             for name in names:
-                sample(run, name, batch, producers)
+                if not run.sits_out(number, name):
+                    sample(run, name, batch, producers)
     run.drop_lanes()
 
 
@@ -34,6 +35,6 @@ def sample(run: Run, name: str, batch: int, producers: int) -> None:
         tidy(lane.dsn)
         if batch == BULK:
             return lane.bulk(batch)
-        return lane.create(batch, producers, 1.5 if run.quick else 2.0)
+        return lane.create(batch, producers, run.seconds)
 
     run.sample("create", {"batch": batch}, name, "messages/s", take)

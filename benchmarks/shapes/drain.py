@@ -23,9 +23,9 @@ def run(run: Run) -> None:
     for batch, names in FORMS.items():
         if run.quick and batch == 10:
             continue
-        for _ in range(run.repeat):
+        for number in range(run.repeat):
             for name in run.among(names):
-                for channels in tenants(name, COUNTS):
+                for channels in () if run.sits_out(number, name) else tenants(name, COUNTS):
                     sample(run, name, batch, channels)
     run.drop_lanes()
 
@@ -34,7 +34,7 @@ def sample(run: Run, name: str, batch: int, channels: int) -> None:
     def take() -> Reading:
         lane = run.lane(name, channels, purpose="drain")
         lane.fill(lane.contestant.backlog)
-        return lane.drain(batch, 1.5 if run.quick else 2.0)
+        return lane.drain(batch, run.seconds)
 
     case = {"batch": batch, "channels": channels if contestant(name).has_tenants else "any"}
     run.sample("drain", case, name, "messages/s", take)

@@ -22,6 +22,7 @@ OURS, FIFO = "lonnymq", "skip locked table"
 WORK_SECONDS = 0.050
 FORMS = {OURS: (2, 32), FIFO: (16, 1)}  # processes, and messages at a time in each
 GAP_SECONDS = 0.020
+SECONDS = 6.0
 FLOOD = 100_000
 ALONE, BESIDE, LIMITED = (
     "quiet, alone",
@@ -56,7 +57,7 @@ def sample(run: Run, name: str, who: str) -> None:
     if who == LIMITED:
         with Queue(lane.dsn) as queue:
             queue.channel_set(NOISY, max_concurrency=HELD_TO)
-    waits, unserved = quiet_waits(lane, 4.0 if run.quick else 8.0)
+    waits, unserved = quiet_waits(lane, 3.0 if run.quick else SECONDS)
     for entry, share in zip(entries, (0.5, 0.99), strict=True):
         entry.samples.append(round(percentile(waits, share), 3))
         entry.details.append({"messages": len(waits), "unserved": unserved})

@@ -14,7 +14,7 @@ import psycopg
 
 from benchmarks import tasks
 from benchmarks.crew import Failed
-from benchmarks.lane import Lane
+from benchmarks.lane import Lane, Reading
 from benchmarks.run import Run
 
 ALL = ("lonnymq", "pgmq, archive", "skip locked table", "PgQueuer")
@@ -26,12 +26,12 @@ AFTER = 10_000  # messages loaded to drain at the end
 
 def run(run: Run) -> None:
     seconds = 10 if run.quick else run.held_seconds
-    lanes = {
+    asked = {
         (name, reader): open_lane(run, name, reader)
         for name in run.among(ALL)
         for reader in READERS
     }
-    lanes = {key: lane for key, lane in lanes.items() if lane}
+    lanes = {key: lane for key, lane in asked.items() if lane}
     with ExitStack() as readers:
         for (_, reader), lane in lanes.items():
             if reader == "open":
@@ -103,7 +103,7 @@ def watch(
 def drain_after(run: Run, name: str, reader: str, lane: Lane) -> None:
     case = {"reader": reader, "what": "drain after"}
 
-    def take():  # type: ignore[no-untyped-def]
+    def take() -> Reading:
         lane.fill(AFTER, tidied=False)
         return lane.drain(1, 1.0)
 

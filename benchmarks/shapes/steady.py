@@ -9,16 +9,13 @@ from benchmarks.server import tidy
 
 COUNTS = (1, 100, 10_000)
 MEMBERS = 8
-ALL = (
-    "lonnymq", "pgmq, archive", "lonnymq, history off", "pgmq, delete", "PgQueuer", "skip locked table",
-    "channel table",
-)  # fmt: skip
+ALL = ("lonnymq", "pgmq, archive", "PgQueuer", "skip locked table", "channel table")
 
 
 def run(run: Run) -> None:
-    for _ in range(run.repeat):
+    for number in range(run.repeat):
         for name in run.among(ALL):
-            for channels in tenants(name, COUNTS):
+            for channels in () if run.sits_out(number, name) else tenants(name, COUNTS):
                 sample(run, name, channels)
     run.drop_lanes()
 
@@ -27,7 +24,7 @@ def sample(run: Run, name: str, channels: int) -> None:
     def take() -> Reading:
         lane = run.lane(name, channels, purpose="steady")
         tidy(lane.dsn)
-        return lane.steady(MEMBERS, MEMBERS, 1.5 if run.quick else 2.5)
+        return lane.steady(MEMBERS, MEMBERS, run.seconds)
 
     case = {"channels": channels if contestant(name).has_tenants else "any"}
     run.sample("steady", case, name, "messages/s", take)

@@ -11,9 +11,9 @@ BATCH = 100  # for those that can be told how many to fetch
 
 
 def run(run: Run) -> None:
-    for _ in range(run.repeat):
+    for number in range(run.repeat):
         for name in run.among(ALL):
-            for work_ms in WORK_MS:
+            for work_ms in () if run.sits_out(number, name) else WORK_MS:
                 sample(run, name, work_ms)
     run.drop_lanes()
 
@@ -22,7 +22,7 @@ def sample(run: Run, name: str, work_ms: int) -> None:
     def take() -> Reading:
         lane = run.lane(name, 100, purpose="worker")
         lane.fill(min(100_000, lane.contestant.backlog))
-        return lane.drain(BATCH, 1.0 if run.quick else 2.0, work_seconds=work_ms / 1000)
+        return lane.drain(BATCH, run.seconds, work_seconds=work_ms / 1000)
 
     case = {"handler": f"{work_ms} ms of work" if work_ms else "no-op"}
     run.sample("worker", case, name, "messages/s", take)
