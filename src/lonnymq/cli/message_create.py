@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections import Counter
 from pathlib import Path
@@ -78,7 +79,7 @@ def create(
     if lines is not None or jsonl is not None:
         many(at, Source(lines or jsonl or STDIN, is_json=jsonl is not None), shared)
     else:
-        one(at, content.encode() if content is not None else read(file or STDIN), shared)
+        one(at, os.fsencode(content) if content is not None else read(file or STDIN), shared)
 
 
 def template(

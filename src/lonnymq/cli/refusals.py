@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     import psycopg
 
 HIDDEN = "***"
+SHORTEST = 3
 PASSWORDS = (
-    re.compile(r"://[^/?#@:]*:(?P<password>[^/?#]*)@"),
+    re.compile(r"://[^/?#@:]*:(?P<password>.*)@"),
     re.compile(r"\bpassword\s*=\s*'(?P<password>(?:[^'\\]|\\.)*)'"),
     re.compile(r"\bpassword\s*=\s*(?P<password>[^\s'&]+)"),
 )
@@ -67,6 +68,10 @@ def passwords(dsn: str | None) -> set[str]:
     """Every spelling of every password that a DSN may hold, whether or not it can be parsed."""
     found = {each["password"] for one in PASSWORDS for each in one.finditer(dsn or "")}
     found.add(os.environ.get("PGPASSWORD", ""))
+    # libpq takes a password that is not encoded for a port or a host, and repeats that part of it
+    found |= {
+        part for each in found for part in re.split(r"[:/@?#]", each) if len(part) >= SHORTEST
+    }
     return {form for each in found for form in (each, unquote(each)) if form}
 
 

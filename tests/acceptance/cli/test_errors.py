@@ -84,6 +84,22 @@ def test_a_dsn_that_cannot_be_read_is_not_repeated(dsn: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "dsn",
+    [
+        "postgresql://me:hush/pw@host/db",
+        "postgresql://me:hush@x:pw@host.invalid/db",
+        "hush:pw@host",
+    ],
+)
+@pytest.mark.parametrize("command", ["status", "doctor", "install"])
+def test_a_password_that_was_not_encoded_is_not_repeated_in_parts(command: str, dsn: str) -> None:
+    ran = run(command, dsn=dsn)
+    assert ran.code == 3
+    assert "hush" not in ran.err
+    assert "Traceback" not in ran.err
+
+
+@pytest.mark.parametrize(
     "command",
     [
         ("status",),
@@ -223,9 +239,9 @@ def test_without_any_server_or_wheel_it_says_what_to_name_or_install(
 
 
 def test_a_statement_that_the_server_cancels_is_not_called_unreachable(dsn_18: str) -> None:
-    impatient = f"{dsn_18}&options={quote('-c statement_timeout=1ms')}"
+    impatient = f"{dsn_18}&options={quote('-c statement_timeout=10ms')}"
     said = is_a_sentence(run("install", "--schema", "slow", dsn=impatient), 1)
-    assert "The server refused: canceling statement due to statement timeout" in said
+    assert "The server refused: canceling statement" in said
 
 
 @pytest.mark.parametrize("wrong", [("chanel",), ("status", "--jsn"), ("channel", "show")])

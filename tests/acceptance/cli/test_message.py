@@ -1,12 +1,14 @@
 """`lonnymq message`: create, peek, explain, cancel, purge."""
 
 import json
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
 
 import lonnymq
-from commands import run
+from commands import PROGRAM, environment, run
 
 
 @pytest.fixture
@@ -53,6 +55,17 @@ def test_the_content_may_be_a_file_or_standard_input(
     assert contents(queue, "acme") == [b"\x00\xff\n", b"from a pipe\n"]
     missing = run("message", "create", "acme", "--file", tmp_path / "absent", dsn=dsn_18)
     assert (missing.code, "absent cannot be read: No such file" in missing.err) == (2, True)
+
+
+def test_an_argument_that_is_no_text_is_taken_as_it_is(queue: lonnymq.Queue, dsn_18: str) -> None:
+    command = [os.fsencode(each) for each in (*PROGRAM, "message", "create", "acme")]
+    ran = subprocess.run([*command, b"\xff\xfe"], env=environment(dsn_18), capture_output=True)
+    assert (ran.returncode, contents(queue, "acme")) == (0, [b"\xff\xfe"])
+    wrong = subprocess.run(
+        [*command[:-1], b"\xff", b"x"], env=environment(dsn_18), capture_output=True
+    )
+    assert wrong.returncode == 2
+    assert b"Channel must be Unicode without lone surrogates" in wrong.stderr
 
 
 def test_each_line_may_be_a_message(queue: lonnymq.Queue, dsn_18: str, tmp_path: Path) -> None:
