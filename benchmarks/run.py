@@ -31,6 +31,11 @@ class Run:
     broken: dict[str, str] = field(default_factory=dict)  # contestants that do not even install
     started: float = field(default_factory=time.monotonic)
 
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """The numbers of channels to try."""
+        return (1, 10_000) if self.quick else (1, 100, 10_000)
+
     def say(self, text: str) -> None:
         minutes, seconds = divmod(int(time.monotonic() - self.started), 60)
         print(f"{minutes:02}:{seconds:02}  {text}", flush=True)

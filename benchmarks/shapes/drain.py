@@ -6,7 +6,6 @@ from benchmarks.contestants import contestant
 from benchmarks.lane import Reading
 from benchmarks.run import Run, tenants
 
-COUNTS = (1, 100, 10_000)
 EVERYBODY = (
     "lonnymq", "pgmq, archive", "lonnymq, history off", "pgmq, delete", "PgQueuer", "skip locked table",
     "channel table", "Procrastinate", "DBOS", "awa", "chancy",
@@ -25,7 +24,7 @@ def run(run: Run) -> None:
             continue
         for number in range(run.repeat):
             for name in run.among(names):
-                for channels in () if run.sits_out(number, name) else tenants(name, COUNTS):
+                for channels in () if run.sits_out(number, name) else tenants(name, run.counts):
                     sample(run, name, batch, channels)
     run.drop_lanes()
 

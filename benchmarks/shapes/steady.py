@@ -7,7 +7,6 @@ from benchmarks.lane import Reading
 from benchmarks.run import Run, tenants
 from benchmarks.server import tidy
 
-COUNTS = (1, 100, 10_000)
 MEMBERS = 8
 ALL = ("lonnymq", "pgmq, archive", "PgQueuer", "skip locked table", "channel table")
 
@@ -15,7 +14,7 @@ ALL = ("lonnymq", "pgmq, archive", "PgQueuer", "skip locked table", "channel tab
 def run(run: Run) -> None:
     for number in range(run.repeat):
         for name in run.among(ALL):
-            for channels in () if run.sits_out(number, name) else tenants(name, COUNTS):
+            for channels in () if run.sits_out(number, name) else tenants(name, run.counts):
                 sample(run, name, channels)
     run.drop_lanes()
 
