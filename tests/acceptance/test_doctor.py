@@ -10,7 +10,7 @@ import pytest
 
 import lonnymq
 from commands import run as command
-from lonnymq.doctor import Finding, Report, examine, mend, settings
+from lonnymq.doctor import Finding, Report, examine, mend, settings, tables
 from lonnymq.doctor.examine import CHECKS
 from lonnymq.programs import embedded_programs
 from lonnymq.server import TemporaryServer, temporary
@@ -131,6 +131,25 @@ def test_dead_rows_that_outnumber_the_living_are_found(sick: str, connect) -> No
     assert "lonnymq.note has 60,000 dead rows" in finding.said
     treat(sick, finding)
     eventually(lambda: is_cured(sick, "dead rows"))
+
+
+def test_a_large_table_that_is_nearly_empty_is_told_of(
+    sick: str, connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tables, "LARGE_BYTES", 1024 * 1024)
+    connection = connect(sick)
+    connection.execute(
+        "insert into lonnymq.message (channel, content, dequeue_at)"
+        " select 'x', 'x', 1 from generate_series(1, 20000)"
+    )
+    connection.execute(
+        "delete from lonnymq.message where id <> (select max(id) from lonnymq.message)"
+    )
+    connection.execute("vacuum analyze lonnymq.message")
+    finding = eventually(lambda: next((e for e in findings(sick) if e.check == "bloat"), None))
+    assert (finding.level, "for 1 rows" in finding.said) == ("note", True)
+    treat(sick, finding)
+    eventually(lambda: is_cured(sick, "bloat"))
 
 
 def test_a_held_snapshot_and_an_idle_transaction_are_found(sick: str, connect) -> None:

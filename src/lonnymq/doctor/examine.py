@@ -49,6 +49,7 @@ CHECKS = (
     Check("queue clock", settings.queue_clock),
     Check("autovacuum", tables.autovacuum),
     Check("dead rows", tables.dead_rows),
+    Check("bloat", tables.bloat),
     Check("sequences", tables.sequences),
     Check("indexes", tables.indexes),
     Check("sweeps", health.sweeps),
