@@ -9,8 +9,8 @@ from benchmarks.figures import median, ratios
 from benchmarks.record import Case, Entry, Record
 
 COUNTS = (1, 100, 10_000)
-OURS, OFF = "lonnymq", "lonnymq, history off"
-ARCHIVE, DELETE = "pgmq, archive", "pgmq, delete"
+OURS, OFF = "lonnymq", "lonnymq history off"
+ARCHIVE, DELETE = "pgmq archive", "pgmq delete"
 BOOK = "channel table"
 GROWTH_ENDS = {  # the ends of a full run, then those of a quick one
     "channels": ((10, 100_000), (10, 10_000)),

@@ -12,7 +12,7 @@ from benchmarks.lane import Lane, Reading
 from benchmarks.record import Case, Record
 from lonnymq.server import TemporaryServer
 
-GUESTS = ("skip locked table", "DBOS", "awa", "chancy")
+GUESTS = ("pgmq grouped", "skip locked table", "DBOS", "awa", "chancy")
 
 
 @dataclass
@@ -106,4 +106,7 @@ def describe(case: Case) -> str:
 
 def tenants(name: str, counts: Iterable[int]) -> list[int]:
     """The numbers of channels that make a difference to a contestant."""
-    return list(counts) if contestant(name).has_tenants else [1]
+    known = contestant(name)
+    if not known.has_tenants:
+        return [1]
+    return [count for count in counts if not known.only_channels or count in known.only_channels]

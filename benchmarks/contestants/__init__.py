@@ -9,10 +9,11 @@ from benchmarks.contestants.base import Contestant
 
 PLACES = {
     "lonnymq": "ours:Ours",
-    "lonnymq, history off": "ours:OursWithoutHistory",
+    "lonnymq history off": "ours:OursWithoutHistory",
     "lonnymq worker": "ours:OurWorker",
-    "pgmq, archive": "pgmq:PgmqArchive",
-    "pgmq, delete": "pgmq:PgmqDelete",
+    "pgmq archive": "pgmq:PgmqArchive",
+    "pgmq delete": "pgmq:PgmqDelete",
+    "pgmq grouped": "pgmq:PgmqGrouped",
     "skip locked table": "skip_locked:SkipLockedTable",
     "channel table": "channel_table:ChannelTable",
     "PgQueuer": "pgqueuer:PgQueuer",

@@ -30,6 +30,7 @@ class Contestant:
     name = ""
     package = ""  # on the registry; empty for what is in this tree
     has_tenants = False
+    only_channels: tuple[int, ...] = ()  # where it is tried at these numbers of channels alone
     listens = False  # wakes up by itself on an idle queue: takes part in the latency shape
     backlog = (
         200_000  # how many are preloaded for a drain; less where loading that many takes minutes

@@ -76,7 +76,7 @@ class OurWorker(Ours):
 
 
 class OursWithoutHistory(Ours):
-    name = "lonnymq, history off"
+    name = "lonnymq history off"
     notes = 'queue.set(history="off"), else as above'
 
     def install(self, dsn: str) -> None:

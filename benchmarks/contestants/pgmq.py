@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import psycopg
 
@@ -12,6 +13,7 @@ from benchmarks.payload import Payload
 
 QUEUE = "bench"
 VISIBILITY_SECONDS = 30
+GROUP = "x-pgmq-group"
 
 
 class PgmqClient:
@@ -36,7 +38,7 @@ class PgmqClient:
 
 
 class PgmqArchive(Contestant):
-    name = "pgmq, archive"
+    name = "pgmq archive"
     package = "pgmq"
     load_size = 5_000
     notes = "read_batch(vt=30) and archive_batch, on an autocommit connection handed to each call"
@@ -55,9 +57,7 @@ class PgmqArchive(Contestant):
         client = PgmqClient(dsn)
         flow.ready()
         while not flow.stopped:
-            read = client.queue.read_batch(
-                QUEUE, vt=VISIBILITY_SECONDS, batch_size=batch, conn=client.connection
-            )
+            read = self.read(client, batch)
             if not read:
                 flow.nap()
                 continue
@@ -67,13 +67,54 @@ class PgmqArchive(Contestant):
             flow.done(len(read))
         client.close()
 
+    def read(self, client: PgmqClient, batch: int) -> list[Any]:
+        read: list[Any] = client.queue.read_batch(
+            QUEUE, vt=VISIBILITY_SECONDS, batch_size=batch, conn=client.connection
+        )
+        return read
+
     def settle(self, client: PgmqClient, ids: list[int]) -> None:
         client.queue.archive_batch(QUEUE, ids, conn=client.connection)
 
 
 class PgmqDelete(PgmqArchive):
-    name = "pgmq, delete"
+    name = "pgmq delete"
     notes = "the same with delete_batch"
 
     def settle(self, client: PgmqClient, ids: list[int]) -> None:
         client.queue.delete_batch(QUEUE, ids, conn=client.connection)
+
+
+class GroupedClient(PgmqClient):
+    """Names the group of each message."""
+
+    def create_one(self, channel: str, message: Payload) -> None:
+        self.queue.send(QUEUE, message, headers={GROUP: channel}, conn=self.connection)
+
+    def create_many(self, messages: Sequence[New]) -> None:
+        headers = [{GROUP: channel} for channel, _ in messages]
+        contents = [message for _, message in messages]
+        self.queue.send_batch(QUEUE, contents, headers=headers, conn=self.connection)
+
+
+class PgmqGrouped(PgmqArchive):
+    """pgmq's own round robin over groups, which reads every waiting message to find their heads."""
+
+    name = "pgmq grouped"
+    has_tenants = True
+    only_channels = (100,)
+    notes = "read_grouped_rr over 100 groups, with its index; archive_batch"
+
+    def install(self, dsn: str) -> None:
+        super().install(dsn)
+        with psycopg.connect(dsn) as connection:
+            connection.execute("select pgmq.create_fifo_index(%s)", (QUEUE,))
+
+    def producer(self, dsn: str) -> PgmqClient:
+        return GroupedClient(dsn)
+
+    def read(self, client: PgmqClient, batch: int) -> list[Any]:
+        read: list[Any] = client.queue.read_grouped_rr(
+            QUEUE, vt=VISIBILITY_SECONDS, qty=batch, conn=client.connection
+        )
+        return read

@@ -17,7 +17,7 @@ from benchmarks.report.table import Entry, Report, find
 OURS, PALE, DARK = "#1d6f5f", "#a9b4b1", "#39424e"
 COLOURS = {
     "lonnymq": OURS,
-    "pgmq, archive": "#c8553d",
+    "pgmq archive": "#c8553d",
     "skip locked table": "#8d99ae",
     "PgQueuer": "#5b6bbf",
 }

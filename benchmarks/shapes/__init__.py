@@ -10,7 +10,7 @@ SHAPES = (
     "create", "drain", "steady", "latency", "noisy", "growth", "snapshot", "cost", "limits", "worker", "memory",
 )  # fmt: skip
 QUICK = ("create", "drain", "steady", "latency")
-QUICK_PEERS = ("lonnymq", "pgmq, archive", "PgQueuer", "channel table")
+QUICK_PEERS = ("lonnymq", "pgmq archive", "PgQueuer", "channel table")
 
 
 def run_shape(name: str, run: Run) -> None:

@@ -12,7 +12,7 @@ from benchmarks.crew import Failed
 from benchmarks.lane import Lane
 from benchmarks.run import Run
 
-ALL = ("lonnymq", "pgmq, archive", "lonnymq, history off", "pgmq, delete", "PgQueuer", "skip locked table",
+ALL = ("lonnymq", "pgmq archive", "lonnymq history off", "pgmq delete", "PgQueuer", "skip locked table",
        "channel table", "Procrastinate")  # fmt: skip
 COUNTS = {100: 10_000, 1: 500}  # messages at so many a call
 CHANNELS = 100

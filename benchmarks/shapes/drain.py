@@ -7,13 +7,13 @@ from benchmarks.lane import Reading
 from benchmarks.run import Run, tenants
 
 EVERYBODY = (
-    "lonnymq", "pgmq, archive", "lonnymq, history off", "pgmq, delete", "PgQueuer", "skip locked table",
-    "channel table", "Procrastinate", "DBOS", "awa", "chancy",
+    "lonnymq", "pgmq archive", "lonnymq history off", "pgmq delete", "PgQueuer", "skip locked table",
+    "channel table", "Procrastinate", "DBOS", "awa", "chancy", "pgmq grouped",
 )  # fmt: skip
 FORMS = {
     100: EVERYBODY,
-    10: ("lonnymq", "pgmq, archive", "PgQueuer", "skip locked table"),
-    1: ("lonnymq", "pgmq, archive", "lonnymq, history off", "pgmq, delete", "PgQueuer", "skip locked table",
+    10: ("lonnymq", "pgmq archive", "PgQueuer", "skip locked table"),
+    1: ("lonnymq", "pgmq archive", "lonnymq history off", "pgmq delete", "PgQueuer", "skip locked table",
         "channel table"),
 }  # fmt: skip
 

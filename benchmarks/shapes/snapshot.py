@@ -17,7 +17,7 @@ from benchmarks.crew import Failed
 from benchmarks.lane import Lane, Reading
 from benchmarks.run import Run
 
-ALL = ("lonnymq", "pgmq, archive", "skip locked table", "PgQueuer")
+ALL = ("lonnymq", "pgmq archive", "skip locked table", "PgQueuer")
 RATE, BATCH = 500, 10
 READERS = ("none", "open")
 LAST_SECONDS = 20
