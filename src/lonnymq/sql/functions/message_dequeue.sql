@@ -61,6 +61,7 @@ declare
   v_started timestamptz;
   v_token text;
   v_last integer;
+  v_first_seat bigint;
   v_place record;
   v_channel record;
   v_first record;
@@ -122,8 +123,7 @@ begin
       exit when v_folded <> 'more';
     end loop;
     v_is_contended := v_folded <> 'done';
-    select t.seat_floor, t.swept_at into v_seat_floor, v_swept_at
-    from lonnymq.tick t order by t.id desc limit 1;
+    select t.swept_at into v_swept_at from lonnymq.tick t order by t.id desc limit 1;
   end if;
 
   -- Leases are dated after what was folded: what they were waiting for has happened by then.
@@ -148,9 +148,9 @@ begin
     v_used := 0;
   end if;
 
-  -- One message, and the next channel has no limits: the same walk, one probe after the other, without
-  -- a single array. Where it finds nothing, the loop below has its say.
-  if v_left = 1 and p_limit = 1 and v_queue_bit = 0 then
+  -- One message, of channels without limits: the same walk, a visit at a time and without a single
+  -- array. Where it comes to a limit or has seen enough that is empty, the loop below has its say.
+  while v_left = 1 and p_limit = 1 and v_queue_bit = 0 and v_visits < 16 loop
     v_from := v_seat - case when v_used > 0 then 1 else 0 end;
     select p.seat, p.channel_id, p.floor_at, p.floor_id into v_place from lonnymq.place p
     where p.seat > v_from and p.seat <= v_lap order by p.seat limit 1;
@@ -162,32 +162,46 @@ begin
       select p.seat, p.channel_id, p.floor_at, p.floor_id into v_place from lonnymq.place p
       where p.seat <= v_from and p.seat >= v_seat_floor order by p.seat limit 1;
     end if;
-    if found then
-      v_started := clock_timestamp();
-      select c.name, c.weight, c.max_concurrency is null and c.release_interval_ms is null as is_free
-      into v_channel from lonnymq.channel c where c.id = v_place.channel_id;
-      select m.ctid as tid, m.id into v_first
-      from lonnymq.message m
-      where v_channel.is_free and m.channel = v_channel.name
-        and (m.dequeue_at, m.id) >= (v_place.floor_at, v_place.floor_id)
-        and m.dequeue_at <= v_now and m.token is null
-      order by m.dequeue_at, m.id
-      limit 1
-      for update skip locked;
+    if not found and v_is_tail then
+      -- Only channels that sat down after this lap had come to its end.
+      v_is_tail := false;
+      v_used := 0;
+      continue;
     end if;
-    if found then
-      v_used := case when v_place.seat = v_from + 1 and v_used < v_channel.weight
-        then v_used else 0 end + 1;
-      v_used := case when v_used < v_channel.weight then v_used else 0 end;
-      if v_place.seat > v_lap then
-        v_is_tail := true;
-        v_lap := v_seat_last;
-      elsif v_place.seat <= v_from then
-        v_lap := case when v_is_tail then v_lap else v_seat_last end;
-        v_is_tail := false;
-      end if;
+    exit when not found or v_place.seat = v_first_seat;
+    v_started := clock_timestamp();
+    select c.name, c.weight into v_channel from lonnymq.channel c
+    where c.id = v_place.channel_id and c.max_concurrency is null and c.release_interval_ms is null;
+    exit when not found;
+    select m.ctid as tid, m.id, m.dequeue_at into v_first
+    from lonnymq.message m
+    where m.channel = v_channel.name
+      and (m.dequeue_at, m.id) >= (v_place.floor_at, v_place.floor_id)
+      and m.dequeue_at <= v_now and m.token is null
+    order by m.dequeue_at, m.id
+    limit 1
+    for update skip locked;
+    v_left := case when found then 0 else 1 end;
+
+    v_visits := v_visits + 1;
+    v_first_seat := coalesce(v_first_seat, v_place.seat);
+    v_used := case when v_place.seat = v_from + 1 and v_used < v_channel.weight then v_used else 0 end
+      + 1;
+    if v_left = 1 or v_used >= v_channel.weight then
+      v_used := 0;
+    end if;
+    if v_place.seat > v_lap then
+      v_is_tail := true;
+      v_lap := v_seat_last;
+    elsif v_place.seat <= v_from then
+      v_lap := case when v_is_tail then v_lap else v_seat_last end;
+      v_is_tail := false;
+    end if;
+    v_seat := v_place.seat;
+
+    if v_left = 0 then
       answer := 'leased';
-      cursor := array[v_place.seat, case when v_is_tail then -v_lap else v_lap end, v_used];
+      cursor := array[v_seat, case when v_is_tail then -v_lap else v_lap end, v_used];
       update lonnymq.message m
       set token = gen_random_uuid(), lease_until = v_now + p_lease_ms, dequeued_at = v_now,
         attempt = m.attempt + 1, worker = p_worker
@@ -198,15 +212,18 @@ begin
         created_at, dequeue_at, dequeued_at, lease_until;
       return next;
       insert into lonnymq.lease (due_at, message_ids) values (v_now + p_lease_ms, array[v_first.id]);
-      if v_is_folder and (random() < 0.01
-        or clock_timestamp() - v_started > interval '1 millisecond')
-      then
-        perform lonnymq.channel_review(array[v_place.channel_id], v_now);
-      end if;
       v_found := 1;
-      v_left := 0;
     end if;
-  end if;
+    -- An empty channel is taken out of the ring at once: it would cost the next one a visit.
+    if v_is_folder and (v_left = 1 or random() < 0.01
+      or clock_timestamp() - v_started > interval '1 millisecond' or not exists (
+        select from lonnymq.message m
+        where m.channel = v_channel.name and (m.dequeue_at, m.id) > (v_first.dequeue_at, v_first.id)
+          and m.dequeue_at <= v_now))
+    then
+      perform lonnymq.channel_review(array[v_place.channel_id], v_now);
+    end if;
+  end loop;
 
   while v_left > 0 loop
     if v_used > 0 then
