@@ -9,7 +9,8 @@
 -- limit is more than one round gives, several rounds are taken at once.
 --
 -- Answers: one row a message, answer leased. When there is none, exactly one row: empty, or contended
---   where another call holds what is eligible: try again at once. look_at says when to look again
+--   where another call holds what is eligible, or this one has just found out about more: try again at
+--   once. look_at says when to look again
 --   if nobody notifies (null: nothing is scheduled, and no lease was taken that might still run out).
 -- Locks: channels that have limits, and messages, without ever waiting for one. The commit of this
 --   transaction is not waited for: a lease that a crash loses is one more delivery.
@@ -52,6 +53,7 @@ declare
   v_until xid8;
   v_again xid8[];
   v_swept_at bigint;
+  v_is_fresh boolean;
   v_seat_floor bigint;
   v_seat_last bigint;
   v_max_concurrency integer;
@@ -99,7 +101,9 @@ begin
 
   v_now := lonnymq.epoch();
   v_is_folder := lonnymq.fold_lock();
-  select t.until, t.again, t.seat_floor, t.swept_at into v_until, v_again, v_seat_floor, v_swept_at
+  select t.until, t.again, t.seat_floor, t.swept_at,
+    t.folded_at > clock_timestamp() - interval '20 milliseconds'
+  into v_until, v_again, v_seat_floor, v_swept_at, v_is_fresh
   from lonnymq.tick t order by t.id desc limit 1;
   if not v_is_folder then
     -- A setting that is committed holds for every dequeue that begins after it: while one is not
@@ -109,10 +113,14 @@ begin
       v_left := 0;
     end if;
   elsif (v_now between v_swept_at and v_swept_at + 999) is not true or exists (
+    select from lonnymq.note n where n.xid >= v_until and not n.quiet
+  ) or exists (
+    select from lonnymq.note n where n.xid = any (v_again) and not n.quiet
+  ) or not v_is_fresh and (exists (
     select from lonnymq.note n where n.xid >= v_until
   ) or exists (
     select from lonnymq.note n where n.xid = any (v_again)
-  ) or exists (
+  )) or exists (
     select from lonnymq.lease l where l.due_at > v_swept_at - 100 and l.due_at <= v_now
   ) or exists (
     select from lonnymq.place p where p.wake_at > v_swept_at - 100 and p.wake_at <= v_now
@@ -145,6 +153,10 @@ begin
     v_seat := v_seat_floor - 1 + floor(random() * (v_seat_last - v_seat_floor + 1));
     v_lap := v_seat_last;
     v_is_tail := false;
+    v_used := 0;
+  elsif v_seat < v_seat_floor - 1 then
+    -- Those between have left the ring: who was away for long does not walk past what is left of them.
+    v_seat := v_seat_floor - 1;
     v_used := 0;
   end if;
 
@@ -402,6 +414,15 @@ begin
       perform lonnymq.tick_touch(v_now);
     end if;
     return;
+  end if;
+  if v_is_folder and v_folded is null and (exists (
+    select from lonnymq.note n where n.xid >= v_until
+  ) or exists (
+    select from lonnymq.note n where n.xid = any (v_again)
+  )) then
+    -- A message that was put below a floor, or into a channel that left the ring, while it was told of.
+    v_folded := lonnymq.queue_fold(v_now);
+    v_is_contended := true;
   end if;
   return query select * from lonnymq.dequeue_nothing(
     v_is_contended or not v_is_folder or v_visits >= 2000, v_now, v_visits > 0,

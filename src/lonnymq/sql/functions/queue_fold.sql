@@ -25,6 +25,7 @@ declare
   v_tids tid[];
   v_again xid8[];
   v_queue_slots bigint;
+  v_has_told boolean;
   v_has_new boolean;
   v_has_queue boolean;
   v_names text[];
@@ -42,6 +43,8 @@ begin
     v_tick.again := '{}';
     v_tick.seat_floor := 0;
     v_tick.swept_at := -9223372036854775808;
+    v_tick.folded_at := '-infinity';
+    v_tick.told_at := '-infinity';
   elsif v_tick.until > pg_snapshot_xmax(pg_current_snapshot()) then
     -- Restored into a younger cluster: its transaction ids start lower.
     v_tick.until := '0';
@@ -99,6 +102,7 @@ begin
   select pg_current_snapshot(),
     (select array_agg(f.tid) from fresh f),
     (select sum(f.queue_slots) from fresh f),
+    (select bool_or(f.told) from fresh f),
     bool_or(j.is_new and j.channel <> ''),
     bool_or(j.channel = ''),
     array_agg(j.channel) filter (where j.is_change and j.channel <> ''),
@@ -107,7 +111,7 @@ begin
     array_agg(j.slots) filter (where j.is_change and j.channel <> ''),
     array_agg(j.size) filter (where j.is_change and j.channel <> ''),
     array_agg(j.look) filter (where j.is_change and j.channel <> '')
-  into v_snapshot, v_tids, v_queue_slots, v_has_new, v_has_queue, v_names, v_due_ats, v_due_ids,
+  into v_snapshot, v_tids, v_queue_slots, v_has_told, v_has_new, v_has_queue, v_names, v_due_ats, v_due_ids,
     v_slots, v_sizes, v_looks
   from judged j;
   if v_tids is null then
@@ -172,9 +176,11 @@ begin
 
   -- A tick spares the next fold what this one has deleted: it can wait until that is worth a row.
   if v_is_full or v_is_more or v_busy is not null or v_tick.id is null
+    or v_tick.folded_at < clock_timestamp() - interval '20 milliseconds'
+    or (v_has_told and v_tick.told_at < clock_timestamp() - interval '1 millisecond')
     or pg_snapshot_xmax(v_snapshot)::text::bigint - v_tick.until::text::bigint >= c_apart
   then
-    insert into lonnymq.tick (until, again, seat_floor, swept_at)
+    insert into lonnymq.tick (until, again, seat_floor, swept_at, folded_at, told_at)
     select
       case when v_is_more then v_tick.until else pg_snapshot_xmax(v_snapshot) end,
       array(
@@ -188,7 +194,8 @@ begin
         where p.seat >= v_tick.seat_floor
         order by p.seat limit 1
       ), v_tick.seat_floor),
-      v_tick.swept_at;
+      v_tick.swept_at, clock_timestamp(),
+      case when v_has_told then clock_timestamp() else v_tick.told_at end;
     delete from lonnymq.tick t where t.id = v_tick.id;
   end if;
   return case when v_is_more or v_is_late then 'more' when v_busy is not null then 'busy' else 'done'
