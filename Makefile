@@ -5,9 +5,11 @@ EXTRAS ?= binary,embedded,worker,cli,dashboard,dev
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
+BENCH_VENV  := .venv-bench
+BENCH_STAMP := $(BENCH_VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test check format demo reference clean
+.PHONY: help setup test check format demo tour reference bench bench-quick clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 18
@@ -35,11 +37,25 @@ format: setup ## put Python into the one format
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-demo: setup ## run the tour: install, tenants, create, fair dequeue, complete
+demo: setup ## a video service at work: a flood, limits, a killed worker; half a minute (DEMO_ARGS=--keep)
+	$(BIN)/lonnymq demo $(DEMO_ARGS)
+
+tour: setup ## a short tour by hand: install, tenants, create, fair dequeue, complete
 	$(BIN)/python examples/demo.py
 
-reference: setup ## write docs/reference.md from the SQL functions and their comments
+reference: setup ## write docs/reference.md and docs/commands.md from the SQL functions and the commands
 	$(BIN)/python scripts/make_reference.py
+	$(BIN)/python scripts/make_commands.py
+
+bench: $(BENCH_STAMP) ## run the queue beside its peers, at most 20 minutes (BENCH_ARGS='--only drain')
+	$(BENCH_VENV)/bin/python -m benchmarks $(BENCH_ARGS)
+
+bench-quick: $(BENCH_STAMP) ## the same with fewer peers, shapes and rounds, at most 3 minutes
+	$(BENCH_VENV)/bin/python -m benchmarks --quick $(BENCH_ARGS)
+
+$(BENCH_STAMP): pyproject.toml benchmarks/requirements.txt benchmarks/peers.txt
+	$(PYTHON) benchmarks/environment.py $(BENCH_VENV)
+	@touch $@
 
 clean: ## remove the virtual environment and what the tools left
-	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(BENCH_VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

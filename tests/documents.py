@@ -5,7 +5,8 @@
 - The Python blocks of a page are one program: they share a namespace and an event loop, and may `await`.
   A block that defines tests is run by pytest, in a process of its own.
 - The SQL blocks are one psql session, with the server that the Python blocks call `server`, else with LONNYMQ_PAGE_DSN.
-- Commands of sh and console blocks are run by sh in a folder of their own, where DATABASE_URL names that server;
+- Commands of sh and console blocks are run by sh in a folder of their own, where DATABASE_URL names that server and
+  LONNYMQ_DSN the one of LONNYMQ_PAGE_DSN;
   of make only the target is looked up, of pip only the extras.
 - What follows `# ->` (Python, at a statement's end) or stands on the lines of `-- ->` after a statement (SQL) is what
   it gives: an expression's value, what a print prints, the rows of a result. `...` stands for anything.
@@ -216,7 +217,9 @@ class Shell:
     def __init__(self, page: Path, folder: Path, dsn: str) -> None:
         self.page, self.folder = page, folder
         path = [Path(sys.executable).parent, embedded_programs(), os.environ["PATH"]]
-        self.environment = {**os.environ, "DATABASE_URL": dsn, "PATH": ":".join(map(str, path))}
+        own = os.environ["LONNYMQ_PAGE_DSN"]
+        named = {"DATABASE_URL": dsn, "LONNYMQ_DSN": own, "PATH": ":".join(map(str, path))}
+        self.environment = {**os.environ, **named}
 
     def run(self, block: Block) -> None:
         """Run one block's commands."""

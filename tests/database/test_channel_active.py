@@ -103,6 +103,15 @@ async def test_the_async_half_answers_the_same(queue: lonnymq.Queue, dsn: str) -
         assert [each.channel for each in await other.channel_active()] == ["acme"]
 
 
+def test_the_fullest_channels_are_found_among_many_that_are_ready(queue: lonnymq.Queue) -> None:
+    queue.create_many([lonnymq.NewMessage(b"x", channel=f"tenant {i}") for i in range(400)])
+    queue.channel("zeppelin").create_many([b"x"] * 300)
+    queue.sweep()
+    found = active(queue, limit=5)
+    assert found["zeppelin"].waiting == 300
+    assert len(found) < 30
+
+
 def pages(connection: psycopg.Connection, statement: str) -> int:
     """How many pages a statement touches, once its caches are warm."""
     query = f"explain (analyze, buffers, costs off, timing off, summary off) {statement}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module
@@ -107,8 +108,16 @@ def root(
     context.obj = Common(dsn=dsn, schema=schema, as_json=as_json)
 
 
+def leave(number: int, _: object) -> None:
+    """End as a shell reports a signal: 128 and its number."""
+    raise SystemExit(128 + number)
+
+
 def run() -> None:
-    """Run the command line of this process."""
+    """Run the command line of this process; ended by a signal, it leaves terminal and servers in order."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) == signal.SIG_DFL:  # nohup ignores the one of a closed terminal
+            signal.signal(number, leave)
     try:
         app(prog_name="lonnymq")
     except Refused as refused:  # raised while a command was being found

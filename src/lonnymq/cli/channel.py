@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -21,9 +22,9 @@ from lonnymq.cli.channel_options import (
 )
 from lonnymq.cli.options import ChannelName, Yes
 from lonnymq.cli.output import pairs, rows, table
-from lonnymq.cli.session import Session, command, group, known
+from lonnymq.cli.session import Session, command, group, unknown_channel
 from lonnymq.cli.why import limits, policy, why
-from lonnymq.cli.words import NOTHING, counted, duration, number
+from lonnymq.cli.words import NOTHING, counted, duration, number, readable
 
 if TYPE_CHECKING:
     from lonnymq.results import ChannelStats
@@ -44,7 +45,7 @@ def list_channels(
     document = {"channels": found, "next_after": more, "now_at": now}
     at.out.answer(document, lambda: channel_table(found, now))
     if more is not None:
-        at.out.note(f"There may be more: lonnymq channel list --after '{more}'")
+        at.out.note(f"There may be more: lonnymq channel list --after {quote(readable(more))}")
 
 
 def channel_table(found: list[ChannelStats], now: int) -> Any:
@@ -92,7 +93,7 @@ def one(at: Session, channel: str) -> ChannelStats:
     """A channel's figures, or the refusal."""
     stats = at.queue.channel(channel).stats()
     if stats is None:
-        raise known(channel)
+        raise unknown_channel(channel)
     return stats
 
 
@@ -163,7 +164,7 @@ def release(at: Session, channel: ChannelName, yes: Yes = False) -> None:
 def tell(at: Session, channel: str, answer: str) -> None:
     """Answer with the word that the queue answered, or say that there is no such channel."""
     if answer == "not_found":
-        raise known(channel)
+        raise unknown_channel(channel)
     at.out.answer(
         {"channel": channel, "answer": answer}, lambda: f"{answer.replace('_', ' ')}: {channel}"
     )

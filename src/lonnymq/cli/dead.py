@@ -51,14 +51,14 @@ def dead_table(found: list[DeadMessage]) -> Any:
     lines = (
         [
             str(each.id), each.channel, each.kind, each.name, each.attempt,
-            moment_words(each.died_at), first_line(each.error),
+            moment_words(each.died_at), gist(each.error),
         ]
         for each in found
     )  # fmt: skip
     return rows(made, lines)
 
 
-def first_line(error: str | None) -> str | None:
+def gist(error: str | None) -> str | None:
     """The last line of a traceback says what happened, the only line of any other error."""
     lines = (error or "").strip().splitlines()
     return lines[-1][:200] if lines else None

@@ -11,7 +11,7 @@ from lonnymq.cli.options import Yes
 from lonnymq.cli.refusals import Code, Refused, not_installed
 from lonnymq.cli.session import Session, command, group
 from lonnymq.cli.versions import open_connection
-from lonnymq.cli.words import milliseconds, readable
+from lonnymq.cli.words import counted, milliseconds, readable
 
 if TYPE_CHECKING:
     from lonnymq.doctor import Report
@@ -112,4 +112,5 @@ def summary(report: Report) -> str:
     notes, warnings, broken = counts
     if not report.findings:
         return f"{len(report.checked)} checks, all is well."
-    return f"{len(report.checked)} checks: {broken} broken, {warnings} warnings, {notes} notes."
+    parts = [f"{broken} broken", counted(warnings, "warning"), counted(notes, "note")]
+    return f"{len(report.checked)} checks: {', '.join(parts)}."

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from lonnymq.results import ChannelActivity, QueueStats, WorkerSeen
 
 SHARE = 0.05  # of the time, at most, is spent on counting the whole queue
+REST = 10  # times as long as a look took nobody looks again
 COUNTED = 1_000  # messages a channel
 
 
@@ -49,9 +50,18 @@ class Looker:
         self.queue, self.channels, self.limit = queue, channels or None, limit
         self.stats: QueueStats | None = None
         self.again_at = 0.0
+        self.rest = 0.0
 
     def look(self) -> Look:
-        """Look now."""
+        """Look now; `rest` says for how many seconds not to look again."""
+        started = time.monotonic()
+        try:
+            return self.look_now()
+        finally:
+            self.rest = REST * (time.monotonic() - started)
+
+    def look_now(self) -> Look:
+        """Look, whatever it costs."""
         active = self.queue.channel_active(self.channels, limit=self.limit, count=COUNTED)
         return Look(self.whole(), active, self.queue.worker_list(limit=1_000))
 

@@ -11,7 +11,7 @@ from lonnymq.cli.message_create import create
 from lonnymq.cli.options import ChannelName, Yes
 from lonnymq.cli.output import pairs, rows, table
 from lonnymq.cli.refusals import Refused
-from lonnymq.cli.session import Session, command, group, known
+from lonnymq.cli.session import Session, command, group, unknown_channel
 from lonnymq.cli.words import at as moment_words
 from lonnymq.cli.words import content_text, counted
 
@@ -41,7 +41,7 @@ def peek(
     """Show the first messages of a channel, in the order of their turn; none is taken."""
     found = at.queue.peek(channel, limit=limit)
     if not found and at.queue.channel(channel).stats() is None:
-        raise known(channel)
+        raise unknown_channel(channel)
     at.out.answer({"channel": channel, "messages": found}, lambda: peeked(found))
 
 
@@ -102,7 +102,7 @@ def purge(at: Session, channel: ChannelName, yes: Yes = False) -> None:
     """Delete all messages that wait in a channel; those that are running stay."""
     stats = at.queue.channel(channel).stats()
     if stats is None:
-        raise known(channel)
+        raise unknown_channel(channel)
     there, exact = stats.waiting + stats.scheduled, stats.counted_exactly
     many = counted(there, "message", exact=exact)
     sure(f"This will delete {many} waiting in channel '{channel}', for good.", yes=yes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections import Counter
 from pathlib import Path
@@ -78,7 +79,7 @@ def create(
     if lines is not None or jsonl is not None:
         many(at, Source(lines or jsonl or STDIN, is_json=jsonl is not None), shared)
     else:
-        one(at, content.encode() if content is not None else read(file or STDIN), shared)
+        one(at, os.fsencode(content) if content is not None else read(file or STDIN), shared)
 
 
 def template(
@@ -140,7 +141,7 @@ def many(at: Session, source: Source, shared: NewMessage) -> None:
     if shared.name is not None:
         raise Refused("A name is of one message: with --lines it cannot be given.", Code.USAGE)
     answers: Counter[str] = Counter()
-    with at.out.progress() as progress:
+    with at.out.progress(of_bytes=True) as progress:
         task = progress.add_task("creating", total=source.size)
         for batch, upto in batches(source, shared):
             answers.update(type(each).__name__.lower() for each in at.queue.create_many(batch))

@@ -62,10 +62,11 @@ class Output:
             sys.stderr.write(f"{sentence}\n")
 
     @contextmanager
-    def progress(self) -> Iterator[Progress]:
-        """Progress bars on standard error, where that is a terminal."""
+    def progress(self, *, of_bytes: bool = False) -> Iterator[Progress]:
+        """Progress bars on standard error, where that is a terminal; of so many things, or of bytes."""
         from rich.progress import (
             BarColumn,
+            DownloadColumn,
             MofNCompleteColumn,
             Progress,
             TextColumn,
@@ -74,7 +75,8 @@ class Output:
         )
 
         columns = (
-            TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
+            TextColumn("{task.description}"), BarColumn(),
+            DownloadColumn() if of_bytes else MofNCompleteColumn(),
             TimeElapsedColumn(), TimeRemainingColumn(),
         )  # fmt: skip
         with Progress(*columns, console=self.margin, transient=True) as progress:

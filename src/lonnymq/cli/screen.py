@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from lonnymq.cli.look import Look, rate
 from lonnymq.cli.why import limits, why
-from lonnymq.cli.words import NOTHING, duration, number, plain
+from lonnymq.cli.words import NOTHING, counted, duration, number, plain
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -25,7 +25,9 @@ COLOURS = {
     "releasing": "red", "scheduled": "cyan", "idle": "dim",
 }  # fmt: skip
 TABLE_LINES, FOOT_LINES = 4, 1
-WIDTHS = {"narrow": 60, "middle": 90, "wide": 118}
+WIDTHS = {"tiny": 44, "narrow": 68, "middle": 90, "wide": 118}
+FIXED = {"waiting": 7, "later": 6, "running": 7, "rate/s": 6, "oldest": 6, "state": 9}
+GAP, MINIMUM = 3, 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +94,11 @@ def head(look: Look, title: str) -> Text:
         f"{stats.dead:,} dead",
         f"{about}{stats.channels:,} channels, {stats.ready:,} ready",
         f"{speed(look.rate)} a second",
-        f"{len(alive)} workers",
+        counted(len(alive), "worker"),
     ]
     text = Text(title, style="bold")
     text.append("\n" + " · ".join(figures), style="not bold")
-    if not alive and stats.waiting and not stats.in_flight:
+    if not alive and stats.ready and not stats.in_flight:
         text.append("\nNo worker is running.", style="yellow not bold")
     return text
 
@@ -117,33 +119,44 @@ def channels(look: Look, view: View) -> RenderableType:
     if not found:
         return Text("\nNothing goes on in any channel.\n", style="dim")
     columns = columns_for(view.width)
-    made = empty_table(columns)
-    for each in found[start : start + view.rows]:
-        made.add_row(*(COLUMNS[name](each) for name in columns))
+    lines = [[COLUMNS[name](each) for name in columns] for each in found[start : start + view.rows]]
+    needs = [max(line[place].cell_len for line in lines) for place in range(len(columns))]
+    made = empty_table(columns, widths(dict(zip(columns, needs, strict=True)), view.width))
+    for line in lines:
+        made.add_row(*line)
     return made
 
 
-def empty_table(columns: list[str]) -> Table:
-    """The table with its columns: names give way first, numbers never."""
+def widths(needs: dict[str, int], width: int) -> dict[str, int]:
+    """How wide each column is: numbers always fit, what is left is shared by the names and words."""
+    fixed = {name: max(FIXED[name], needs[name]) for name in needs if name in FIXED}
+    left = width - sum(fixed.values()) - GAP * (len(needs) - 1) - 2
+    found = dict(fixed)
+    for name in ("channel", "limits", "why"):
+        if name in needs:
+            share = left if name == "why" or len(needs) == len(fixed) + 1 else left * 2 // 5
+            found[name] = max(MINIMUM, min(max(needs[name], len(name)), share))
+            left -= found[name]
+    return found
+
+
+def empty_table(columns: list[str], room: dict[str, int]) -> Table:
+    """The table with its columns, each as wide as it may be."""
     from rich import box
     from rich.table import Table
 
     made = Table(box=box.SIMPLE_HEAD, pad_edge=False, expand=False)
     for name in columns:
         is_text = name in ("channel", "state", "limits", "why")
-        made.add_column(
-            name,
-            justify="left" if is_text else "right",
-            no_wrap=True,
-            overflow="ellipsis",
-            min_width=10 if name == "channel" else None,
-            max_width=32 if name == "channel" else None,
-        )
+        justify: Literal["left", "right"] = "left" if is_text else "right"
+        made.add_column(name, justify=justify, no_wrap=True, overflow="ellipsis", width=room[name])
     return made
 
 
 def columns_for(width: int) -> list[str]:
     """The columns for a width of the terminal."""
+    if width < WIDTHS["tiny"]:
+        return ["channel", "waiting", "state"]
     if width < WIDTHS["narrow"]:
         return ["channel", "waiting", "running", "state"]
     if width < WIDTHS["middle"]:

@@ -130,7 +130,7 @@ def group(purpose: str) -> typer.Typer:
     )
 
 
-def known(channel: str) -> Refused:
+def unknown_channel(channel: str) -> Refused:
     """The refusal for a channel that nobody knows."""
     return Refused(
         f"There is no channel '{channel}'. See which there are: lonnymq channel list; "

@@ -35,7 +35,12 @@ Only = Annotated[
     list[str] | None,
     typer.Argument(metavar="[CHANNEL]...", help="Only these; else all with something going on."),
 ]
-By = Annotated[Sort, typer.Option("--sort", help="The order.")]
+By = Annotated[
+    Sort,
+    typer.Option(
+        "--sort", metavar="ORDER", help="By waiting, running, rate, oldest, state or name."
+    ),
+]
 Limit = Annotated[
     int | None,
     typer.Option(help="So many channels a page; else as many as fit.", min=1, max=1_000),
@@ -87,7 +92,8 @@ def title(at: Session) -> str:
     known = conninfo_to_dict(at.server.dsn)
     where = known.get("dbname") or known.get("user") or "postgres"
     host = str(known.get("host") or "localhost")
-    return f"lonnymq · schema {at.schema} · {where} at {host if '/' not in host else 'localhost'}"
+    schema = "" if at.schema == "lonnymq" else f" · schema {at.schema}"
+    return f"lonnymq{schema} · {where} at {host if '/' not in host else 'localhost'}"
 
 
 def stream(at: Session, looker: Looker, view: View, seconds: float, count: int | None) -> None:
@@ -100,7 +106,7 @@ def stream(at: Session, looker: Looker, view: View, seconds: float, count: int |
         done += 1
         if done == count:
             return
-        time.sleep(seconds)
+        time.sleep(max(seconds, looker.rest))
 
 
 class Live:
@@ -130,7 +136,7 @@ class Live:
                 if time.monotonic() >= due:
                     looks += 1
                     self.look_again()
-                    due = time.monotonic() + seconds
+                    due = time.monotonic() + max(seconds, self.looker.rest)
 
     def picture(self) -> RenderableType:
         """The screen as it is to be drawn at the terminal's size of this moment."""

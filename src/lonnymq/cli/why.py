@@ -38,7 +38,7 @@ def why(channel: Figures, now: int) -> str:
             reason = f"{channel.in_flight} of {channel.max_concurrency} are running"
         case "throttled":
             wait = max(0, (channel.next_at or now) - now)
-            reason = f"{rate(channel)}: next in {duration(wait)}"
+            reason = f"next in {duration(wait)}, {rate(channel)}"
         case "paused":
             reason = "paused by hand"
         case "scheduled":

@@ -18,6 +18,7 @@ from lonnymq.doctor.patient import Patient
 from lonnymq.errors import LonnyMQError
 from lonnymq.results import Repair, Swept
 
+REPAIRS = 5
 Examined = Callable[[Patient], Iterator[Finding]]
 
 
@@ -48,6 +49,7 @@ CHECKS = (
     Check("queue clock", settings.queue_clock),
     Check("autovacuum", tables.autovacuum),
     Check("dead rows", tables.dead_rows),
+    Check("bloat", tables.bloat),
     Check("sequences", tables.sequences),
     Check("indexes", tables.indexes),
     Check("sweeps", health.sweeps),
@@ -107,5 +109,11 @@ def mend(
     if isinstance(source, str):
         with connect(source, autocommit=True, prepare_threshold=None) as connection:
             return mend(connection, schema=schema)
-    patient = Patient(source, schema)
-    return tuple(patient.queue.repair()), patient.queue.sweep()
+    queue = Patient(source, schema).queue
+    repairs: list[Repair] = []
+    for _ in range(REPAIRS):  # to mend one thing may bring another to light
+        found = queue.repair()
+        repairs += found
+        if not found:
+            break
+    return tuple(repairs), queue.sweep()

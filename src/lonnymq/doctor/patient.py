@@ -13,6 +13,13 @@ from psycopg import Connection
 from lonnymq.calls import schema_name
 from lonnymq.queue import Queue
 
+INSTALLED = """
+select exists (
+  select from pg_class c
+  where c.relname = 'installed' and c.relnamespace = (select n.oid from pg_namespace n where n.nspname = %s)
+)
+"""
+
 
 @dataclass
 class Patient:
@@ -37,7 +44,7 @@ class Patient:
     @cached_property
     def is_installed(self) -> bool:
         """Whether the schema has a queue of any version."""
-        return bool(self.value("select to_regclass(%s) is not null", f"{self.schema}.installed"))
+        return bool(self.value(INSTALLED, self.schema))
 
     def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         """The rows of a query; `{schema}` in it is the queue's."""

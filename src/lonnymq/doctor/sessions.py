@@ -11,9 +11,13 @@ HELD = """
 select a.pid, coalesce(a.usename, a.backend_type), coalesce(a.application_name, ''),
   extract(epoch from clock_timestamp() - coalesce(a.xact_start, a.backend_start))::bigint
 from pg_stat_activity a
-where a.backend_xmin is not null and a.pid <> pg_backend_pid() and a.datname = current_database()
-  and a.backend_type in ('client backend', 'walsender')
-  and clock_timestamp() - coalesce(a.xact_start, a.backend_start) > %s * interval '1 ms'
+where a.backend_xmin is not null and a.pid <> pg_backend_pid()
+  and case a.backend_type
+    when 'client backend' then a.datname = current_database()
+      and clock_timestamp() - coalesce(a.xact_start, a.backend_start) > %s * interval '1 ms'
+    when 'walsender' then age(a.backend_xmin) > 1000000
+    else false
+  end
 order by 4 desc
 """
 PREPARED = """

@@ -35,7 +35,15 @@ where c.relnamespace = '{schema}'::regnamespace and not (i.indisvalid and i.indi
   and c.relkind = 'i'
 order by 1
 """
+BLOATED = """
+select s.relname, pg_relation_size(s.relid), s.n_live_tup
+from pg_stat_user_tables s
+where s.schemaname = '{schema}' and pg_relation_size(s.relid) > %s
+  and s.n_live_tup * 5 < pg_relation_size(s.relid) / current_setting('block_size')::integer
+order by 2 desc
+"""
 MANY_DEAD = 50_000
+LARGE_BYTES = 256 * 1024 * 1024
 
 
 def autovacuum(patient: Patient) -> Iterator[Finding]:
@@ -72,6 +80,18 @@ def dead_rows(patient: Patient) -> Iterator[Finding]:
             f"Table {patient.schema}.{table} has {dead:,} dead rows beside {live:,} live ones: vacuum does not keep "
             "up, or something keeps them alive (see the other findings).",
             f"vacuum {patient.schema}.{table};",
+        )
+
+
+def bloat(patient: Patient) -> Iterator[Finding]:
+    """A table of empty pages: it will be filled again, but until then it takes room, and dumps and vacuums time."""
+    for table, size, live in patient.rows(BLOATED, LARGE_BYTES):
+        yield Finding(
+            "bloat",
+            "note",
+            f"Table {patient.schema}.{table} takes {size / 1024**2:,.0f} MiB for {live:,} rows, after a backlog that "
+            "is gone or a snapshot that was held: the room is used again, and dequeues do not read it.",
+            f"vacuum full {patient.schema}.{table}; -- locks it: in a quiet hour",
         )
 
 

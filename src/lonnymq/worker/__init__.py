@@ -10,6 +10,7 @@ except ImportError as error:
 
 from lonnymq.worker.context import Context, Contexts, SyncContext, SyncContexts
 from lonnymq.worker.handlers import Handler, Handlers
+from lonnymq.worker.inline import Inline
 from lonnymq.worker.outcomes import Complete, Dead, Defer, Fail, LeaseLost, Outcome, RetryAfter
 from lonnymq.worker.ticks import check_cron, check_zone, next_tick
 from lonnymq.worker.worker import Worker
@@ -23,6 +24,7 @@ __all__ = [
     "Fail",
     "Handler",
     "Handlers",
+    "Inline",
     "LeaseLost",
     "Outcome",
     "RetryAfter",

@@ -30,6 +30,7 @@ class Facts:
 
     __slots__ = (
         "began",
+        "committing",
         "ended",
         "error",
         "lease_until",
@@ -44,7 +45,7 @@ class Facts:
     def __init__(self, message: LeasedMessage) -> None:
         self.message = message
         self.lease_until = message.lease_until
-        self.lost = False
+        self.lost = self.committing = False
         self.stopping = False
         self.outcome: Outcome | None = None
         self.settled: str | None = None

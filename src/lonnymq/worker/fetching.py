@@ -7,6 +7,7 @@ import random
 
 from lonnymq.worker.context import Facts
 from lonnymq.worker.jobs import Jobs
+from lonnymq.worker.keeping import Keeper
 from lonnymq.worker.link import Backoff, Link, wait
 from lonnymq.worker.settings import Settings
 
@@ -17,8 +18,8 @@ LISTENING_POLL, DEAF_POLL = 5.0, 0.5
 class Fetcher:
     """Dequeues as long as it is not told to stop."""
 
-    def __init__(self, link: Link, jobs: Jobs, settings: Settings) -> None:
-        self.link, self.jobs, self.settings = link, jobs, settings
+    def __init__(self, link: Link, jobs: Jobs, settings: Settings, keeper: Keeper) -> None:
+        self.link, self.jobs, self.settings, self.keeper = link, jobs, settings, keeper
         self.told = asyncio.Event()
         self.is_listening = False
         self.is_stopping = False
@@ -40,6 +41,8 @@ class Fetcher:
                 continue
             self.told.clear()
             try:
+                if trouble.tries:
+                    await self.keeper.beat()  # or we would take over what we have
                 pause = await self.take(limit)
             except Exception as error:
                 self.link.down(error)

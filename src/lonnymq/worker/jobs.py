@@ -10,11 +10,11 @@ from functools import partial
 from lonnymq.results import LeasedMessage
 from lonnymq.worker import hooks as hooking
 from lonnymq.worker.context import Context, Facts, SyncContext
-from lonnymq.worker.execution import execute, execute_sync, without_handler
+from lonnymq.worker.execution import execute, execute_sync, fail_all, without_handler
 from lonnymq.worker.handlers import Handler, Handlers
 from lonnymq.worker.hooks import Hooks
 from lonnymq.worker.log import log_settled
-from lonnymq.worker.outcomes import Defer, Outcome
+from lonnymq.worker.outcomes import COMPLETE, Defer, Outcome
 from lonnymq.worker.ports import AsyncPort, SyncPort
 from lonnymq.worker.settling import Settler
 from lonnymq.worker.threads import Threads
@@ -116,6 +116,9 @@ class Jobs:
             outcomes = await self.run(job)
         except asyncio.CancelledError:
             pass
+        except BaseException as error:  # of a hook, or our own: no message is left without an end
+            fail_all(job.handler, contexts, error)
+            outcomes = [each.outcome or COMPLETE for each in contexts]
         finally:
             ended = time.monotonic()
             for context in contexts:

@@ -19,29 +19,32 @@ class Keeper:
 
     def __init__(self, link: Link, jobs: Jobs, settings: Settings) -> None:
         self.link, self.jobs, self.lease_ms = link, jobs, settings.lease_ms
+        self.third = settings.lease_ms / 3000
 
     async def run(self) -> None:
         """Beat for ever."""
-        third = self.lease_ms / 3000
         backoff = Backoff()
-        due = time.monotonic() + third
+        due = time.monotonic() + self.third
         while True:
             await asyncio.sleep(max(0.0, due - time.monotonic()))
             try:
-                await self.beat(third)
+                await self.beat()
             except Exception as error:
                 self.link.down(error)
                 await backoff.pause()
             else:
                 backoff.reset()
-                due = time.monotonic() + third
+                due = time.monotonic() + self.third
 
-    async def beat(self, third: float) -> None:
-        """Extend the leases of this moment."""
-        old = time.monotonic() - third * 0.9
-        kept = [each for each in self.jobs.leases if each.taken <= old][:MOST_AT_ONCE]
-        if not kept:
-            return
+    async def beat(self) -> None:
+        """Extend the leases that are not fresh."""
+        old = time.monotonic() - self.third * 0.9
+        kept = [each for each in self.jobs.leases if each.taken <= old]
+        for at in range(0, len(kept), MOST_AT_ONCE):
+            await self.extend(kept[at : at + MOST_AT_ONCE])
+
+    async def extend(self, kept: list[Facts]) -> None:
+        """Extend these leases in one statement."""
         call = calls.message_heartbeat_many(
             self.link.schema, [each.message for each in kept], lease_ms=self.lease_ms
         )
@@ -55,5 +58,5 @@ class Keeper:
     def lose(self, context: Facts) -> None:
         """Give a lease up, unless its handler has ended: then the settlement under way finds out."""
         job = self.jobs.leases.get(context)
-        if job is not None and not job.is_over and context.settled is None:
+        if job is not None and not job.is_over and not context.committing:
             self.jobs.lose(context)

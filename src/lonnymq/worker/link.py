@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from time import monotonic
 from typing import TypeVar
 
 import psycopg
@@ -18,6 +19,7 @@ from lonnymq.worker.texts import without_password
 Answer = TypeVar("Answer")
 
 CALL_SECONDS = 30.0
+QUIET_SECONDS = 10.0
 TROUBLE = (
     psycopg.OperationalError,
     psycopg.InterfaceError,
@@ -34,6 +36,7 @@ class Link:
         self.dsn, self.schema = dsn, schema
         self.source = Own(dsn)
         self.is_down = False
+        self.quiet_until = 0.0
 
     async def run(self, call: Call[Answer]) -> Answer:
         """Run a call."""
@@ -66,13 +69,14 @@ class Link:
             logger.info("the database is back")
 
     def down(self, error: BaseException) -> None:
-        """Take note of trouble; of one outage once."""
-        if not self.is_down:
+        """Take note of trouble: of one outage once, of other errors now and then."""
+        said = f"{type(error).__name__}: {without_password(str(error), self.dsn)}"
+        if isinstance(error, TROUBLE) and not self.is_down:
             self.is_down = True
-            said = without_password(str(error), self.dsn)
-            logger.warning(
-                "the database is out of reach, trying on: %s: %s", type(error).__name__, said
-            )
+            logger.warning("the database is out of reach, trying on: %s", said)
+        if not isinstance(error, TROUBLE) and monotonic() > self.quiet_until:
+            self.quiet_until = monotonic() + QUIET_SECONDS
+            logger.error("the database refuses a call, trying on: %s", said)
 
     async def close(self) -> None:
         """Close the idle connections."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+from time import monotonic
 from typing import Any
 
 from psycopg import AsyncConnection, sql
 
 from lonnymq.worker.fetching import Fetcher
-from lonnymq.worker.link import Backoff, Link
+from lonnymq.worker.link import Backoff, Link, wait
 from lonnymq.worker.log import logger
 
 CHECK_SECONDS = 60.0
@@ -39,14 +41,28 @@ class Listener:
             await backoff.pause()
 
     async def listen(self, connection: AsyncConnection[Any]) -> None:
-        """Hear notifications as long as the connection lasts."""
+        """Hear notifications as long as the connection lasts; now and then see whether it does."""
+        connection.add_notify_handler(lambda _: self.fetcher.told.set())
         await connection.execute(sql.SQL("listen {}").format(sql.Identifier(self.link.schema)))
         self.fetcher.is_listening = True
         self.fetcher.told.set()  # of what was notified before there was anybody to hear it
         while True:
-            async for _ in connection.notifies(timeout=CHECK_SECONDS):
-                self.fetcher.told.set()
+            await self.hear(connection)
             await connection.execute("select 1")
+
+    async def hear(self, connection: AsyncConnection[Any]) -> None:
+        """Hear for a while. psycopg's own way of hearing wakes ten times a second, this one when there is something."""
+        loop, some, until = asyncio.get_running_loop(), asyncio.Event(), monotonic() + CHECK_SECONDS
+        loop.add_reader(connection.fileno(), some.set)
+        try:
+            while (left := until - monotonic()) > 0:
+                await wait(some, left)
+                some.clear()
+                connection.pgconn.consume_input()
+                while connection.pgconn.notifies():
+                    self.fetcher.told.set()
+        finally:
+            loop.remove_reader(connection.fileno())
 
 
 async def can_hear(connection: AsyncConnection[Any]) -> bool:

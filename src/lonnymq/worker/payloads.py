@@ -39,7 +39,7 @@ def read_text(content: bytes) -> str:
 def by_msgspec(annotation: Any) -> Decode:
     """JSON read by msgspec: dict, list, Any, dataclass, TypedDict, NamedTuple, Struct and what is made of them."""
     try:
-        custom = isinstance(msgspec.inspect.type_info(annotation), msgspec.inspect.CustomType)
+        custom = any(is_custom(each) for each in parts(annotation) if isinstance(each, type))
         read = msgspec.json.Decoder(annotation).decode
     except (TypeError, NameError) as error:
         raise InvalidArgument(f"no payload can be read as {shown(annotation)}: {error}") from error
@@ -74,6 +74,11 @@ def by_pydantic(annotation: Any) -> Decode:
             raise Unfit(f"the payload is no {shown(annotation)}: {said}") from None
 
     return decode
+
+
+def is_custom(annotation: type) -> bool:
+    """Whether msgspec knows nothing of this type."""
+    return isinstance(msgspec.inspect.type_info(annotation), msgspec.inspect.CustomType)
 
 
 def is_pydantic(annotation: Any) -> bool:

@@ -45,11 +45,12 @@ class AsyncPort:
             connection.prepare_threshold = connection.prepare_threshold and PREPARE_AFTER
             async with connection.transaction():
                 yield connection
-                answers = [
-                    await connections_async.run_on(connection, call, prepare=None)
-                    for call in settlements(self.schema, contexts)
-                ]
-                refuse_lost(contexts, answers)
+                with committing(contexts):
+                    answers = [
+                        await connections_async.run_on(connection, call, prepare=None)
+                        for call in settlements(self.schema, contexts)
+                    ]
+                    refuse_lost(contexts, answers)
         committed(contexts)
 
     async def close(self) -> None:
@@ -83,11 +84,12 @@ class SyncPort:
             connection.prepare_threshold = connection.prepare_threshold and PREPARE_AFTER
             with connection.transaction():
                 yield connection
-                answers = [
-                    connections.run_on(connection, call, prepare=None)
-                    for call in settlements(self.schema, contexts)
-                ]
-                refuse_lost(contexts, answers)
+                with committing(contexts):
+                    answers = [
+                        connections.run_on(connection, call, prepare=None)
+                        for call in settlements(self.schema, contexts)
+                    ]
+                    refuse_lost(contexts, answers)
         committed(contexts)
 
     def close(self) -> None:
@@ -122,6 +124,19 @@ def settlements(schema: str, contexts: Sequence[Facts]) -> list[Call[Answers]]:
     """The statements that settle a transaction's messages: as each context says, else done."""
     named = [(context.message, context.outcome or COMPLETE) for context in contexts]
     return [settle(schema, group) for group in by_kind(named)]
+
+
+@contextmanager
+def committing(contexts: Sequence[Facts]) -> Iterator[None]:
+    """From here on a heartbeat that finds no lease means nothing: the lease may have ended with our own commit."""
+    for context in contexts:
+        context.committing = True
+    try:
+        yield
+    except BaseException:
+        for context in contexts:
+            context.committing = False
+        raise
 
 
 def refuse_lost(contexts: Sequence[Facts], answers: list[Answers]) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 from lonnymq import calls
 from lonnymq.calls import Bytes, Call, Duration
 from lonnymq.calls.check import milliseconds, optional
-from lonnymq.errors import LonnyMQError
+from lonnymq.errors import InvalidArgument, LonnyMQError
 from lonnymq.results import MissedTicks, Schedule, ScheduleSetAnswer
 from lonnymq.worker.link import Backoff, Link
 from lonnymq.worker.log import logger
@@ -91,20 +91,28 @@ class Scheduler:
         call = calls.schedule_due(self.link.schema, within_ms=int(LOOK_SECONDS * 1000), limit=1000)
         schedules = await self.link.run(call)
         looked = time.monotonic()
-        come = [each for each in schedules if each.next_at is None or each.next_at <= each.now_at]
+        come = [each for each in schedules if self.has_come(each)]
         if come:
-            await self.deal(come)
-            return random.uniform(0, 0.02)  # noqa: S311 - spreads load; then there is a next tick to wait for
+            longest = 0.02 if await self.deal(come) else 0.25
+            return random.uniform(0, longest)  # noqa: S311 - spreads load
         waits = [each.next_at - each.now_at for each in schedules if each.next_at is not None]
         pause = min([LOOK_SECONDS, *(wait / 1000 for wait in waits)])
         return max(0.001, pause - (time.monotonic() - looked))
 
-    async def deal(self, come: Sequence[Schedule]) -> None:
-        """Deal with schedules whose time has come, in no order, so that workers share them."""
-        behind = 0
+    def has_come(self, schedule: Schedule) -> bool:
+        """Whether there is something to do about a schedule."""
+        if (schedule.name, schedule.version) in self.unreadable:
+            return False
+        return schedule.next_at is None or schedule.next_at <= schedule.now_at
+
+    async def deal(self, come: Sequence[Schedule]) -> bool:
+        """Deal with schedules whose time has come, in no order: workers share them; say whether any was left."""
+        behind = dealt = 0
         for schedule in random.sample(come, len(come)):
             if behind < PATIENCE:
-                behind += not await self.tick(schedule)
+                done = await self.tick(schedule)
+                dealt, behind = dealt + done, behind + (not done)
+        return dealt > 0
 
     async def tick(self, schedule: Schedule) -> bool:
         """Create what one schedule's ticks ask for; say whether another worker was not quicker."""
@@ -112,6 +120,8 @@ class Scheduler:
             upto = schedule.now_at
             ticks = to_create(schedule, schedule.missed, schedule.tick_at, upto)
             next_at = next_tick(schedule, upto)
+            if next_at is None:
+                raise InvalidArgument("its moment never comes")
         except Exception as error:
             self.complain(schedule, error)
             return True

@@ -52,15 +52,18 @@ class Session:
             concurrency=settings.concurrency,
             worker=settings.name,
         )
-        self.fetcher = Fetcher(self.link, self.jobs, settings)
+        self.keeper = Keeper(self.link, self.jobs, settings)
+        self.fetcher = Fetcher(self.link, self.jobs, settings, self.keeper)
         self.housekeeper = Housekeeper(self.link, self.jobs, settings)
         self.stopping, self.at_once = asyncio.Event(), asyncio.Event()
         self.tasks: set[asyncio.Task[None]] = set()
+        self.fetching: asyncio.Task[None] | None = None
         self.broken: BaseException | None = None
 
     def report(self, *settled: Any) -> None:
-        """Pass on what was settled."""
+        """Pass on what was settled; it may have freed a place in its channel, of which nobody is notified."""
         self.jobs.report(*settled)
+        self.fetcher.told.set()
 
     def stop(self) -> None:
         """Take nothing new and end; said a second time, give back at once."""
@@ -99,10 +102,10 @@ class Session:
     async def work(self) -> None:
         """Do what a worker does, until told to stop or a part of it breaks."""
         logger.info("worker %s is at work", self.settings.name, extra=self.fields())
-        fetching = self.begin(self.fetcher.run())
+        self.fetching = self.begin(self.fetcher.run())
         for part in (
             self.settler.run(),
-            Keeper(self.link, self.jobs, self.settings).run(),
+            self.keeper.run(),
             Listener(self.link, self.fetcher).run(),
             Scheduler(self.link).run(),
             self.housekeeper.be_seen(),
@@ -110,7 +113,7 @@ class Session:
         ):
             self.begin(part)
         await self.stopping.wait()
-        await self.wind_down(fetching)
+        await self.wind_down()
 
     def begin(self, part: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Start one part of the worker; should it break, the worker ends."""
@@ -125,7 +128,7 @@ class Session:
             self.broken = self.broken or task.exception()
             self.stop()
 
-    async def wind_down(self, fetching: asyncio.Task[None]) -> None:
+    async def wind_down(self) -> None:
         """Let handlers end within the grace time, and give back the rest."""
         logger.info(
             "worker %s stops, %s running", self.settings.name, len(self.jobs.running),
@@ -134,8 +137,8 @@ class Session:
         self.housekeeper.is_stopping = True
         self.fetcher.stop()
         self.jobs.tell_stopping()
+        self.begin(self.housekeeper.quietly(self.housekeeper.seen()))
         await self.let_end()
-        await asyncio.wait([fetching], timeout=TIDY_SECONDS)
         await self.jobs.cut(0.1 if self.at_once.is_set() else TIDY_SECONDS)
 
     async def let_end(self) -> None:
@@ -150,6 +153,10 @@ class Session:
 
     async def end(self) -> None:
         """Settle what is left, and let go of everything."""
+        self.fetcher.stop()
+        if self.fetching is not None:
+            await asyncio.wait([self.fetching], timeout=TIDY_SECONDS)
+        self.jobs.tell_stopping()
         await self.jobs.cut(0.1)
         if self.tasks and not await self.settler.drain(DRAIN_SECONDS):
             logger.error(
@@ -165,7 +172,7 @@ class Session:
         await asyncio.gather(*self.tasks, return_exceptions=True)
         if self.tasks and not self.link.is_down:
             await self.housekeeper.gone()
-        self.jobs.threads.close()
+        self.jobs.threads.shutdown()
         await self.link.close()
         await self.ports[0].close()
         self.ports[1].close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 
 from lonnymq.worker.context import Facts
 from lonnymq.worker.link import TROUBLE, Backoff, Link
@@ -78,11 +79,16 @@ class Settler:
         logger.error(
             "message %s cannot be settled: %s", context.id, where(error), extra=fields(context)
         )
-        if isinstance(outcome, Fail):
-            self.report(context, outcome, "lease_lost")  # it runs out, and the message comes back
-        else:
+        if not isinstance(outcome, Fail):
             refused = Fail(f"its outcome could not be stored: {type(error).__name__}")
             await self.settle([(context, refused)])
+        elif (
+            not outcome.error.isascii()
+        ):  # which a database of another encoding may be unable to store
+            plain = outcome.error.encode("ascii", "replace").decode()
+            await self.settle([(context, replace(outcome, error=plain))])
+        else:
+            self.report(context, outcome, "lease_lost")  # it runs out, and the message comes back
 
     def tell(self, group: list[Ended], answers: Answers, *, again: bool) -> None:
         """Report each answer. After a cut connection a message that is gone was settled by the try before."""

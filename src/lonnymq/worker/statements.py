@@ -8,6 +8,7 @@ from typing import Any
 from lonnymq.calls import Call
 from lonnymq.calls.call import Row, statement
 from lonnymq.results import LeasedMessage
+from lonnymq.worker.arrays import Ids, Tokens
 from lonnymq.worker.outcomes import Complete, Defer, Fail, Outcome
 
 Settlement = tuple[LeasedMessage, Outcome]
@@ -50,9 +51,9 @@ DEFER = ("delay_ms", "state", "dequeue_at")
 FAIL = ("error", "retry_ms", "dead")
 
 
-def pairs(settlements: Sequence[Settlement]) -> tuple[list[int], list[object]]:
+def pairs(settlements: Sequence[Settlement]) -> tuple[Ids, Tokens]:
     """Ids and tokens."""
-    return [each.id for each, _ in settlements], [each.token for each, _ in settlements]
+    return Ids(each.id for each, _ in settlements), Tokens(each.token for each, _ in settlements)
 
 
 def answers(rows: Sequence[Row]) -> Answers:

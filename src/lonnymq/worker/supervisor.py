@@ -138,7 +138,11 @@ class Supervisor:
         """Have a process that ended before its time started again: soon, and later each time it falls at once."""
         pid, place.pid = place.pid, 0
         if self.stop_by is not None:
-            self.bad_ends += code != 0
+            self.bad_ends += code not in (
+                0,
+                -signal.SIGTERM,
+                -signal.SIGINT,
+            )  # before it could hear them
             return
         place.falls = 0 if time.monotonic() - place.since > STEADY_SECONDS else place.falls + 1
         pause = min(LONGEST_PAUSE, 0.1 * 2 ** min(place.falls, 20)) * random.uniform(0.5, 1)  # noqa: S311 - spreads load

@@ -22,7 +22,10 @@ def error_text(error: BaseException, *, most: int = MOST_BYTES) -> str:
     try:
         text = "".join(
             traceback.format_exception(
-                type(error), error, beyond_ours(error.__traceback__), limit=-MOST_FRAMES
+                type(error),
+                error,
+                beyond_ours(error.__traceback__) or error.__traceback__,
+                limit=-MOST_FRAMES,
             )
         )
     except Exception as broken:  # an exception that cannot be shown: any failure must be reportable
@@ -33,10 +36,9 @@ def error_text(error: BaseException, *, most: int = MOST_BYTES) -> str:
 def beyond_ours(trace: TracebackType | None) -> TracebackType | None:
     """The traceback without the frames of this package that lead to the handler."""
     ours = __name__.rpartition(".")[0]
-    at = trace
-    while at is not None and at.tb_frame.f_globals.get("__name__", "").startswith(ours):
-        at = at.tb_next
-    return trace if at is None else at
+    while trace is not None and trace.tb_frame.f_globals.get("__name__", "").startswith(ours):
+        trace = trace.tb_next
+    return trace
 
 
 def clean(text: str) -> str:

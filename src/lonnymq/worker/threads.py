@@ -6,17 +6,21 @@ import asyncio
 import contextvars
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
+LEFTOVER_SECONDS = 1.0
 
-class Threads:
-    """Starts threads as they are needed, and keeps them."""
+
+class Threads(ThreadPoolExecutor):
+    """Starts threads as they are needed, keeps them, and waits for none of them in the end."""
 
     def __init__(self, name: str) -> None:
+        super().__init__(max_workers=1)  # which is never started: ours are not waited for
         self.name = name
-        self.idle = 0
         self.count = 0
+        self.idle = threading.Semaphore(0)
         self.work: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
 
     async def run(self, function: Callable[[], Any]) -> Any:
@@ -26,7 +30,6 @@ class Threads:
         context = contextvars.copy_context()
 
         def tell(settle: Callable[[Any], None], value: Any) -> None:
-            self.idle += 1
             if not ended.done():
                 settle(value)
 
@@ -40,14 +43,27 @@ class Threads:
             except RuntimeError:  # the loop has ended: nobody waits any more
                 return
 
-        self.submit(work)
+        self.hand_over(work)
         return await ended
 
-    def submit(self, work: Callable[[], None]) -> None:
+    def submit(self, function: Callable[..., Any], /, *args: Any, **more: Any) -> Future[Any]:
+        """Run a function for the event loop: this is what asyncio.to_thread calls."""
+        future: Future[Any] = Future()
+
+        def work() -> None:
+            if not future.set_running_or_notify_cancel():
+                return
+            try:
+                future.set_result(function(*args, **more))
+            except BaseException as error:
+                future.set_exception(error)
+
+        self.hand_over(work)
+        return future
+
+    def hand_over(self, work: Callable[[], None]) -> None:
         """Hand work to an idle thread or to a new one."""
-        if self.idle:
-            self.idle -= 1
-        else:
+        if not self.idle.acquire(blocking=False):
             self.count += 1
             name = f"{self.name}-{self.count}"
             threading.Thread(target=self.serve, name=name, daemon=True).start()
@@ -57,8 +73,25 @@ class Threads:
         """What a thread does."""
         while (work := self.work.get()) is not None:
             work()
+            self.idle.release()
 
-    def close(self) -> None:
-        """Let the idle threads end."""
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Let the idle threads end; those at work end when they do, or with the process."""
         for _ in range(self.count):
             self.work.put(None)
+
+
+def run_to_end(main: Coroutine[Any, Any, None]) -> None:
+    """Run a coroutine in a loop of its own; handlers that refuse to be cancelled are left where they are."""
+    loop = asyncio.new_event_loop()
+    loop.set_default_executor(Threads("lonnymq"))
+    try:
+        loop.run_until_complete(main)
+    finally:
+        left = asyncio.all_tasks(loop)
+        for task in left:
+            task.cancel()
+        if left:
+            loop.run_until_complete(asyncio.wait(left, timeout=LEFTOVER_SECONDS))
+        loop.run_until_complete(loop.shutdown_asyncgens())
+        loop.close()

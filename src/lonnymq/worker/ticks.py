@@ -16,6 +16,7 @@ from lonnymq.results import MissedTicks
 MOST_MISSED = 1000
 PUNCTUAL_MS = 60_000
 MOST_STEPS = 20_000
+FIELDS = 5  # cronsim would read seconds, too
 
 
 class Timetable(Protocol):
@@ -47,6 +48,8 @@ def check_zone(zone: str) -> ZoneInfo:
 def check_cron(line: str, zone: str = "UTC") -> None:
     """Refuse a line that cron would not take, or that never comes."""
     try:
+        if len(line.split()) != FIELDS:
+            raise CronSimError(f"{len(line.split())} fields")
         next(CronSim(line, datetime.now(check_zone(zone))))
     except CronSimError as error:
         raise InvalidArgument(

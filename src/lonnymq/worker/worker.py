@@ -26,6 +26,7 @@ from lonnymq.worker.session import Session
 from lonnymq.worker.settings import Settings, worker_name
 from lonnymq.worker.supervisor import Supervisor
 from lonnymq.worker.texts import with_defaults
+from lonnymq.worker.threads import run_to_end
 
 Registered = TypeVar("Registered", bound=Function)
 CONNECT_SECONDS, SILENT_MS = 5, 15_000
@@ -47,7 +48,7 @@ class Worker:
         *,
         schema: str = "lonnymq",
         name: str | None = None,
-        concurrency: int = 32,
+        concurrency: int = 100,
         processes: int = 1,
         lease_ms: Duration = 30_000,
         grace_ms: Duration = 30_000,
@@ -61,7 +62,7 @@ class Worker:
             schema=schema_name(schema),
             name="",
             concurrency=count("concurrency", concurrency),
-            lease_ms=milliseconds("lease_ms", lease_ms),
+            lease_ms=lease(lease_ms),
             grace_ms=milliseconds("grace_ms", grace_ms),
             poll_ms=optional(milliseconds, "poll_ms", poll_ms),
             settle_ms=milliseconds("settle_ms", settle_ms),
@@ -161,7 +162,7 @@ class Worker:
         with self._server(dsn) as where:
             settings = self._settings(where, concurrency, grace_ms)
             if many == 1:
-                return asyncio.run(self._serve(settings))
+                return run_to_end(self._serve(settings))
             self._look(settings)
             supervisor = Supervisor(many, self._child(settings), grace_ms=settings.grace_ms)
             if supervisor.run():
@@ -178,8 +179,7 @@ class Worker:
         """Work inside a running event loop, without signals, until `stop` or cancelled."""
         self._refuse_idle()
         with self._server(dsn) as where:
-            settings = self._settings(where, concurrency, grace_ms)
-            await self._session_of(settings).run()
+            await self._work(self._session_of(self._settings(where, concurrency, grace_ms)))
 
     def stop(self) -> None:
         """Stop as SIGTERM would; the second time, give back at once. To be called in the worker's own loop."""
@@ -226,11 +226,18 @@ class Worker:
         """Run a session that signals stop, and the end of the supervisor."""
         session = self._session_of(settings)
         loop = asyncio.get_running_loop()
-        for each in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(each, session.stop)
+        with suppress(ValueError):  # in a thread, which hears no signals
+            for each in (signal.SIGTERM, signal.SIGINT):
+                loop.add_signal_handler(each, session.stop)
         if lifeline is not None:
             loop.add_reader(lifeline, self._orphaned, lifeline)
-        await session.run()
+        await self._work(session)
+
+    async def _work(self, session: Session) -> None:
+        try:
+            await session.run()
+        finally:
+            self._session = None
 
     def _orphaned(self, lifeline: int) -> None:
         """Stop: the supervisor is gone."""
@@ -240,7 +247,7 @@ class Worker:
     def _child(self, settings: Settings) -> Callable[[int], None]:
         def work(lifeline: int) -> None:
             own = replace(settings, name=worker_name(self.name))
-            asyncio.run(self._serve(own, lifeline))
+            run_to_end(self._serve(own, lifeline))
 
         return work
 
@@ -256,3 +263,9 @@ class Worker:
 def count(what: str, value: object) -> int:
     """A number of messages or processes."""
     return number(f"{what} must be a whole number from 1 to 10000", value, least=1, most=10_000)
+
+
+def lease(value: Duration) -> int:
+    """How long a lease lasts."""
+    allowed = "lease_ms must be from 100 ms to 30 days"
+    return number(allowed, milliseconds("lease_ms", value), least=100, most=2_592_000_000)

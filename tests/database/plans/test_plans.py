@@ -50,6 +50,7 @@ CALLS = {
     "dead_redrive, by channel": "dead_redrive(p_channel => 'channel 1', p_limit => 10)",
     "dead_purge": "dead_purge({dead})",
     "dead_list": "dead_list('channel 1', p_limit => 10)",
+    "dead_ids": "dead_ids('channel 1', p_limit => 10)",
     "channel_set": """channel_set('channel 1', '{{"weight": 2}}')""",
     "channel_pause": "channel_pause('channel 1')",
     "channel_release": "channel_release('channel 1')",

@@ -1,0 +1,126 @@
+"""The command: `python -m benchmarks [--quick] [--only create,drain] [--peers lonnymq,pgmq] [--json FILE]`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from benchmarks.contestants import PLACES
+from benchmarks.goals import verdicts
+from benchmarks.report import table
+from benchmarks.report.__main__ import publish
+from benchmarks.report.machine import surroundings
+from benchmarks.run import Run
+from benchmarks.server import running_server
+from benchmarks.shapes import QUICK, QUICK_PEERS, SHAPES, run_shape
+
+RESULTS = Path(__file__).parent / "results"
+NOT_INSTALLED = Path(sys.prefix) / "not-installed.json"  # left by environment.py
+
+
+def arguments(given: list[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks", description="The queue beside its peers."
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="fewer peers, shapes and rounds: 3 minutes"
+    )
+    parser.add_argument("--only", default="", metavar="SHAPE[,…]", help=f"of {', '.join(SHAPES)}")
+    parser.add_argument(
+        "--peers",
+        default="",
+        metavar="NAME[,…]",
+        help=f"of {'; '.join(PLACES)}; a beginning will do",
+    )
+    parser.add_argument(
+        "--repeat", type=int, default=0, metavar="N", help="rounds of each case: 3, or 2 if quick"
+    )
+    parser.add_argument("--json", default="", metavar="FILE", help="where to write the samples")
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=0.0,
+        metavar="S",
+        help="how long a sample is: 1.5, or 1 if quick",
+    )
+    parser.add_argument(
+        "--held",
+        type=int,
+        default=60,
+        metavar="SECONDS",
+        help="how long the reader of `snapshot` stays",
+    )
+    options = parser.parse_args(given)
+    options.shapes = chosen_shapes(parser, options)
+    options.contestants = chosen_peers(parser, options)
+    return options
+
+
+def chosen_shapes(parser: argparse.ArgumentParser, options: argparse.Namespace) -> list[str]:
+    if not options.only:
+        return list(QUICK if options.quick else SHAPES)
+    shapes = [part.strip() for part in options.only.split(",")]
+    if unknown := set(shapes) - set(SHAPES):
+        parser.error(f"unknown shapes: {', '.join(sorted(unknown))}; there are {', '.join(SHAPES)}")
+    return shapes
+
+
+def chosen_peers(parser: argparse.ArgumentParser, options: argparse.Namespace) -> list[str]:
+    if not options.peers:
+        return list(QUICK_PEERS if options.quick else PLACES)
+    begins = tuple(part.strip().lower() for part in options.peers.split(","))
+    peers = [name for name in PLACES if name.lower().startswith(begins)]
+    return peers or parser.error(f"no contestant's name begins with {options.peers}")
+
+
+def main() -> int:
+    options = arguments()
+    with running_server() as server:
+        around = surroundings(server.dsn)
+        rounds = options.repeat or (2 if options.quick else 3)
+        seconds = options.seconds or (1.0 if options.quick else 1.5)
+        run = Run(server, options.contestants, rounds, options.quick, seconds, options.held)
+        try:
+            for shape in options.shapes:
+                run_shape(shape, run)
+        finally:
+            run.close()
+    report = {
+        **around,
+        "minutes": round((time.monotonic() - run.started) / 60, 1),
+        "shapes": options.shapes,
+        "quick": options.quick,
+        "rounds": run.repeat,
+        "verdicts": verdicts(run.record, options.shapes),
+        "not_installed": json.loads(NOT_INSTALLED.read_text()) if NOT_INSTALLED.exists() else {},
+        "entries": [entry.as_json() for entry in run.record.entries],
+    }
+    print(table.whole(report))
+    path = write(report, options)
+    print(f"\nwritten: {path}, after {report['minutes']} minutes")
+    if kind(options) == "full":
+        publish(path)
+        print("docs/benchmarks.md and its pictures show this run")
+    return 0
+
+
+def kind(options: argparse.Namespace) -> str:
+    """A full run is what the page shows."""
+    return "quick" if options.quick else "part" if options.only or options.peers else "full"
+
+
+def write(report: dict[str, Any], options: argparse.Namespace) -> Path:
+    stamp = datetime.now(UTC).strftime("%Y-%m-%dT%H%M%SZ")
+    path = Path(options.json) if options.json else RESULTS / f"{stamp}-{kind(options)}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(report) + "\n")
+    return path
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,31 @@
+"""Everybody who takes part, by name."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+
+from benchmarks.contestants.base import Contestant
+
+PLACES = {
+    "lonnymq": "ours:Ours",
+    "lonnymq, history off": "ours:OursWithoutHistory",
+    "lonnymq worker": "ours:OurWorker",
+    "pgmq, archive": "pgmq:PgmqArchive",
+    "pgmq, delete": "pgmq:PgmqDelete",
+    "skip locked table": "skip_locked:SkipLockedTable",
+    "channel table": "channel_table:ChannelTable",
+    "PgQueuer": "pgqueuer:PgQueuer",
+    "Procrastinate": "procrastinate:Procrastinate",
+    "DBOS": "dbos:Dbos",
+    "awa": "awa:Awa",
+    "chancy": "chancy:Chancy",
+}
+
+
+@cache
+def contestant(name: str) -> Contestant:
+    """The contestant of that name. What it needs of other packages it imports when it is used, in its own process."""
+    module, kind = PLACES[name].split(":")
+    made: Contestant = getattr(import_module(f"benchmarks.contestants.{module}"), kind)()
+    return made

@@ -1,0 +1,83 @@
+"""The interface of a contestant: how to install, load, create, and consume, all through its own public API."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from itertools import islice
+from typing import Protocol, TypeVar
+
+from benchmarks.flow import Flow
+from benchmarks.payload import Payload, channel_name, payload
+
+T = TypeVar("T")
+New = tuple[str, Payload]  # channel and message
+
+
+class Producer(Protocol):
+    """An open connection that creates messages."""
+
+    def create_one(self, channel: str, message: Payload) -> None: ...
+
+    def create_many(self, messages: Sequence[New]) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class Contestant:
+    """One queue. Instances are made anew in every process, from the name."""
+
+    name = ""
+    package = ""  # on the registry; empty for what is in this tree
+    has_tenants = False
+    listens = False  # wakes up by itself on an idle queue: takes part in the latency shape
+    backlog = (
+        200_000  # how many are preloaded for a drain; less where loading that many takes minutes
+    )
+    load_size = 1_000  # messages a call while preloading
+    creates_many = True  # has a call that creates more than one
+    notes = ""  # settings, and how it is used, for the record
+
+    def consumers(self, batch: int) -> int:
+        """How many processes drain best with batches of this size; found by trying."""
+        return 4 if batch >= 100 else 8
+
+    def install(self, dsn: str) -> None:
+        """Set up its tables in an empty database."""
+        raise NotImplementedError
+
+    def producer(self, dsn: str) -> Producer:
+        """Open what one producer needs."""
+        raise NotImplementedError
+
+    def load(self, dsn: str, count: int, channels: int) -> None:
+        """Fill the queue by the fastest way that it has."""
+        producer = self.producer(dsn)
+        for part in chunks(fresh(count, channels), self.load_size):
+            producer.create_many(part)
+        producer.close()
+
+    def consume(self, flow: Flow, dsn: str, batch: int) -> None:
+        """Take `batch` messages a call, handle and settle them, until the flow is stopped."""
+        raise NotImplementedError
+
+    def listen(self, flow: Flow, dsn: str, slots: int = 1) -> None:
+        """Wait for messages as a worker does, so many at a time, until the flow is stopped."""
+        self.consume(flow, dsn, 1)
+
+    def version(self) -> str:
+        try:
+            return version(self.package or "lonnymq")
+        except PackageNotFoundError:
+            return "not installed"
+
+
+def fresh(count: int, channels: int, start: int = 0) -> Iterator[New]:
+    """So many new messages, dealt out over the channels in turn."""
+    for number in range(start, start + count):
+        yield channel_name(number % channels), payload()
+
+
+def chunks(items: Iterator[T], size: int) -> Iterator[list[T]]:
+    while part := list(islice(items, size)):
+        yield part

@@ -1,0 +1,202 @@
+"""What the run must show: ratios between two entries of one run, or a figure by itself, each with its bound."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from benchmarks.figures import median, ratios
+from benchmarks.record import Case, Entry, Record
+
+COUNTS = (1, 100, 10_000)
+OURS, OFF = "lonnymq", "lonnymq, history off"
+ARCHIVE, DELETE = "pgmq, archive", "pgmq, delete"
+BOOK = "channel table"
+GROWTH_ENDS = {  # the ends of a full run, then those of a quick one
+    "channels": ((10, 100_000), (10, 10_000)),
+    "waiting": ((1_000, 5_000_000), (1_000, 200_000)),
+    "in the future": ((0, 1_000_000), (0, 100_000)),
+    "saturated channels": ((0, 10_000), (0, 1_000)),
+}
+Sense = Literal["at least", "at most"]
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A bound on ours over theirs, or on ours alone."""
+
+    shape: str
+    text: str
+    ours: tuple[str, Case]
+    theirs: tuple[str, Case] | None
+    sense: Sense
+    bound: float
+    unit: str = "×"  # noqa: RUF001 - times
+
+    def verdict(self, record: Record) -> dict[str, Any]:
+        """The figure that the run found, and whether it is within the bound."""
+        values = self.values(record)
+        value = median(values) if values else None
+        return {
+            "shape": self.shape,
+            "goal": f"{self.text} {self.sense} {self.bound:g}{self.unit}",
+            "value": value,
+            "least": min(values, default=None),
+            "most": max(values, default=None),
+            "unit": self.unit,
+            "verdict": self.judge(value),
+        }
+
+    def values(self, record: Record) -> list[float]:
+        ours = self.entry(record, self.ours)
+        if self.theirs is None:
+            return ours.samples if ours else []
+        theirs = self.entry(record, self.theirs)
+        return ratios(ours.samples, theirs.samples) if ours and theirs else []
+
+    def entry(self, record: Record, where: tuple[str, Case]) -> Entry | None:
+        contestant, case = where
+        return record.find(self.shape, case, contestant)
+
+    def contestants(self) -> set[str]:
+        return {self.ours[0]} | ({self.theirs[0]} if self.theirs else set())
+
+    def judge(self, value: float | None) -> str:
+        if value is None:
+            return "not measured"
+        within = value >= self.bound if self.sense == "at least" else value <= self.bound
+        return "ok" if within else "not reached"
+
+
+def faster(
+    shape: str, case: Case, peer: str, peer_case: Case, bound: float, *, ours: str = OURS
+) -> Goal:
+    told = ", ".join(
+        f"{key} {value:,}" if isinstance(value, int) else f"{key} {value}"
+        for key, value in case.items()
+    )
+    return Goal(
+        shape,
+        f"{shape}, {told}: {ours} ÷ {peer}",
+        (ours, case),
+        (peer, peer_case),
+        "at least",
+        bound,
+    )
+
+
+def speed_goals() -> list[Goal]:
+    """Shapes (a), (b) and (c)."""
+    goals = [
+        faster("create", {"batch": 1}, ARCHIVE, {"batch": 1}, 1.3),
+        faster("create", {"batch": 100}, ARCHIVE, {"batch": 100}, 1.2),
+    ]
+    for count in COUNTS:
+        case, any_case = {"batch": 100, "channels": count}, {"batch": 100, "channels": "any"}
+        goals += [
+            faster("drain", case, ARCHIVE, any_case, 1.0),
+            faster("drain", case, DELETE, any_case, 1.0, ours=OFF),
+            faster("drain", case, "PgQueuer", any_case, 4),
+            faster("drain", case, "Procrastinate", any_case, 50),
+            faster("drain", case, BOOK, case, 10),
+        ]
+    for shape in ("drain", "steady"):
+        batch: Case = {"batch": 1} if shape == "drain" else {}
+        for count in COUNTS:
+            case, any_case = {**batch, "channels": count}, {**batch, "channels": "any"}
+            goals.append(faster(shape, case, ARCHIVE, any_case, 1.2))
+            if shape == "drain":
+                goals.append(faster(shape, case, DELETE, any_case, 1.2, ours=OFF))
+        one = {**batch, "channels": 1}
+        goals.append(faster(shape, one, BOOK, one, 8))
+    return goals
+
+
+def growth_goals() -> list[Goal]:
+    """Shape (f): the far end of each axis against its near end, p99."""
+    goals = []
+    for axis, ends in GROWTH_ENDS.items():
+        for near, far in ends:
+            goals.append(
+                Goal(
+                    "growth",
+                    f"growth, p99 of a dequeue at {far:,} ÷ at {near:,} {axis}",
+                    (OURS, {"axis": axis, "size": far, "percentile": "p99"}),
+                    (OURS, {"axis": axis, "size": near, "percentile": "p99"}),
+                    "at most",
+                    1.3,
+                )
+            )
+    return goals
+
+
+def other_goals() -> list[Goal]:
+    """Shapes (d), (e), (g) and memory."""
+    beside = {"who": "quiet, beside a flood", "percentile": "p99"}
+    alone = {"who": "quiet, alone", "percentile": "p99"}
+    even = {"who": "all backlogged", "percentile": "Jain"}
+    half, far = {"percentile": "p50"}, {"percentile": "p99"}
+    goals = [
+        Goal(
+            "noisy",
+            "noisy neighbour, quiet p99 beside a flood ÷ alone",
+            (OURS, beside),
+            (OURS, alone),
+            "at most",
+            1.2,
+        ),
+        Goal("noisy", "noisy neighbour, Jain's index", (OURS, even), None, "at least", 0.99, ""),
+        Goal("latency", "latency, idle, p50", (OURS, half), None, "at most", 5, " ms"),
+        Goal("latency", "latency, idle, p99", (OURS, far), None, "at most", 20, " ms"),
+        Goal(
+            "latency",
+            "latency, idle, p50: lonnymq ÷ PgQueuer",
+            (OURS, half),
+            ("PgQueuer", half),
+            "at most",
+            1,
+        ),
+        Goal(
+            "latency",
+            "latency, idle, p99: lonnymq ÷ PgQueuer",
+            (OURS, far),
+            ("PgQueuer", far),
+            "at most",
+            1,
+        ),
+    ]
+    for what in ("kept", "drain after"):
+        held, free = {"reader": "open", "what": what}, {"reader": "none", "what": what}
+        told = {"kept": "rate kept", "drain after": "drain at the end"}[what]
+        goals.append(
+            Goal(
+                "snapshot",
+                f"held snapshot, {told}, with ÷ without",
+                (OURS, held),
+                (OURS, free),
+                "at least",
+                0.9,
+            )
+        )
+    first, last = {"when": "second tenth"}, {"when": "last tenth"}
+    goals.append(
+        Goal(
+            "memory",
+            "memory of a consumer, last ÷ second tenth",
+            (OURS, last),
+            (OURS, first),
+            "at most",
+            1.05,
+        )
+    )
+    return goals
+
+
+GOALS = speed_goals() + growth_goals() + other_goals()
+
+
+def verdicts(record: Record, shapes: list[str]) -> list[dict[str, Any]]:
+    """The verdict on every goal of the shapes and contestants that were run."""
+    present = {entry.contestant for entry in record.entries}
+    asked = [goal for goal in GOALS if goal.shape in shapes and goal.contestants() <= present]
+    return [goal.verdict(record) for goal in asked if goal.shape != "growth" or goal.values(record)]

@@ -1,0 +1,1 @@
+"""What is made of a run's JSON: tables, pictures, the page."""

@@ -1,0 +1,150 @@
+"""Leases of running handlers: kept as long as they run, and told of when they are lost."""
+
+import asyncio
+import threading
+
+import pytest
+
+from lonnymq import Context, LeaseLost, SyncContext, Worker
+from working import outcomes, soon, working
+
+STEAL = "update lonnymq.message set token = gen_random_uuid()"
+
+
+async def test_heartbeats_keep_handlers_that_run_longer_than_their_lease(dsn, queue) -> None:
+    worker = Worker(lease_ms=300)
+
+    @worker.handler("async")
+    async def long(content: bytes, context: Context) -> None:
+        until = context.lease_until
+        await soon(lambda: context.lease_until > until + 900)
+
+    @worker.handler("plain")
+    def long_too(content: bytes, context: SyncContext) -> None:
+        until, waiting = context.lease_until, threading.Event()
+        while context.lease_until <= until + 900:
+            waiting.wait(0.01)
+
+    for kind in ("async", "async", "plain"):
+        queue.create("acme", b"x", kind=kind)
+    async with working(worker, dsn):
+        await soon(lambda: outcomes(queue) == ["completed"] * 3)
+
+
+async def test_a_handler_whose_lease_is_lost_is_cancelled_and_told_so(
+    dsn, queue, connect, direct_dsn
+) -> None:
+    worker, told, answers = Worker(lease_ms=300), [], []
+
+    @worker.handler()
+    async def stuck(content: bytes, context: Context) -> None:
+        connect(direct_dsn).execute(STEAL)
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            told.append(context.lost)
+            raise
+
+    worker.after(lambda context, answer: answers.append(answer))
+    queue.create("acme", b"x")
+    async with working(worker, dsn):
+        await soon(lambda: answers)
+    assert (told, answers, outcomes(queue)) == ([True], ["lease_lost"], [])
+
+
+async def test_a_thread_whose_lease_is_lost_is_told_so_and_its_result_is_dropped(
+    dsn, queue, connect, direct_dsn
+) -> None:
+    worker, told, answers = Worker(lease_ms=300), [], []
+    waiting = threading.Event()
+
+    @worker.handler()
+    def stuck(content: bytes, context: SyncContext) -> None:
+        connect(direct_dsn).execute(STEAL)
+        while not context.lost:
+            waiting.wait(0.01)
+        try:
+            context.heartbeat()
+        except LeaseLost as error:
+            told.append(error)
+
+    worker.after(lambda context, answer: answers.append(answer))
+    queue.create("acme", b"x")
+    async with working(worker, dsn):
+        await soon(lambda: told)
+        await soon(lambda: answers)
+    assert (len(told), answers, outcomes(queue)) == (1, ["lease_lost"], [])
+
+
+async def test_a_batch_goes_on_with_the_leases_that_are_left(
+    dsn, queue, connect, direct_dsn
+) -> None:
+    worker = Worker(lease_ms=300)
+
+    @worker.handler(batch=2)
+    async def both(contents: list[bytes], contexts) -> None:
+        connect(direct_dsn).execute(f"{STEAL} where id = {contexts[0].id}")
+        await soon(lambda: contexts[0].lost)
+
+    queue.create_many([b"x"] * 2, channel="acme")
+    async with working(worker, dsn):
+        await soon(lambda: outcomes(queue) == ["completed"])
+
+
+async def test_a_handler_may_extend_its_lease_itself(dsn, queue) -> None:
+    worker, lengths = Worker(lease_ms=30_000), []
+
+    @worker.handler("async")
+    async def asks(content: bytes, context: Context) -> None:
+        before = context.deadline
+        await context.heartbeat(600_000)
+        lengths.append((context.deadline - before).total_seconds())
+
+    @worker.handler("plain")
+    def asks_too(content: bytes, context: SyncContext) -> None:
+        before = context.deadline
+        context.heartbeat(600_000)
+        lengths.append((context.deadline - before).total_seconds())
+
+    queue.create("acme", b"x", kind="async")
+    queue.create("acme", b"x", kind="plain")
+    async with working(worker, dsn):
+        await soon(lambda: outcomes(queue) == ["completed"] * 2)
+    assert lengths == [pytest.approx(570, abs=10)] * 2
+
+
+async def test_a_lost_lease_is_found_out_by_the_handler_s_own_heartbeat(
+    dsn, queue, connect, direct_dsn
+) -> None:
+    worker, told = Worker(), []
+
+    @worker.handler()
+    async def asks(content: bytes, context: Context) -> None:
+        connect(direct_dsn).execute(STEAL)
+        try:
+            await context.heartbeat()
+        except LeaseLost as error:
+            told.append(error)
+            raise
+
+    queue.create("acme", b"x")
+    async with working(worker, dsn):
+        await soon(lambda: told)
+    assert outcomes(queue) == []
+
+
+async def test_what_another_worker_has_by_now_is_not_settled_by_a_late_handler(
+    dsn, queue, connect, direct_dsn
+) -> None:
+    worker, answers = Worker(), []
+
+    @worker.handler()
+    async def late(content: bytes) -> None:
+        connect(direct_dsn).execute(STEAL)
+
+    worker.after(lambda context, answer: answers.append(answer))
+    queue.create("acme", b"x")
+    async with working(worker, dsn):
+        await soon(lambda: answers)
+    assert (answers, outcomes(queue)) == (["lease_lost"], [])
+    assert queue.peek("acme")[0].leased

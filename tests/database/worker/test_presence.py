@@ -1,0 +1,54 @@
+"""Workers say that they are there, sweep, and say when they are gone."""
+
+import asyncio
+import os
+
+from lonnymq import Worker
+from lonnymq.worker import housekeeping
+from working import outcomes, soon, working
+
+
+async def test_a_worker_is_listed_while_it_works(dsn, queue) -> None:
+    worker = Worker(concurrency=7, name="here")
+    worker.handler("encode")(lambda: None)
+    async with working(worker, dsn):
+        [seen] = await soon(queue.worker_list)
+        assert (seen.alive, seen.concurrency, seen.stopping) == (True, 7, False)
+        assert seen.name.startswith(f"here:{os.getpid()}:")
+        assert (seen.about["pid"], seen.about["kinds"]) == (os.getpid(), ["encode"])
+    assert queue.worker_list() == []
+
+
+async def test_a_worker_says_again_and_again_how_far_it_is(dsn_18, queue_18, monkeypatch) -> None:
+    monkeypatch.setattr(housekeeping, "SEEN_SECONDS", 0.05)
+    worker, gate = Worker(), asyncio.Event()
+
+    @worker.handler()
+    async def waits(content: bytes) -> None:
+        await gate.wait()
+
+    queue_18.create("acme", b"x")
+    async with working(worker, dsn_18):
+        await soon(lambda: any(each.running == 1 for each in queue_18.worker_list()))
+        gate.set()
+        await soon(lambda: any(each.about["completed"] for each in queue_18.worker_list()))
+
+
+async def test_messages_and_history_name_the_worker(dsn, queue) -> None:
+    worker = Worker(name="here")
+    worker.handler()(lambda content: None)
+    queue.create("acme", b"x")
+    async with working(worker, dsn):
+        await soon(lambda: outcomes(queue) == ["completed"])
+    assert queue.history_read()[0].worker.startswith("here:")
+
+
+async def test_a_worker_sweeps(dsn_18, queue_18, monkeypatch) -> None:
+    monkeypatch.setattr(housekeeping, "SWEEP_SECONDS", 0.05)
+    queue_18.set(channel_idle_ms=1)
+    worker = Worker()
+    worker.handler()(lambda content: None)
+    queue_18.create("acme", b"x")
+    async with working(worker, dsn_18):
+        await soon(lambda: outcomes(queue_18) == ["completed"])
+        await soon(lambda: queue_18.stats().channels == 0)

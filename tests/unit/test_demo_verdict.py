@@ -1,0 +1,114 @@
+"""The demo's verdict: counted from history, and red on a history in which a promise was broken."""
+
+from dataclasses import replace
+
+import pytest
+
+from lonnymq.demo.story import Story
+from lonnymq.demo.verdict import (
+    Promise,
+    breaks_of_rate,
+    limits_kept,
+    most_at_once,
+    promises,
+    waits,
+    waits_by_age,
+)
+from lonnymq.results import HistoryRow
+
+ROW = HistoryRow(
+    xid=1, message_id=1, channel="acme", kind=None, name=None, attempt=1, worker=None,
+    outcome="completed", created_at=0, dequeue_at=0, dequeued_at=10, finished_at=20, size=1,
+    error=None, headers=None, content=None,
+)  # fmt: skip
+
+
+def job(number: int, **more) -> HistoryRow:
+    return replace(ROW, message_id=number, **more)
+
+
+def good() -> tuple[list[HistoryRow], Story]:
+    """A history in which everything was kept."""
+    story = Story(queue=None)  # type: ignore[arg-type]
+    rows = [job(n, dequeued_at=n * 10, finished_at=n * 10 + 5) for n in range(1, 6)]
+    rows.append(job(6, created_at=5, dequeue_at=-1, dequeued_at=12, finished_at=14))
+    rows += [
+        job(7, channel="bloom", outcome=outcome, dequeued_at=at, finished_at=at + 1)
+        for outcome, at in (("deferred", 20), ("deferred", 30), ("completed", 40))
+    ]
+    rows += [
+        job(8, channel="ember", outcome=outcome, attempt=attempt, dequeued_at=attempt, finished_at=attempt)
+        for attempt, outcome in enumerate(("failed", "failed", "dead"), 1)
+    ]  # fmt: skip
+    rows += [
+        job(9, outcome="expired", dequeued_at=60, finished_at=61),
+        job(9, dequeued_at=70, finished_at=71),
+    ]
+    rows += [job(20 + n, channel="reports", name=f"report {n}") for n in range(3)]
+    story.created, story.upload, story.poison = set(range(1, 10)), 7, 8
+    return rows, story
+
+
+def broken(found: list[Promise]) -> list[str]:
+    return [each.words for each in found if not each.kept]
+
+
+def test_a_good_history_keeps_every_promise() -> None:
+    rows, story = good()
+    assert broken(promises(rows, story, left=0)) == []
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (lambda rows, story: story.created.add(99), "lost 1"),
+        (lambda rows, story: rows.append(job(1, dequeued_at=90, finished_at=91)), "completed twice: 1"),
+        (lambda rows, story: rows.append(job(30, channel="reports", name="report 1")), "1 twice"),
+        (lambda rows, story: rows.append(job(5, outcome="deferred")) or setattr(story, "upload", 5), "deferred 1"),
+        (lambda rows, story: setattr(story, "poison", 1), "tried 0 times"),
+        (lambda rows, story: rows.append(job(40, outcome="expired")), "others completed 1"),
+        (lambda rows, story: rows.remove(rows[5]), "overtook 0"),
+        (lambda rows, story: rows.extend(job(50 + n) for n in range(11)), "10 at once allowed"),
+    ],
+)  # fmt: skip
+def test_a_broken_promise_is_called_broken(spoil, words: str) -> None:
+    rows, story = good()
+    spoil(rows, story)
+    assert words in " ".join(broken(promises(rows, story, left=0)))
+
+
+def test_what_is_left_is_not_lost_but_told() -> None:
+    rows, story = good()
+    story.created.add(99)
+    assert broken(promises(rows, story, left=1)) == ["left in the queue: 1"]
+
+
+def test_leases_that_touch_do_not_overlap() -> None:
+    rows = [job(1, dequeued_at=0, finished_at=10), job(2, dequeued_at=10, finished_at=20)]
+    assert most_at_once(rows) == 1
+    assert most_at_once([*rows, job(3, dequeued_at=9, finished_at=11)]) == 2
+
+
+@pytest.mark.parametrize(
+    ("times", "breaks"),
+    [([0, 200, 400], 0), ([0, 0, 200], 0), ([0, 0, 199], 1), ([0, 0, 0], 1), ([0, 0, 400, 400], 0)],
+)
+def test_a_rate_with_a_burst_is_judged_over_every_span(times: list[int], breaks: int) -> None:
+    rows = [job(n, dequeued_at=at) for n, at in enumerate(times)]
+    assert breaks_of_rate(rows, 200, 2) == breaks
+
+
+def test_by_age_alone_the_same_moments_go_to_the_oldest() -> None:
+    rows = [
+        job(1, created_at=0, dequeued_at=10),
+        job(2, created_at=1, dequeued_at=30),
+        job(3, created_at=5, dequeued_at=20, channel="bloom"),
+    ]
+    assert waits_by_age(rows) == {1: 10, 2: 19, 3: 25}
+    found = {each.tenant: each for each in waits(rows)}
+    assert (found["bloom"].longest_ms, found["bloom"].by_age_longest_ms) == (15, 25)
+
+
+def test_limits_are_judged_from_the_leases() -> None:
+    crowd = [job(n, channel=f"tenant {n}") for n in range(17)]
+    assert "the queue: 16 at once allowed, at most 17 were" in broken(limits_kept(crowd))

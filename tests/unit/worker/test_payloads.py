@@ -1,0 +1,107 @@
+"""Payloads arrive as the annotated type, or with words that say why they do not fit."""
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypedDict
+
+import msgspec
+import pytest
+
+from lonnymq.errors import InvalidArgument
+from lonnymq.worker.payloads import Unfit, decoder
+
+
+@dataclass
+class Video:
+    name: str
+    seconds: int = 0
+
+
+class Typed(TypedDict):
+    name: str
+
+
+class Struct(msgspec.Struct):
+    name: str
+    tags: list[str] = []
+
+
+class Named(NamedTuple):
+    name: str
+
+
+@pytest.mark.parametrize(
+    ("annotation", "content", "payload"),
+    [
+        (None, b"\xff", b"\xff"),
+        (bytes, b"\xff", b"\xff"),
+        (str, "grün".encode(), "grün"),
+        (Any, b"[1]", [1]),
+        (dict, b'{"a": 1}', {"a": 1}),
+        (dict[str, int], b'{"a": 1}', {"a": 1}),
+        (list[Video], b'[{"name": "a"}]', [Video("a")]),
+        (int | None, b"null", None),
+        (Video, b'{"name": "a", "seconds": 2, "later": true}', Video("a", 2)),
+        (Typed, b'{"name": "a"}', {"name": "a"}),
+        (Struct, b'{"name": "a", "tags": ["b"]}', Struct("a", ["b"])),
+        (Named, b'["a"]', Named("a")),
+    ],
+)
+def test_a_payload_arrives_as_the_annotated_type(annotation, content, payload) -> None:
+    assert decoder(annotation)(content) == payload
+
+
+@pytest.mark.parametrize(
+    ("annotation", "content", "said"),
+    [
+        (str, b"a\xff", "not UTF-8: invalid start byte at byte 1"),
+        (Video, b"", "no Video: Input data was truncated"),
+        (Video, b"{}", "no Video: Object missing required field `name`"),
+        (Video, b'{"name": 1}', r"no Video: Expected `str`, got `int` - at `\$.name`"),
+        (list[int], b'["a"]', r"no list\[int\]: Expected `int`"),
+        (dict, b"\xff\xfe", "no dict: "),
+        (Any, b"[" * 100_000, "no Any: maximum recursion"),
+    ],
+)
+def test_a_payload_that_does_not_fit_says_why(annotation, content, said: str) -> None:
+    with pytest.raises(Unfit, match=said):
+        decoder(annotation)(content)
+
+
+class Unreadable:
+    pass
+
+
+@pytest.mark.parametrize("annotation", [Unreadable, "nonsense", list[Unreadable]])
+def test_an_annotation_that_no_payload_can_be_read_as_is_refused(annotation) -> None:
+    with pytest.raises(InvalidArgument, match="no payload can be read as"):
+        decoder(annotation)
+
+
+def test_a_model_of_pydantic_is_read_by_pydantic_which_only_its_user_imports() -> None:
+    import pydantic
+
+    class Model(pydantic.BaseModel):
+        name: str
+        seconds: int = 0
+
+    assert decoder(Model)(b'{"name": "a", "seconds": 2}').seconds == 2
+    assert decoder(list[Model])(b'[{"name": "a"}]')[0].name == "a"
+    with pytest.raises(Unfit, match="no Model: Field required at name") as caught:
+        decoder(Model)(b'{"secret": "canary"}')
+    assert "canary" not in str(caught.value)
+
+
+def python(code: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+
+
+def test_the_worker_does_not_import_pydantic() -> None:
+    assert python("import sys, lonnymq.worker; sys.exit('pydantic' in sys.modules)").returncode == 0
+
+
+@pytest.mark.parametrize("name", ["msgspec", "cronsim"])
+def test_without_its_extra_the_worker_says_what_to_install(name: str) -> None:
+    ran = python(f"import sys; sys.modules['{name}'] = None; from lonnymq import Worker")
+    assert f'a worker needs {name}: pip install "lonnymq[worker]"' in ran.stderr
