@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import psycopg
 from psycopg.rows import namedtuple_row
 from psycopg.types.json import Jsonb
+
 from support import eventually
 
 T = TypeVar("T")
