@@ -16,6 +16,7 @@ from psycopg.rows import tuple_row
 
 from lonnymq.calls import Bulk, Call
 from lonnymq.errors import InTransaction, UnknownConnection, WrongIsolation, translated
+from lonnymq.packing import register
 
 Answer = TypeVar("Answer")
 AnyConnection = Connection[Any] | AsyncConnection[Any]
@@ -23,6 +24,8 @@ AnyConnection = Connection[Any] | AsyncConnection[Any]
 PREPARE_AT_ONCE = 0
 ISOLATION = b"set transaction isolation level read committed"
 ACCEPTED = "a DSN, a psycopg connection, or a pool of them such as psycopg_pool.ConnectionPool"
+
+register()
 
 
 class Source(Protocol):

@@ -82,6 +82,8 @@ class Record(Generic[Answer]):
 
     def one(self, row: Row) -> Answer:
         """One row, read."""
+        if not self.converters:
+            return self.kind(*row)
         values = list(row)
         for index, convert in self.converters:
             if values[index] is not None:

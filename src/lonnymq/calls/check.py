@@ -50,6 +50,8 @@ def count(what: str, value: object) -> int:
 
 def identifier(what: str, value: object) -> int:
     """A message id."""
+    if type(value) is int and -MAX_INT64 <= value <= MAX_INT64:
+        return value
     return number(f"{what} must be a whole number", value, least=-MAX_INT64, most=MAX_INT64)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from lonnymq.calls import check
+from lonnymq.calls.arrays import Identifiers, Tokens
 from lonnymq.calls.call import Call, Record, scalar
 from lonnymq.results import (
     CompleteAnswer,
@@ -29,10 +30,11 @@ def lease_of(message: Leased) -> tuple[object, object]:
     return check.identifier("id", message.id), check.token("token", message.token)
 
 
-def leases_of(messages: Iterable[Leased]) -> tuple[list[object], list[object]]:
+def leases_of(messages: Iterable[Leased]) -> tuple[Identifiers, Tokens]:
     """The ids and the tokens of many leases."""
-    leases = [lease_of(message) for message in messages]
-    return [each for each, _ in leases], [token for _, token in leases]
+    given = list(messages)
+    ids = Identifiers([check.identifier("id", each.id) for each in given])
+    return ids, Tokens([check.token("token", each.token) for each in given])
 
 
 def message_heartbeat(

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from lonnymq.calls import check
 from lonnymq.calls.call import Call, Record, Row, loads, scalar, statement
-from lonnymq.calls.new_message import NewMessage, batch, checked
+from lonnymq.calls.new_message import NewMessage, checked, columns
 from lonnymq.errors import ChannelFull, ChannelReleasing
 from lonnymq.results import (
     CancelAnswer,
@@ -62,15 +62,9 @@ def message_create_many(
     schema: str, messages: Iterable[check.Bytes | NewMessage], *, channel: str | None
 ) -> Call[list[CreateManyResult]]:
     """Append many messages, in the order given; refusals are among the results."""
-    rows = list(batch(messages, channel=channel))
-    columns = tuple(map(unless_empty, zip(*rows, strict=True))) or ([],) * 7
+    values = columns(messages, channel=channel)
     sql = statement(schema, "message_create_many", CREATE_MANY_TYPES, CREATED)
-    return Call(f"{sql} order by r.ordinal", columns, lambda found: list(map(creation, found)))
-
-
-def unless_empty(column: Sequence[object]) -> list[object] | None:
-    """A column, or None where no message of the batch says anything: a batch without names is quicker to store."""
-    return None if all(value is None for value in column) else list(column)
+    return Call(f"{sql} order by r.ordinal", values, lambda found: list(map(creation, found)))
 
 
 def message_announce(schema: str, channels: Iterable[str]) -> Call[int]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from lonnymq.calls import check
+from lonnymq.calls.arrays import Contents, Texts, column
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +35,11 @@ class Checked(NamedTuple):
     headers: str | None
 
 
-def checked(message: NewMessage) -> Checked:
-    """The message's values, each of them storable."""
+def checked(message: NewMessage, *, channel: str | None = None) -> Checked:
+    """The message's values, each of them storable; one that names no channel goes to `channel`."""
     check.not_both("dequeue_at", message.dequeue_at, "delay_ms", message.delay_ms)
     return Checked(
-        channel=check.name("channel", message.channel),
+        channel=check.name("channel", channel if message.channel is None else message.channel),
         content=check.content("content", message.content),
         dequeue_at=check.optional(check.moment, "dequeue_at", message.dequeue_at),
         delay_ms=check.optional(check.milliseconds, "delay_ms", message.delay_ms),
@@ -51,7 +52,21 @@ def checked(message: NewMessage) -> Checked:
 def batch(
     messages: Iterable[check.Bytes | NewMessage], *, channel: str | None
 ) -> Iterator[Checked]:
-    """The messages, checked; bare bytes and messages that name no channel go to `channel`."""
+    """The messages, checked, one by one."""
     for item in messages:
         message = item if isinstance(item, NewMessage) else NewMessage(item)
-        yield checked(message if message.channel is not None else replace(message, channel=channel))
+        yield checked(message, channel=channel)
+
+
+def columns(
+    messages: Iterable[check.Bytes | NewMessage], *, channel: str | None
+) -> tuple[object, ...]:
+    """The messages, checked, as `message_create_many`'s arrays; bare bytes are the quick way."""
+    given = list(messages)
+    if not given:
+        return ([],) * 7
+    if not any(isinstance(each, NewMessage) for each in given):
+        contents = Contents([check.content("content", each) for each in given])
+        return Texts([check.name("channel", channel)] * len(given)), contents, *(None,) * 5
+    channels, contents_of, *others = zip(*batch(given, channel=channel), strict=True)
+    return Texts(channels), Contents(contents_of), *map(column, others)

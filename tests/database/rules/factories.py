@@ -14,6 +14,8 @@ import psycopg
 from psycopg.rows import namedtuple_row
 from psycopg.types.json import Jsonb
 
+from support import eventually
+
 T = TypeVar("T")
 Lease = namedtuple("Lease", "id token channel attempt dequeued_at dequeue_at lease_until state")
 LEASE = "answer, id, token, channel, attempt, dequeued_at, dequeue_at, lease_until, state, look_at, cursor"
@@ -150,6 +152,12 @@ class Session:
     def channel(self, name: str) -> Any:
         found = self.rows("select * from lonnymq.channel where name = %s", name)
         return found[0] if found else None
+
+    def rest(self) -> None:
+        """Wait until the last note that was notified of is folded for longer than a producer relies on it."""
+        is_old = "(t.told_at < clock_timestamp() - interval '3 milliseconds')"
+        last = "(select * from lonnymq.tick order by id desc limit 1)"
+        eventually(lambda: self.column(f"select {is_old} from {last} t") != [False])
 
     def now(self) -> int:
         return self.value("select lonnymq.epoch()")

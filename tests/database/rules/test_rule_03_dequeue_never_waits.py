@@ -282,6 +282,7 @@ def test_a_lease_that_ran_out_behind_many_that_ended_is_looked_for_at_once(
 def test_every_consumer_is_told_when_to_look_again(session: Session, clock: Clock) -> None:
     def looks() -> int | None:
         session.dequeue()  # a channel that was emptied keeps its seat until the next look
+        session.rest()
         assert session.dequeue() == []
         return session.look_at
 

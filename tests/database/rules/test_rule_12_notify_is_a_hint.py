@@ -105,9 +105,11 @@ def test_a_later_time_than_the_channel_waits_for_is_not_notified_and_an_earlier_
     session.create("a", delay_ms=6000)
     session.create_many(["a"], delays_ms=[7000])
     assert heard() == NEVER
+    session.rest()
     session.create("a", delay_ms=4000)
     assert heard() == ONCE
     session.dequeue()
+    session.rest()
     session.create("a")
     assert heard() == ONCE
 
@@ -123,6 +125,27 @@ def test_creates_after_one_that_was_told_of_are_not_notified_until_somebody_look
     assert heard() == NEVER
     assert len(session.drain()) == 10
     assert session.dequeue() == []
+    session.rest()
+    session.create("b")
+    assert heard() == ONCE
+
+
+def test_a_moment_after_a_notified_message_was_folded_the_next_is_not_notified_but_looked_for(
+    session: Session, heard: Heard
+) -> None:
+    session.create("a")
+    session.drain()
+    heard()
+    session.rows("update lonnymq.tick set told_at = clock_timestamp() + interval '1 minute'")
+    session.create("b")
+    session.create_many(["c"])
+    assert heard() == NEVER
+    session.drain()
+    session.rows("update lonnymq.tick set told_at = clock_timestamp() + interval '1 minute'")
+    assert session.dequeue() == []
+    assert session.look_at is not None
+    assert session.look_at <= session.value("select lonnymq.epoch() + 5")
+    session.rows("update lonnymq.tick set told_at = clock_timestamp() - interval '1 minute'")
     session.create("b")
     assert heard() == ONCE
 

@@ -20,10 +20,12 @@ declare
   v_old tid[];
   v_new lonnymq.place[];
 begin
-  perform lonnymq.meter_add(c.id, -i.slots, case when c.max_size is null then 0 else i.size end)
-  from unnest(p_names, p_slots, p_sizes) as i (name, slots, size)
-  cross join lateral (select * from lonnymq.channel c where c.name = i.name limit 1) c
-  where i.slots <> 0 or (i.size <> 0 and c.max_size is not null);
+  if 0 <> any (p_slots) or 0 <> any (p_sizes) then
+    perform lonnymq.meter_add(c.id, -i.slots, case when c.max_size is null then 0 else i.size end)
+    from unnest(p_names, p_slots, p_sizes) as i (name, slots, size)
+    cross join lateral (select * from lonnymq.channel c where c.name = i.name limit 1) c
+    where i.slots <> 0 or (i.size <> 0 and c.max_size is not null);
+  end if;
 
   with judged as materialized (
     select p.*, i.due_at as told_at, i.due_id as told_id,

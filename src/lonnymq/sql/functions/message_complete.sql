@@ -84,12 +84,52 @@ $$;
 comment on function lonnymq.message_complete(bigint[], uuid[]) is
 'Ends leases: done.';
 
+-- One message, without a single array: see above.
 create or replace function lonnymq.message_complete(p_id bigint, p_token uuid)
 returns text
-language sql
-volatile
+language plpgsql
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_bitmapscan = off
+set jit = off
 as $$
-  select c.answer from lonnymq.message_complete(array[p_id], array[p_token]) c
+declare
+  v_gone lonnymq.message;
+  v_history text;
+  v_has_capacity boolean := lonnymq.commit_durably();
+  v_max_size bigint;
+begin
+  select q.history, q.default_max_size is not null
+    or exists (select from lonnymq.channel_setting s where s.max_size is not null)
+    or exists (select from lonnymq.channel c where c.max_size is not null)
+  into v_history, v_has_capacity
+  from lonnymq.queue q where q.only_row;
+
+  delete from lonnymq.message m where m.id = p_id and m.token = p_token returning m.* into v_gone;
+  if not found then
+    return case when exists (select from lonnymq.message m where m.id = p_id) then 'lease_lost'
+      else 'not_found' end;
+  end if;
+  if v_history <> 'off' then
+    insert into lonnymq.history (
+      message_id, created_at, dequeue_at, dequeued_at, finished_at, size, attempt, outcome,
+      channel, kind, name, worker, error, headers, content
+    )
+    values (v_gone.id, v_gone.created_at, v_gone.dequeue_at, v_gone.dequeued_at, lonnymq.epoch(),
+      octet_length(v_gone.content), v_gone.attempt, 'completed', v_gone.channel, v_gone.kind,
+      v_gone.name, v_gone.worker, null, v_gone.headers,
+      case when v_history = 'content' then v_gone.content end);
+  end if;
+  if v_has_capacity then
+    v_max_size := (select c.max_size from lonnymq.channel_capacity(v_gone.channel) c);
+  end if;
+  if v_gone.slot > 0 or v_max_size is not null then
+    insert into lonnymq.note (channel, slots, queue_slots, size)
+    values (v_gone.channel, v_gone.slot & 1, v_gone.slot >> 1,
+      case when v_max_size is null then 0 else -1 end);
+  end if;
+  return 'completed';
+end
 $$;
 
 comment on function lonnymq.message_complete(bigint, uuid) is

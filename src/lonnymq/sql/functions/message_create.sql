@@ -34,6 +34,7 @@ declare
   v_seat bigint;
   v_hold text;
   v_wake_at bigint;
+  v_is_ahead boolean;
   v_told boolean;
 begin
   if p_channel is null or octet_length(p_channel) not between 1 and 255
@@ -78,13 +79,14 @@ begin
   values (id, p_channel, p_content, v_dequeue_at, lonnymq.epoch(), p_kind, p_headers);
   v_told := true;
   if v_channel_id is not null then
-    select p.seat, p.hold, p.wake_at into v_seat, v_hold, v_wake_at
+    select p.seat, p.hold, p.wake_at, (v_dequeue_at, id) >= (p.floor_at, p.floor_id)
+    into v_seat, v_hold, v_wake_at, v_is_ahead
     from lonnymq.place p where p.channel_id = v_channel_id order by p.version desc limit 1;
     v_told := v_seat is null and v_hold is null and (v_wake_at > v_dequeue_at) is not false;
   end if;
   v_told := v_told and lonnymq.queue_tell();
-  insert into lonnymq.note (channel, dequeue_at, message_id, told)
-  values (p_channel, v_dequeue_at, id, v_told);
+  insert into lonnymq.note (channel, dequeue_at, message_id, told, quiet)
+  values (p_channel, v_dequeue_at, id, v_told, not v_told and v_is_ahead);
 end
 $$;
 

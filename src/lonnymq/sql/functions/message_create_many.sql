@@ -117,9 +117,9 @@ begin
     from unnest(p_channels, v_ats, v_ids) as i (channel, dequeue_at, id)
     order by i.channel, i.dequeue_at, i.id
   ), noted as (
-    insert into lonnymq.note (channel, dequeue_at, message_id, told)
-    select f.channel, f.dequeue_at, f.id,
-      p.seat is null and p.hold is null and (p.wake_at > f.dequeue_at) is not false
+    insert into lonnymq.note (channel, dequeue_at, message_id, told, quiet)
+    select f.channel, f.dequeue_at, f.id, s.is_still,
+      not s.is_still and (f.dequeue_at, f.id) >= (p.floor_at, p.floor_id)
     from first_one f
     left join lateral (
       select c.id from lonnymq.channel c where c.name = f.channel limit 1
@@ -127,6 +127,9 @@ begin
     left join lateral (
       select * from lonnymq.place p where p.channel_id = c.id order by p.version desc limit 1
     ) p on true
+    cross join lateral (
+      select p.seat is null and p.hold is null and (p.wake_at > f.dequeue_at) is not false as is_still
+    ) s
     returning note.told
   )
   select bool_or(n.told) into v_told from noted n;

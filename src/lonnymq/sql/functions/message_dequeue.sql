@@ -9,7 +9,8 @@
 -- limit is more than one round gives, several rounds are taken at once.
 --
 -- Answers: one row a message, answer leased. When there is none, exactly one row: empty, or contended
---   where another call holds what is eligible: try again at once. look_at says when to look again
+--   where another call holds what is eligible, or this one has just found out about more: try again at
+--   once. look_at says when to look again
 --   if nobody notifies (null: nothing is scheduled, and no lease was taken that might still run out).
 -- Locks: channels that have limits, and messages, without ever waiting for one. The commit of this
 --   transaction is not waited for: a lease that a crash loses is one more delivery.
@@ -48,9 +49,11 @@ declare
   v_lap bigint := abs(greatest(p_cursor[2], -9223372036854775807));
   v_is_tail boolean := coalesce(p_cursor[2] < 0, false);
   v_used bigint := greatest(p_cursor[3], 0);
+  v_from bigint;
   v_until xid8;
   v_again xid8[];
   v_swept_at bigint;
+  v_is_fresh boolean;
   v_seat_floor bigint;
   v_seat_last bigint;
   v_max_concurrency integer;
@@ -58,13 +61,12 @@ declare
   v_is_whole boolean;
   v_is_slow boolean;
   v_started timestamptz;
-  -- A random number is drawn for each call, not for each message: on some builds it is a file to open.
-  v_token text := left(replace(gen_random_uuid()::text, '-', ''), 16);
+  v_token text;
   v_last integer;
-  v_at bigint;
-  v_id bigint;
-  v_floor_at bigint;
-  v_floor_id bigint;
+  v_first_seat bigint;
+  v_place record;
+  v_channel record;
+  v_first record;
   w_seats bigint[];
   w_ids bigint[];
   w_names text[];
@@ -99,7 +101,9 @@ begin
 
   v_now := lonnymq.epoch();
   v_is_folder := lonnymq.fold_lock();
-  select t.until, t.again, t.seat_floor, t.swept_at into v_until, v_again, v_seat_floor, v_swept_at
+  select t.until, t.again, t.seat_floor, t.swept_at,
+    t.folded_at > clock_timestamp() - interval '20 milliseconds'
+  into v_until, v_again, v_seat_floor, v_swept_at, v_is_fresh
   from lonnymq.tick t order by t.id desc limit 1;
   if not v_is_folder then
     -- A setting that is committed holds for every dequeue that begins after it: while one is not
@@ -109,10 +113,14 @@ begin
       v_left := 0;
     end if;
   elsif (v_now between v_swept_at and v_swept_at + 999) is not true or exists (
+    select from lonnymq.note n where n.xid >= v_until and not n.quiet
+  ) or exists (
+    select from lonnymq.note n where n.xid = any (v_again) and not n.quiet
+  ) or not v_is_fresh and (exists (
     select from lonnymq.note n where n.xid >= v_until
   ) or exists (
     select from lonnymq.note n where n.xid = any (v_again)
-  ) or exists (
+  )) or exists (
     select from lonnymq.lease l where l.due_at > v_swept_at - 100 and l.due_at <= v_now
   ) or exists (
     select from lonnymq.place p where p.wake_at > v_swept_at - 100 and p.wake_at <= v_now
@@ -123,8 +131,7 @@ begin
       exit when v_folded <> 'more';
     end loop;
     v_is_contended := v_folded <> 'done';
-    select t.seat_floor, t.swept_at into v_seat_floor, v_swept_at
-    from lonnymq.tick t order by t.id desc limit 1;
+    select t.swept_at into v_swept_at from lonnymq.tick t order by t.id desc limit 1;
   end if;
 
   -- Leases are dated after what was folded: what they were waiting for has happened by then.
@@ -147,46 +154,101 @@ begin
     v_lap := v_seat_last;
     v_is_tail := false;
     v_used := 0;
+  elsif v_seat < v_seat_floor - 1 then
+    -- Those between have left the ring: who was away for long does not walk past what is left of them.
+    v_seat := v_seat_floor - 1;
+    v_used := 0;
   end if;
+
+  -- One message, of channels without limits: the same walk, a visit at a time and without a single
+  -- array. Where it comes to a limit or has seen enough that is empty, the loop below has its say.
+  while v_left = 1 and p_limit = 1 and v_queue_bit = 0 and v_visits < 16 loop
+    v_from := v_seat - case when v_used > 0 then 1 else 0 end;
+    select p.seat, p.channel_id, p.floor_at, p.floor_id into v_place from lonnymq.place p
+    where p.seat > v_from and p.seat <= v_lap order by p.seat limit 1;
+    if not found and not v_is_tail and v_lap < v_seat_last then
+      select p.seat, p.channel_id, p.floor_at, p.floor_id into v_place from lonnymq.place p
+      where p.seat > greatest(v_lap, v_from) and p.seat <= v_seat_last order by p.seat limit 1;
+    end if;
+    if not found then
+      select p.seat, p.channel_id, p.floor_at, p.floor_id into v_place from lonnymq.place p
+      where p.seat <= v_from and p.seat >= v_seat_floor order by p.seat limit 1;
+    end if;
+    if not found and v_is_tail then
+      -- Only channels that sat down after this lap had come to its end.
+      v_is_tail := false;
+      v_used := 0;
+      continue;
+    end if;
+    exit when not found or v_place.seat = v_first_seat;
+    v_started := clock_timestamp();
+    select c.name, c.weight into v_channel from lonnymq.channel c
+    where c.id = v_place.channel_id and c.max_concurrency is null and c.release_interval_ms is null;
+    exit when not found;
+    select m.ctid as tid, m.id, m.dequeue_at into v_first
+    from lonnymq.message m
+    where m.channel = v_channel.name
+      and (m.dequeue_at, m.id) >= (v_place.floor_at, v_place.floor_id)
+      and m.dequeue_at <= v_now and m.token is null
+    order by m.dequeue_at, m.id
+    limit 1
+    for update skip locked;
+    v_left := case when found then 0 else 1 end;
+
+    v_visits := v_visits + 1;
+    v_first_seat := coalesce(v_first_seat, v_place.seat);
+    v_used := case when v_place.seat = v_from + 1 and v_used < v_channel.weight then v_used else 0 end
+      + 1;
+    if v_left = 1 or v_used >= v_channel.weight then
+      v_used := 0;
+    end if;
+    if v_place.seat > v_lap then
+      v_is_tail := true;
+      v_lap := v_seat_last;
+    elsif v_place.seat <= v_from then
+      v_lap := case when v_is_tail then v_lap else v_seat_last end;
+      v_is_tail := false;
+    end if;
+    v_seat := v_place.seat;
+
+    if v_left = 0 then
+      answer := 'leased';
+      cursor := array[v_seat, case when v_is_tail then -v_lap else v_lap end, v_used];
+      update lonnymq.message m
+      set token = gen_random_uuid(), lease_until = v_now + p_lease_ms, dequeued_at = v_now,
+        attempt = m.attempt + 1, worker = p_worker
+      where m.ctid = v_first.tid
+      returning m.id, m.token, m.channel, m.content, m.state, m.attempt, m.kind, m.headers, m.name,
+        m.created_at, m.dequeue_at, m.dequeued_at, m.lease_until
+      into id, token, channel, content, state, attempt, kind, headers, name,
+        created_at, dequeue_at, dequeued_at, lease_until;
+      return next;
+      insert into lonnymq.lease (due_at, message_ids) values (v_now + p_lease_ms, array[v_first.id]);
+      v_found := 1;
+    end if;
+    -- An empty channel is taken out of the ring at once: it would cost the next one a visit.
+    if v_is_folder and (v_left = 1 or random() < 0.01
+      or clock_timestamp() - v_started > interval '1 millisecond' or not exists (
+        select from lonnymq.message m
+        where m.channel = v_channel.name and (m.dequeue_at, m.id) > (v_first.dequeue_at, v_first.id)
+          and m.dequeue_at <= v_now))
+    then
+      perform lonnymq.channel_review(array[v_place.channel_id], v_now);
+    end if;
+  end loop;
 
   while v_left > 0 loop
     if v_used > 0 then
       -- A turn that was cut short goes on where it stopped.
       v_seat := v_seat - 1;
     end if;
-    if v_window = 1 then
-      -- ring_walk, one probe after the other: most calls need only the first.
-      select p.seat, p.channel_id, p.floor_at, p.floor_id into v_at, v_id, v_floor_at, v_floor_id
-      from lonnymq.place p
-      where p.seat > v_seat and p.seat <= v_lap order by p.seat limit 1;
-      if not found and not v_is_tail and v_lap < v_seat_last then
-        select p.seat, p.channel_id, p.floor_at, p.floor_id into v_at, v_id, v_floor_at, v_floor_id
-        from lonnymq.place p
-        where p.seat > greatest(v_lap, v_seat) and p.seat <= v_seat_last order by p.seat limit 1;
-      end if;
-      if v_at is null then
-        select p.seat, p.channel_id, p.floor_at, p.floor_id into v_at, v_id, v_floor_at, v_floor_id
-        from lonnymq.place p
-        where p.seat <= v_seat and p.seat >= v_seat_floor order by p.seat limit 1;
-      end if;
-      w_seats := case when v_at is not null then array[v_at] end;
-      w_ids := array[v_id];
-      w_floor_ats := array[v_floor_at];
-      w_floor_ids := array[v_floor_id];
-      select array[c.name], array[c.weight], array[(c.max_concurrency is not null)::integer],
-        case when c.max_concurrency is not null or c.release_interval_ms is not null
-          then w_ids end
-      into w_names, w_weights, w_bits, w_limited
-      from lonnymq.channel c where c.id = v_id;
-    else
-      select array_agg(w.seat), array_agg(w.channel_id), array_agg(w.name), array_agg(w.floor_at),
-        array_agg(w.floor_id), array_agg(w.weight),
-        array_agg((w.max_concurrency is not null)::integer),
-        array_agg(w.channel_id) filter (
-          where w.max_concurrency is not null or w.release_interval_ms is not null)
-      into w_seats, w_ids, w_names, w_floor_ats, w_floor_ids, w_weights, w_bits, w_limited
-      from lonnymq.ring_walk(v_seat, v_lap, v_is_tail, v_seat_last, v_seat_floor, v_window) w;
-    end if;
+    select array_agg(w.seat), array_agg(w.channel_id), array_agg(w.name), array_agg(w.floor_at),
+      array_agg(w.floor_id), array_agg(w.weight),
+      array_agg((w.max_concurrency is not null)::integer),
+      array_agg(w.channel_id) filter (
+        where w.max_concurrency is not null or w.release_interval_ms is not null)
+    into w_seats, w_ids, w_names, w_floor_ats, w_floor_ids, w_weights, w_bits, w_limited
+    from lonnymq.ring_walk(v_seat, v_lap, v_is_tail, v_seat_last, v_seat_floor, v_window) w;
     if w_seats is null and v_is_tail then
       -- Only channels that sat down after this lap had come to its end.
       v_is_tail := false;
@@ -297,6 +359,9 @@ begin
     v_seat := w_seats[v_last];
 
     if t_tids is not null then
+      -- A random number is drawn for each call, not for each message: on some builds it is a file to
+      -- open.
+      v_token := left(replace(gen_random_uuid()::text, '-', ''), 16);
       return query
       update lonnymq.message m
       set token = (v_token || lpad(to_hex(m.id), 16, '0'))::uuid, lease_until = v_now + p_lease_ms, dequeued_at = v_now,
@@ -349,6 +414,15 @@ begin
       perform lonnymq.tick_touch(v_now);
     end if;
     return;
+  end if;
+  if v_is_folder and v_folded is null and (exists (
+    select from lonnymq.note n where n.xid >= v_until
+  ) or exists (
+    select from lonnymq.note n where n.xid = any (v_again)
+  )) then
+    -- A message that was put below a floor, or into a channel that left the ring, while it was told of.
+    v_folded := lonnymq.queue_fold(v_now);
+    v_is_contended := true;
   end if;
   return query select * from lonnymq.dequeue_nothing(
     v_is_contended or not v_is_folder or v_visits >= 2000, v_now, v_visits > 0,

@@ -15,6 +15,7 @@ as $$
 #variable_conflict use_column
 declare
   c_most constant integer := 2000;
+  c_apart constant integer := 50;
   v_tick lonnymq.tick;
   v_snapshot pg_snapshot;
   v_from bigint;
@@ -22,10 +23,11 @@ declare
   v_is_full boolean;
   v_is_more boolean;
   v_tids tid[];
-  v_xids xid8[];
-  v_told text[];
-  v_queue_slots integer[];
+  v_again xid8[];
+  v_queue_slots bigint;
+  v_has_told boolean;
   v_has_new boolean;
+  v_has_queue boolean;
   v_names text[];
   v_due_ats bigint[];
   v_due_ids bigint[];
@@ -41,6 +43,8 @@ begin
     v_tick.again := '{}';
     v_tick.seat_floor := 0;
     v_tick.swept_at := -9223372036854775808;
+    v_tick.folded_at := '-infinity';
+    v_tick.told_at := '-infinity';
   elsif v_tick.until > pg_snapshot_xmax(pg_current_snapshot()) then
     -- Restored into a younger cluster: its transaction ids start lower.
     v_tick.until := '0';
@@ -54,8 +58,13 @@ begin
     when v_is_full then v_tick.swept_at - 60000
     else v_tick.swept_at - 100
   end;
-  select e.is_more into v_is_late from lonnymq.lease_expire(v_from, p_now, 100) e;
-  v_is_late := lonnymq.channel_wake(v_from, p_now, 1000) or v_is_late;
+  v_is_late := false;
+  if exists (select from lonnymq.lease l where l.due_at > v_from and l.due_at <= p_now) then
+    v_is_late := (select e.is_more from lonnymq.lease_expire(v_from, p_now, 100) e);
+  end if;
+  if exists (select from lonnymq.place p where p.wake_at > v_from and p.wake_at <= p_now) then
+    v_is_late := lonnymq.channel_wake(v_from, p_now, 1000) or v_is_late;
+  end if;
   if v_is_full and not v_is_late then
     v_tick.swept_at := p_now;
   end if;
@@ -73,8 +82,8 @@ begin
       limit c_most
     )
   ), by_channel as (
-    select f.channel, sum(f.slots) as slots, sum(f.size) as size, bool_or(f.look) as look, min(f.dequeue_at) as due_at,
-      (array_agg(f.message_id order by f.dequeue_at, f.message_id))[1] as due_id
+    select f.channel, sum(f.slots) as slots, sum(f.size) as size, bool_or(f.look) as look,
+      min(f.dequeue_at) as due_at, min(f.message_id) as due_id
     from fresh f
     group by f.channel
   ), judged as (
@@ -92,17 +101,17 @@ begin
   )
   select pg_current_snapshot(),
     (select array_agg(f.tid) from fresh f),
-    (select array_agg(f.xid) from fresh f),
-    (select array_agg(f.channel) from fresh f),
-    (select array_agg(f.queue_slots) from fresh f),
+    (select sum(f.queue_slots) from fresh f),
+    (select bool_or(f.told) from fresh f),
     bool_or(j.is_new and j.channel <> ''),
+    bool_or(j.channel = ''),
     array_agg(j.channel) filter (where j.is_change and j.channel <> ''),
     array_agg(j.due_at) filter (where j.is_change and j.channel <> ''),
     array_agg(j.due_id) filter (where j.is_change and j.channel <> ''),
     array_agg(j.slots) filter (where j.is_change and j.channel <> ''),
     array_agg(j.size) filter (where j.is_change and j.channel <> ''),
     array_agg(j.look) filter (where j.is_change and j.channel <> '')
-  into v_snapshot, v_tids, v_xids, v_told, v_queue_slots, v_has_new, v_names, v_due_ats, v_due_ids,
+  into v_snapshot, v_tids, v_queue_slots, v_has_told, v_has_new, v_has_queue, v_names, v_due_ats, v_due_ids,
     v_slots, v_sizes, v_looks
   from judged j;
   if v_tids is null then
@@ -141,42 +150,54 @@ begin
     end if;
     perform lonnymq.channel_place(v_names, v_due_ats, v_due_ids, v_slots, v_sizes, p_now);
   end if;
-  perform lonnymq.meter_add(0, -s.slots, 0)
-  from (
-    select sum(f.slots) as slots from unnest(v_queue_slots, v_told) as f (slots, channel)
-    where f.slots <> 0 and f.channel <> all (coalesce(v_busy, '{}'))
-  ) s
-  where s.slots <> 0;
-  if '' = any (v_told) then
+  if v_busy is not null then
+    -- The notes of a channel that is locked are left, and their transactions looked at again.
+    select array_agg(n.ctid) filter (where not n.is_busy),
+      coalesce(sum(n.queue_slots) filter (where not n.is_busy), 0),
+      array_agg(n.xid) filter (where n.is_busy)
+    into v_tids, v_queue_slots, v_again
+    from (
+      select n.ctid, n.xid, n.queue_slots, n.channel = any (v_busy) as is_busy
+      from lonnymq.note n where n.ctid = any (v_tids)
+    ) n;
+  end if;
+  if v_queue_slots <> 0 then
+    perform lonnymq.meter_add(0, -v_queue_slots, 0);
+  end if;
+  if v_has_queue then
     perform lonnymq.queue_adopt();
   end if;
-
-  if v_busy is null then
-    delete from lonnymq.note n where n.ctid = any (v_tids);
-  else
-    delete from lonnymq.note n where n.ctid = any (array(
-      select f.tid from unnest(v_tids, v_told) as f (tid, channel) where f.channel <> all (v_busy)
-    ));
+  delete from lonnymq.note n where n.ctid = any (v_tids);
+  if exists (
+    select from lonnymq.channel c where c.recount_after <= pg_snapshot_xmin(v_snapshot)
+  ) then
+    perform lonnymq.channel_recount(v_snapshot);
   end if;
-  perform lonnymq.channel_recount(v_snapshot);
 
-  insert into lonnymq.tick (until, again, seat_floor, swept_at)
-  select
-    case when v_is_more then v_tick.until else pg_snapshot_xmax(v_snapshot) end,
-    array(
-      select pg_snapshot_xip(v_snapshot)
-      union select pg_current_xact_id()
-      union select f.xid from unnest(v_xids, v_told) as f (xid, channel)
-        where f.channel = any (v_busy)
-      union select a.xid from unnest(v_tick.again) as a (xid) where v_is_more
-    ),
-    coalesce((
-      select p.seat from lonnymq.place p
-      where p.seat >= v_tick.seat_floor
-      order by p.seat limit 1
-    ), v_tick.seat_floor),
-    v_tick.swept_at;
-  delete from lonnymq.tick t where t.id = v_tick.id;
+  -- A tick spares the next fold what this one has deleted: it can wait until that is worth a row.
+  if v_is_full or v_is_more or v_busy is not null or v_tick.id is null
+    or v_tick.folded_at < clock_timestamp() - interval '20 milliseconds'
+    or (v_has_told and v_tick.told_at < clock_timestamp() - interval '1 millisecond')
+    or pg_snapshot_xmax(v_snapshot)::text::bigint - v_tick.until::text::bigint >= c_apart
+  then
+    insert into lonnymq.tick (until, again, seat_floor, swept_at, folded_at, told_at)
+    select
+      case when v_is_more then v_tick.until else pg_snapshot_xmax(v_snapshot) end,
+      array(
+        select pg_snapshot_xip(v_snapshot)
+        union select pg_current_xact_id()
+        union select a.xid from unnest(v_again) as a (xid)
+        union select a.xid from unnest(v_tick.again) as a (xid) where v_is_more
+      ),
+      coalesce((
+        select p.seat from lonnymq.place p
+        where p.seat >= v_tick.seat_floor
+        order by p.seat limit 1
+      ), v_tick.seat_floor),
+      v_tick.swept_at, clock_timestamp(),
+      case when v_has_told then clock_timestamp() else v_tick.told_at end;
+    delete from lonnymq.tick t where t.id = v_tick.id;
+  end if;
   return case when v_is_more or v_is_late then 'more' when v_busy is not null then 'busy' else 'done'
     end;
 end

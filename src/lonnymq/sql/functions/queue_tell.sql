@@ -1,20 +1,27 @@
 -- Tells those who wait for messages that this transaction has put one where nobody would look in time.
--- Where another transaction's note that was told of waits to be folded, that is enough: who folds it
--- goes on to look until every transaction that ran at the time has ended (dequeue_nothing). The
--- caller has written something before it asks, so that its transaction is one of them.
+-- Not where another transaction's note that was told of waits to be folded: who folds it goes on to look
+-- until every transaction that ran at the time has ended (dequeue_nothing). The caller has written
+-- something before it asks, so that its transaction is one of them. And not within 2 ms after such a note
+-- was folded: whoever that notification woke and who found nothing looks once more after that time.
 --
 -- Answers: true, always: an assignment of it runs at once, where a perform would be a query of its own.
--- Notifies: where it has to. A notification is one lock for all commits of the database cluster, so a
---   thousand creates must not be a thousand of them.
+-- Notifies: where it has to. A notification is one lock for all commits of the database cluster, held
+--   until the commit is on disk: a thousand creates must not be a thousand of them.
 create or replace function lonnymq.queue_tell()
 returns boolean
 language plpgsql
 as $$
+declare
+  v_until xid8;
+  v_told_at timestamptz;
 begin
+  select t.until, t.told_at into v_until, v_told_at from lonnymq.tick t order by t.id desc limit 1;
+  if v_told_at > clock_timestamp() - interval '2 milliseconds' then
+    return true;
+  end if;
   if not exists (
     select from lonnymq.note n
-    where n.told and n.xid <> pg_current_xact_id() and n.xid >= coalesce(
-      (select t.until from lonnymq.tick t order by t.id desc limit 1), '0')
+    where n.told and n.xid <> pg_current_xact_id() and n.xid >= coalesce(v_until, '0')
   ) then
     perform pg_notify('lonnymq', '');
   end if;

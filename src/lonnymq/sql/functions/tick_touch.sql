@@ -9,8 +9,8 @@ as $$
     where t.id = (select n.id from lonnymq.tick n order by n.id desc limit 1)
     returning *
   )
-  insert into lonnymq.tick (until, again, seat_floor, swept_at)
-  select o.until, o.again, o.seat_floor, p_now from old o
+  insert into lonnymq.tick (until, again, seat_floor, swept_at, folded_at, told_at)
+  select o.until, o.again, o.seat_floor, p_now, o.folded_at, o.told_at from old o
 $$;
 
 comment on function lonnymq.tick_touch(bigint) is

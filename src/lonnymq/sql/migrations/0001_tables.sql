@@ -150,6 +150,7 @@ create unique index message_name_ix on lonnymq.message (channel, name) where nam
 --   size                     messages more or less, for channels with a capacity
 --   look                     the settings changed: read them, and look at the whole line
 --   told                     those who wait were notified, of this note or of one before it
+--   quiet                    the message is where a dequeue looks anyway: to be folded now and then
 create table lonnymq.note (
   xid xid8 not null default pg_current_xact_id(),
   dequeue_at bigint,
@@ -159,12 +160,14 @@ create table lonnymq.note (
   size integer not null default 0,
   look boolean not null default false,
   told boolean not null default false,
+  quiet boolean not null default false,
   channel text collate "C" not null
 ) with (
   autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000,
   autovacuum_vacuum_cost_delay = 0
 );
 create index note_xid_ix on lonnymq.note (xid);
+create index note_loud_ix on lonnymq.note (xid) where not quiet;
 create index note_told_ix on lonnymq.note (xid) where told;
 create index note_look_ix on lonnymq.note (xid) where look;
 create index note_size_ix on lonnymq.note (channel) where size <> 0;
@@ -173,12 +176,16 @@ create index note_size_ix on lonnymq.note (channel) where size <> 0;
 --   until, again  notes are folded of all transactions below until, but for those in again
 --   seat_floor    no seat is lower
 --   swept_at      when every lease and every wake_at was last looked at
+--   folded_at     when
+--   told_at       when a note was last folded that those who wait were notified of
 create table lonnymq.tick (
   id bigint generated always as identity primary key,
   until xid8 not null,
   again xid8[] not null,
   seat_floor bigint not null,
-  swept_at bigint not null
+  swept_at bigint not null,
+  folded_at timestamptz not null,
+  told_at timestamptz not null
 ) with (
   autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000,
   autovacuum_vacuum_cost_delay = 0
