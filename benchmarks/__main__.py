@@ -17,7 +17,7 @@ from benchmarks.report.__main__ import publish
 from benchmarks.report.machine import surroundings
 from benchmarks.run import Run
 from benchmarks.server import running_server
-from benchmarks.shapes import QUICK, QUICK_PEERS, SHAPES, run_shape
+from benchmarks.shapes import QUICK, QUICK_PEERS, SHAPES, run_shapes
 
 RESULTS = Path(__file__).parent / "results"
 NOT_INSTALLED = Path(sys.prefix) / "not-installed.json"  # left by environment.py
@@ -86,8 +86,7 @@ def main() -> int:
         seconds = options.seconds or (1.0 if options.quick else 1.5)
         run = Run(server, options.contestants, rounds, options.quick, seconds, options.held)
         try:
-            for shape in options.shapes:
-                run_shape(shape, run)
+            broken = run_shapes(options.shapes, run)
         finally:
             run.close()
     report = {
@@ -97,12 +96,15 @@ def main() -> int:
         "quick": options.quick,
         "rounds": run.repeat,
         "verdicts": verdicts(run.record, options.shapes),
+        "broken_shapes": broken,
         "not_installed": json.loads(NOT_INSTALLED.read_text()) if NOT_INSTALLED.exists() else {},
         "entries": [entry.as_json() for entry in run.record.entries],
     }
     print(table.whole(report))
     path = write(report, options)
     print(f"\nwritten: {path}, after {report['minutes']} minutes")
+    if broken:
+        return 1
     if kind(options) == "full":
         publish(path)
         print("docs/benchmarks.md and its pictures show this run")

@@ -133,7 +133,10 @@ def failures(report: Report) -> list[str]:
         f"{entry['contestant']} failed in {entry['shape']} ({case_told(entry['case'])}): {entry['error']}"
         for entry in report["entries"]
         if entry["error"]
-    ] + [f"{name} did not install: {reason}" for name, reason in report["not_installed"].items()]
+    ] + [
+        *(f"{name} did not install: {why}" for name, why in report["not_installed"].items()),
+        *(f"the shape {name} broke: {why}" for name, why in report["broken_shapes"].items()),
+    ]
 
 
 def case_told(case: dict[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from importlib import import_module
 
 from benchmarks.run import Run
@@ -13,5 +14,15 @@ QUICK = ("create", "drain", "steady", "latency")
 QUICK_PEERS = ("lonnymq", "pgmq archive", "PgQueuer", "channel table")
 
 
-def run_shape(name: str, run: Run) -> None:
-    import_module(f"benchmarks.shapes.{name}").run(run)
+def run_shapes(names: list[str], run: Run) -> dict[str, str]:
+    """Run one after the other; a shape that breaks is written down with the reason, and the others go on."""
+    broken = {}
+    for name in names:
+        try:
+            import_module(f"benchmarks.shapes.{name}").run(run)
+        except Exception as error:
+            traceback.print_exc()
+            broken[name] = f"{type(error).__name__}: {error}"
+            run.say(f"{name} · BROKEN: {error}")
+            run.drop_lanes()
+    return broken

@@ -11,7 +11,7 @@ from documents import ROOT
 
 KEYS = {
     "date", "command", "commit", "machine", "python", "psycopg", "postgresql", "settings", "contestants", "shapes",
-    "minutes", "quick", "rounds", "verdicts", "not_installed", "entries",
+    "minutes", "quick", "rounds", "verdicts", "not_installed", "broken_shapes", "entries",
 }  # fmt: skip
 ENTRY_KEYS = {"shape", "case", "contestant", "unit", "samples", "details", "error", "median", "spread"}  # fmt: skip
 

@@ -85,10 +85,12 @@ def test_the_table_shows_medians_with_spread_and_says_who_failed() -> None:
     kept = record([90, 100, 110], [])
     kept.entries[1].error = "it does not install"
     entries = [entry.as_json() for entry in kept.entries]
-    report = {"entries": entries, "shapes": ["drain"], "verdicts": [], "not_installed": {}}
-    text = table.whole(report)
+    broken = {"not_installed": {"wings==1": "no such thing"}, "broken_shapes": {"steady": "Wrong"}}
+    text = table.whole({"entries": entries, "shapes": ["drain"], "verdicts": [], **broken})
     assert "100 ±10%" in text
     assert "theirs failed in drain (batch 1): it does not install" in text
+    assert "wings==1 did not install: no such thing" in text
+    assert "the shape steady broke: Wrong" in text
 
 
 def test_who_knows_no_channels_has_one_figure_for_all_numbers_of_them() -> None:
