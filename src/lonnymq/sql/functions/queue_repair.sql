@@ -24,43 +24,47 @@ begin
   select c.id, 1, -9223372036854775808, 0 from lonnymq.channel c
   where not exists (select from lonnymq.place p where p.channel_id = c.id);
 
-  for v_found in
-    select c.invariant, c.channel, c.message_id, c.detail from lonnymq.queue_check() c
-  loop
-    select c.id into v_id from lonnymq.channel c where c.name = v_found.channel;
-    case v_found.invariant
-      when 'in_flight' then
-        perform lonnymq.meter_add(v_id, lonnymq.meter_drift(v_id, v_found.channel), 0);
-        insert into lonnymq.note (channel, look) values (v_found.channel, true);
-      when 'queue_in_flight' then
-        perform lonnymq.meter_add(0, lonnymq.meter_drift(0, null), 0);
-      when 'size' then
-        update lonnymq.channel c set recount_after = '0' where c.name = v_found.channel;
-        insert into lonnymq.note (channel, look) values (v_found.channel, true);
-      when 'stands_once', 'reachable' then
-        insert into lonnymq.note (channel, look) values (v_found.channel, true);
-      when 'lease_shape' then
-        update lonnymq.message m
-        set lease_until = case when m.token is not null then coalesce(m.lease_until, v_now) end,
-          dequeued_at = case when m.token is not null then coalesce(m.dequeued_at, v_now) end,
-          slot = case when m.token is not null then m.slot else 0 end,
-          attempt = case when m.token is not null then greatest(m.attempt, 1) else m.attempt end
-        where m.id = v_found.message_id;
-        insert into lonnymq.lease (due_at, message_ids) values (v_now, array[v_found.message_id]);
-        insert into lonnymq.note (channel, look) values (v_found.channel, true);
-      when 'lease_watched', 'lease_overdue' then
-        insert into lonnymq.lease (due_at, message_ids) values (v_now, array[v_found.message_id]);
-      when 'attempts' then
-        update lonnymq.channel c
-        set most_attempts = greatest(c.most_attempts,
-          (select m.attempt from lonnymq.message m where m.id = v_found.message_id))
-        where c.name = v_found.channel;
-      when 'dead_or_alive' then
-        delete from lonnymq.dead d where d.id = v_found.message_id;
-      else
-        null;
-    end case;
-    return query select v_found.invariant, v_found.channel, v_found.detail;
+  -- What a lease says of itself comes first: the counts are counted from it.
+  for v_pass in 1 .. 2 loop
+    for v_found in
+      select c.invariant, c.channel, c.message_id, c.detail from lonnymq.queue_check() c
+      where (c.invariant = 'lease_shape') = (v_pass = 1)
+    loop
+      select c.id into v_id from lonnymq.channel c where c.name = v_found.channel;
+      case v_found.invariant
+        when 'in_flight' then
+          perform lonnymq.meter_add(v_id, lonnymq.meter_drift(v_id, v_found.channel), 0);
+          insert into lonnymq.note (channel, look) values (v_found.channel, true);
+        when 'queue_in_flight' then
+          perform lonnymq.meter_add(0, lonnymq.meter_drift(0, null), 0);
+        when 'size' then
+          update lonnymq.channel c set recount_after = '0' where c.name = v_found.channel;
+          insert into lonnymq.note (channel, look) values (v_found.channel, true);
+        when 'stands_once', 'reachable' then
+          insert into lonnymq.note (channel, look) values (v_found.channel, true);
+        when 'lease_shape' then
+          update lonnymq.message m
+          set lease_until = case when m.token is not null then coalesce(m.lease_until, v_now) end,
+            dequeued_at = case when m.token is not null then coalesce(m.dequeued_at, v_now) end,
+            slot = case when m.token is not null then m.slot else 0 end,
+            attempt = case when m.token is not null then greatest(m.attempt, 1) else m.attempt end
+          where m.id = v_found.message_id;
+          insert into lonnymq.lease (due_at, message_ids) values (v_now, array[v_found.message_id]);
+          insert into lonnymq.note (channel, look) values (v_found.channel, true);
+        when 'lease_watched', 'lease_overdue' then
+          insert into lonnymq.lease (due_at, message_ids) values (v_now, array[v_found.message_id]);
+        when 'attempts' then
+          update lonnymq.channel c
+          set most_attempts = greatest(c.most_attempts,
+            (select m.attempt from lonnymq.message m where m.id = v_found.message_id))
+          where c.name = v_found.channel;
+        when 'dead_or_alive' then
+          delete from lonnymq.dead d where d.id = v_found.message_id;
+        else
+          null;
+      end case;
+      return query select v_found.invariant, v_found.channel, v_found.detail;
+    end loop;
   end loop;
   perform lonnymq.queue_fold(v_now);
 end

@@ -1,5 +1,6 @@
 -- Shows the queue as it is now. Where there are more than 100,000 messages or channels their numbers
--- are the planner's estimates, and estimated is true: looking must not cost a scan. Waiting is what is
+-- are the planner's estimates, and of the leases that are watched the latest 100,000 are looked at;
+-- then estimated is true: looking must not cost a scan. Waiting is what is
 -- not leased, scheduled messages too.
 create or replace function lonnymq.queue_stats(
   out channels bigint,
@@ -33,12 +34,17 @@ begin
   channels := lonnymq.table_count('lonnymq.channel');
   dead := lonnymq.table_count('lonnymq.dead');
   notes := lonnymq.table_count('lonnymq.note');
-  select count(*) into leased
-  from (select distinct i.id from lonnymq.lease l cross join unnest(l.message_ids) as i (id)) i
-  join lonnymq.message m on m.id = i.id
-  where m.token is not null;
+  -- The latest leases first: those that ended long ago are watched until they would have run out.
+  select count(distinct m.id), count(*) >= 100000 into leased, estimated
+  from (
+    select i.id
+    from (select * from lonnymq.lease l order by l.due_at desc limit 100000) l
+    cross join unnest(l.message_ids) as i (id)
+    limit 100000
+  ) i
+  left join lonnymq.message m on m.id = i.id and m.token is not null;
   waiting := greatest(v_messages - leased, 0);
-  estimated := greatest(v_messages, channels, dead, notes) > 100000;
+  estimated := estimated or greatest(v_messages, channels, dead, notes) > 100000;
 
   select count(*) into ready
   from (select from lonnymq.place p where p.seat is not null limit 100000) p;
