@@ -25,7 +25,7 @@ as $$
       (select l.due_at from lonnymq.lease l
         where l.due_at > p_now order by l.due_at limit 1),
       case when p_is_ring then p_now + 20 end,
-      case when s.is_early then p_now + 5 end,
+      case when s.is_early then p_now + 6 end,
       case when pg_snapshot_xmin(s.snapshot)::text::bigint < u.until
         then p_now + case when p_until is null then 5 else 50 end end
     ) end,
@@ -34,7 +34,7 @@ as $$
     select pg_current_snapshot() as snapshot,
       pg_current_xact_id_if_assigned() is not null or coalesce(
         (select t.told_at from lonnymq.tick t order by t.id desc limit 1)
-          > clock_timestamp() - interval '3 milliseconds', false) as is_early
+          > clock_timestamp() - interval '5 milliseconds', false) as is_early
   ) s
   cross join lateral (
     select case when not s.is_early

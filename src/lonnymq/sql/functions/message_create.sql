@@ -85,8 +85,8 @@ begin
     v_told := v_seat is null and v_hold is null and (v_wake_at > v_dequeue_at) is not false;
   end if;
   v_told := v_told and lonnymq.queue_tell();
-  insert into lonnymq.note (channel, dequeue_at, message_id, told, quiet)
-  values (p_channel, v_dequeue_at, id, v_told, not v_told and v_is_ahead);
+  insert into lonnymq.note (channel, dequeue_at, message_id, told, quiet, single)
+  values (p_channel, v_dequeue_at, id, v_told, not v_told and v_is_ahead, true);
 end
 $$;
 

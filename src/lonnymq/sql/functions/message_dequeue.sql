@@ -53,6 +53,10 @@ declare
   v_until xid8;
   v_again xid8[];
   v_swept_at bigint;
+  v_told_at timestamptz;
+  v_is_late boolean;
+  v_has_notes boolean;
+  v_message lonnymq.message;
   v_is_fresh boolean;
   v_seat_floor bigint;
   v_seat_last bigint;
@@ -101,10 +105,11 @@ begin
 
   v_now := lonnymq.epoch();
   v_is_folder := lonnymq.fold_lock();
-  select t.until, t.again, t.seat_floor, t.swept_at,
+  select t.until, t.again, t.seat_floor, t.swept_at, t.told_at,
     t.folded_at > clock_timestamp() - interval '20 milliseconds'
-  into v_until, v_again, v_seat_floor, v_swept_at, v_is_fresh
+  into v_until, v_again, v_seat_floor, v_swept_at, v_told_at, v_is_fresh
   from lonnymq.tick t order by t.id desc limit 1;
+  select q.max_concurrency into v_max_concurrency from lonnymq.queue q where q.only_row;
   if not v_is_folder then
     -- A setting that is committed holds for every dequeue that begins after it: while one is not
     -- folded yet, only the folder goes on.
@@ -112,33 +117,47 @@ begin
     if found then
       v_left := 0;
     end if;
-  elsif (v_now between v_swept_at and v_swept_at + 999) is not true or exists (
-    select from lonnymq.note n where n.xid >= v_until and not n.quiet
-  ) or exists (
-    select from lonnymq.note n where n.xid = any (v_again) and not n.quiet
-  ) or not v_is_fresh and (exists (
-    select from lonnymq.note n where n.xid >= v_until
-  ) or exists (
-    select from lonnymq.note n where n.xid = any (v_again)
-  )) or exists (
-    select from lonnymq.lease l where l.due_at > v_swept_at - 100 and l.due_at <= v_now
-  ) or exists (
-    select from lonnymq.place p where p.wake_at > v_swept_at - 100 and p.wake_at <= v_now
-  ) then
-    -- All that was told before takes part in the turns, up to 20,000 notes.
-    for v_last in 1 .. 10 loop
-      v_folded := lonnymq.queue_fold(v_now);
-      exit when v_folded <> 'more';
-    end loop;
-    v_is_contended := v_folded <> 'done';
-    select t.swept_at into v_swept_at from lonnymq.tick t order by t.id desc limit 1;
+  else
+    v_is_late := (v_now between v_swept_at and v_swept_at + 999) is not true or exists (
+        select from lonnymq.note n where n.xid = any (v_again) and not n.quiet
+      ) or exists (
+        select from lonnymq.lease l where l.due_at > v_swept_at - 100 and l.due_at <= v_now
+      ) or exists (
+        select from lonnymq.place p where p.wake_at > v_swept_at - 100 and p.wake_at <= v_now
+      ) or not v_is_fresh and (exists (
+        select from lonnymq.note n where n.xid >= v_until and n.quiet
+      ) or exists (
+        select from lonnymq.note n where n.xid = any (v_again)
+      ));
+    v_has_notes := v_is_late or exists (
+      select from lonnymq.note n where n.xid >= v_until and not n.quiet);
+    if v_has_notes and not v_is_late and p_limit = 1 and v_max_concurrency is null then
+      v_message := lonnymq.note_take(v_now, p_lease_ms, p_worker, v_until, v_seat_floor, v_told_at);
+      if v_message.id is not null then
+        return query select 'leased', v_message.id, v_message.token, v_message.channel,
+          v_message.content, v_message.state, v_message.attempt, v_message.kind, v_message.headers,
+          v_message.name, v_message.created_at, v_message.dequeue_at, v_message.dequeued_at,
+          v_message.lease_until, null::bigint, case when cardinality(p_cursor) > 3
+            then p_cursor[1:3] else coalesce(p_cursor, array[v_seat_floor, v_seat_floor, 0]) end;
+        return;
+      end if;
+    end if;
+    if v_has_notes then
+      -- All that was told before takes part in the turns, up to 20,000 notes.
+      for v_last in 1 .. 10 loop
+        v_folded := lonnymq.queue_fold(v_now);
+        exit when v_folded <> 'more';
+      end loop;
+      v_is_contended := v_folded <> 'done';
+      select t.swept_at into v_swept_at from lonnymq.tick t order by t.id desc limit 1;
+      select q.max_concurrency into v_max_concurrency from lonnymq.queue q where q.only_row;
+    end if;
   end if;
 
   -- Leases are dated after what was folded: what they were waiting for has happened by then.
   v_now := lonnymq.epoch();
   v_seat_floor := coalesce(v_seat_floor, 0);
   select n.last_value into v_seat_last from lonnymq.seat_seq n;
-  select q.max_concurrency into v_max_concurrency from lonnymq.queue q where q.only_row;
   if v_max_concurrency is not null then
     -- The queue's own limit is counted under the fold lock.
     v_queue_bit := 2;

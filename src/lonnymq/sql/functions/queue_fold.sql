@@ -177,7 +177,7 @@ begin
   -- A tick spares the next fold what this one has deleted: it can wait until that is worth a row.
   if v_is_full or v_is_more or v_busy is not null or v_tick.id is null
     or v_tick.folded_at < clock_timestamp() - interval '20 milliseconds'
-    or (v_has_told and v_tick.told_at < clock_timestamp() - interval '1 millisecond')
+    or (v_has_told and v_tick.told_at < clock_timestamp() - interval '2 milliseconds')
     or pg_snapshot_xmax(v_snapshot)::text::bigint - v_tick.until::text::bigint >= c_apart
   then
     insert into lonnymq.tick (until, again, seat_floor, swept_at, folded_at, told_at)

@@ -1,7 +1,7 @@
 -- Tells those who wait for messages that this transaction has put one where nobody would look in time.
 -- Not where another transaction's note that was told of waits to be folded: who folds it goes on to look
 -- until every transaction that ran at the time has ended (dequeue_nothing). The caller has written
--- something before it asks, so that its transaction is one of them. And not within 2 ms after such a note
+-- something before it asks, so that its transaction is one of them. And not within 4 ms after such a note
 -- was folded: whoever that notification woke and who found nothing looks once more after that time.
 --
 -- Answers: true, always: an assignment of it runs at once, where a perform would be a query of its own.
@@ -16,7 +16,7 @@ declare
   v_told_at timestamptz;
 begin
   select t.until, t.told_at into v_until, v_told_at from lonnymq.tick t order by t.id desc limit 1;
-  if v_told_at > clock_timestamp() - interval '2 milliseconds' then
+  if v_told_at > clock_timestamp() - interval '4 milliseconds' then
     return true;
   end if;
   if not exists (

@@ -151,6 +151,7 @@ create unique index message_name_ix on lonnymq.message (channel, name) where nam
 --   look                     the settings changed: read them, and look at the whole line
 --   told                     those who wait were notified, of this note or of one before it
 --   quiet                    the message is where a dequeue looks anyway: to be folded now and then
+--   single                   it tells of this one message and of nothing else
 create table lonnymq.note (
   xid xid8 not null default pg_current_xact_id(),
   dequeue_at bigint,
@@ -161,6 +162,7 @@ create table lonnymq.note (
   look boolean not null default false,
   told boolean not null default false,
   quiet boolean not null default false,
+  single boolean not null default false,
   channel text collate "C" not null
 ) with (
   autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000,
