@@ -9,12 +9,13 @@ from dataclasses import replace
 from lonnymq.worker.context import Facts
 from lonnymq.worker.link import TROUBLE, Backoff, Link
 from lonnymq.worker.log import fields, logger
-from lonnymq.worker.outcomes import Fail, Outcome
+from lonnymq.worker.outcomes import Complete, Fail, Outcome
 from lonnymq.worker.statements import Answers, settle
 from lonnymq.worker.texts import where
 
 Ended = tuple[Facts, Outcome]
 MOST_AT_ONCE = 1000
+GONE = {Complete: "completed", Fail: "dead"}  # what a message is that an earlier try took away
 
 
 class Settler:
@@ -93,8 +94,8 @@ class Settler:
     def tell(self, group: list[Ended], answers: Answers, *, again: bool) -> None:
         """Report each answer. After a cut connection a message that is gone was settled by the try before."""
         told = [
-            (context, "completed" if again and word == "not_found" else word)
-            for (context, _), (word, _) in zip(group, answers, strict=True)
+            (context, GONE.get(type(outcome), word) if again and word == "not_found" else word)
+            for (context, outcome), (word, _) in zip(group, answers, strict=True)
         ]
         self.report(told)
 
