@@ -195,6 +195,11 @@ def other_goals() -> list[Goal]:
 GOALS = speed_goals() + growth_goals() + other_goals()
 
 
+def rivals(shape: str) -> set[str]:
+    """The contestants that the goals of a shape name."""
+    return {goal.theirs[0] for goal in GOALS if goal.shape == shape and goal.theirs}
+
+
 def verdicts(record: Record, shapes: list[str]) -> list[dict[str, Any]]:
     """The verdict on every goal of the shapes and contestants that were run."""
     present = {entry.contestant for entry in record.entries}

@@ -22,7 +22,7 @@ def run(run: Run) -> None:
     for batch, producers in FORMS[:2] if run.quick else FORMS:
         for number in range(run.repeat):
             for name in names:
-                if not run.sits_out(number, name):
+                if not run.sits_out(number, "create", name):
                     sample(run, name, batch, producers)
     run.drop_lanes()
 

@@ -37,7 +37,7 @@ SERVED = 30_000  # messages after which turns are counted: all are still backlog
 
 
 def run(run: Run) -> None:
-    for _ in range(1 if run.quick else run.repeat):
+    for _ in range(1 if run.quick else min(run.repeat, 2)):
         for name, whos in ((OURS, (ALONE, BESIDE, LIMITED)), (FIFO, (BESIDE,))):
             for who in whos if name in run.peers else ():
                 sample(run, name, who)

@@ -14,7 +14,9 @@ ALL = ("lonnymq", "pgmq archive", "PgQueuer", "skip locked table", "channel tabl
 def run(run: Run) -> None:
     for number in range(run.repeat):
         for name in run.among(ALL):
-            for channels in () if run.sits_out(number, name) else tenants(name, run.counts):
+            for channels in (
+                () if run.sits_out(number, "steady", name) else tenants(name, run.counts)
+            ):
                 sample(run, name, channels)
     run.drop_lanes()
 

@@ -13,7 +13,7 @@ BATCH = 100  # for those that can be told how many to fetch
 def run(run: Run) -> None:
     for number in range(run.repeat):
         for name in run.among(ALL):
-            for work_ms in () if run.sits_out(number, name) else WORK_MS:
+            for work_ms in () if run.sits_out(number, "worker", name) else WORK_MS:
                 sample(run, name, work_ms)
     run.drop_lanes()
 

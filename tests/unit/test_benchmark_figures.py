@@ -2,7 +2,7 @@
 
 import pytest
 from benchmarks.figures import jain, percentile, ratios, spread
-from benchmarks.goals import Goal
+from benchmarks.goals import Goal, rivals
 from benchmarks.record import Record
 from benchmarks.report import table
 
@@ -102,3 +102,9 @@ def test_who_knows_no_channels_has_one_figure_for_all_numbers_of_them() -> None:
     rows = table.by_channels(entries)
     assert rows[0] == ["messages/s", "1 channel", "100 channels"]
     assert rows[2] == ["plain", "7.00", "7.00"]
+
+
+def test_rivals_are_those_whom_a_goal_of_the_shape_names() -> None:
+    assert rivals("create") == {"pgmq archive"}
+    assert {"PgQueuer", "Procrastinate", "channel table"} < rivals("drain")
+    assert rivals("worker") == set()

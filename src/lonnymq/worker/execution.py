@@ -14,6 +14,7 @@ from lonnymq.worker.payloads import Unfit
 from lonnymq.worker.texts import clean, cut, error_text
 
 MOST_REASON = 2048
+UNFIT = object()
 
 
 def without_handler(message: LeasedMessage, handlers: Handlers) -> Fail:
@@ -23,31 +24,10 @@ def without_handler(message: LeasedMessage, handlers: Handlers) -> Fail:
     return Fail(f"no handler here takes messages {said}; kinds with a handler: {known}")
 
 
-def read(handler: Handler, contexts: Sequence[Facts]) -> list[Any]:
-    """The payloads; a context whose payload does not fit has its outcome named, and is left out."""
-    payloads: list[Any] = []
-    for context in contexts:
-        try:
-            payloads.append(handler.decode(context.message.content) if handler.decode else None)
-        except Unfit as unfit:
-            context.error = unfit
-            context.outcome = Fail(cut(clean(str(unfit)), MOST_REASON), dead=True)
-    return payloads
-
-
-def arguments(handler: Handler, payload: Any, context: Any) -> tuple[Any, ...]:
-    """What the function is called with."""
-    if handler.decode is None:
-        return (context,) if handler.takes_context else ()
-    return (payload, context) if handler.takes_context else (payload,)
-
-
 async def execute(handler: Handler, contexts: Sequence[Context]) -> list[Outcome]:
     """Run an async handler for one message, or for a batch, and say what came of each."""
-    payloads = read(handler, contexts)
-    fit = [each for each in contexts if each.outcome is None]
-    if fit:
-        given = called_with(handler, payloads, fit, Contexts)
+    given = called_with(handler, contexts, Contexts)
+    if given is not None:
         try:
             if handler.timeout_ms is None:
                 await handler.function(*given)
@@ -55,38 +35,64 @@ async def execute(handler: Handler, contexts: Sequence[Context]) -> list[Outcome
                 async with asyncio.timeout(handler.timeout_ms / 1000):
                     await handler.function(*given)
         except asyncio.CancelledError as error:
-            if any(each.lost or each.stopping for each in fit):
+            if any(each.lost or each.stopping for each in contexts):
                 raise
-            fail_all(handler, fit, error)
+            fail_all(handler, contexts, error)
         except BaseException as error:
-            fail_all(handler, fit, error)
+            fail_all(handler, contexts, error)
     return [each.outcome or COMPLETE for each in contexts]
 
 
 def execute_sync(handler: Handler, contexts: Sequence[SyncContext]) -> list[Outcome]:
     """Run a handler that is a plain function in this thread, and say what came of each message."""
-    payloads = read(handler, contexts)
-    fit = [each for each in contexts if each.outcome is None]
-    if fit:
+    given = called_with(handler, contexts, SyncContexts)
+    if given is not None:
         try:
-            handler.function(*called_with(handler, payloads, fit, SyncContexts))
+            handler.function(*given)
         except BaseException as error:
-            fail_all(handler, fit, error)
+            fail_all(handler, contexts, error)
     return [each.outcome or COMPLETE for each in contexts]
 
 
 def called_with(
-    handler: Handler, payloads: list[Any], fit: Sequence[Facts], together: Any
-) -> tuple[Any, ...]:
-    """What the function is called with, for one message or for a batch."""
+    handler: Handler, contexts: Sequence[Facts], together: Any
+) -> tuple[Any, ...] | None:
+    """What the function is called with; None if no payload fits."""
     if handler.batch is None:
-        return arguments(handler, payloads[0], fit[0])
-    return arguments(handler, payloads, together(fit) if handler.takes_context else None)
+        [context] = contexts
+        payload = read(handler, context)
+        return None if payload is UNFIT else arguments(handler, payload, context)
+    pairs = [(read(handler, context), context) for context in contexts]
+    fit = [each for each in pairs if each[0] is not UNFIT]
+    if not fit:
+        return None
+    return arguments(handler, [each[0] for each in fit], together(each[1] for each in fit))
+
+
+def read(handler: Handler, context: Facts) -> Any:
+    """The payload; of one that does not fit, the outcome is named: dead, with the reason."""
+    if handler.decode is None:
+        return None
+    try:
+        return handler.decode(context.message.content)
+    except Unfit as unfit:
+        context.error = unfit
+        context.outcome = Fail(cut(clean(str(unfit)), MOST_REASON), dead=True)
+        return UNFIT
+
+
+def arguments(handler: Handler, payload: Any, context: Any) -> tuple[Any, ...]:
+    """What the function takes of payload and context."""
+    if handler.decode is None:
+        return (context,) if handler.takes_context else ()
+    return (payload, context) if handler.takes_context else (payload,)
 
 
 def fail_all(handler: Handler, contexts: Sequence[Facts], error: BaseException) -> None:
-    """Judge what a handler raised, for all messages that are not settled by then."""
+    """Judge what a handler raised, for all messages that it was given and that are not settled by then."""
     for context in contexts:
+        if isinstance(context.error, Unfit):
+            continue
         context.error = error
         if context.settled is None:
             context.outcome = judged(handler, context, error)

@@ -15,6 +15,7 @@ from lonnymq.worker.link import Link
 from lonnymq.worker.settings import Settings
 
 SEEN_SECONDS, SWEEP_SECONDS = 10.0, 10.0
+MOST_KINDS_BYTES = 8192
 
 
 class Housekeeper:
@@ -59,7 +60,7 @@ class Housekeeper:
             "host": socket.gethostname(),
             "pid": os.getpid(),
             "version": version("lonnymq"),
-            "kinds": [kind for kind in self.jobs.handlers.kinds if kind is not None][:100],
+            "kinds": listed(self.jobs.handlers.kinds),
             **{word: self.jobs.counts.get(word, 0) for word in COUNTED},
         }
 
@@ -69,6 +70,16 @@ class Housekeeper:
             await doing
         except Exception as error:
             self.link.down(error)
+
+
+def listed(kinds: tuple[str | None, ...]) -> list[str]:
+    """The kinds, as many as there is room for."""
+    names, room = [], MOST_KINDS_BYTES
+    for kind in kinds:
+        room -= 6 * len(kind or "") + 4  # what JSON may make of a letter
+        if kind is not None and room > 0:
+            names.append(kind)
+    return names
 
 
 COUNTED = ("completed", "deferred", "retrying", "dead", "lease_lost")

@@ -77,9 +77,7 @@ class Inline:
         answers: dict[int, str] = {}
         for group in by_kind(settlements):
             call = settle(self.schema, group)
-            if using is None:
-                answered = connections.run(self.sync_port.source, call)
-            else:
-                answered = run_using(using, call)
+            source = self.sync_port.source
+            answered = connections.run(source, call) if using is None else run_using(using, call)
             answers |= {id(each): word for each, (word, _) in zip(group, answered, strict=True)}
         return [answers[id(each)] for each in settlements]

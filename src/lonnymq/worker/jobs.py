@@ -113,7 +113,11 @@ class Jobs:
             if self.hooks.before:
                 for context in contexts:
                     await hooking.call(self.hooks.before, context)
-            outcomes = await self.run(job)
+            if job.handler.is_async:
+                outcomes = await execute(job.handler, contexts)  # type: ignore[arg-type]  # made for it
+            else:
+                work = partial(execute_sync, job.handler, contexts)  # type: ignore[arg-type]  # made for it
+                outcomes = await self.threads.run(work)
         except asyncio.CancelledError:
             pass
         except BaseException as error:  # of a hook, or our own: no message is left without an end
@@ -127,16 +131,8 @@ class Jobs:
         if self.hooks.error:
             for context in contexts:
                 if context.error is not None:
-                    await hooking.call(self.hooks.error, context, context.error)
+                    self.report_by(hooking.call(self.hooks.error, context, context.error))
         self.settle(job, outcomes)
-
-    async def run(self, job: Job) -> list[Outcome]:
-        """Run the handler, in this task or in a thread."""
-        if job.handler.is_async:
-            return await execute(job.handler, job.contexts)  # type: ignore[arg-type]  # made for it
-        work = partial(execute_sync, job.handler, job.contexts)  # type: ignore[arg-type]  # made for it
-        outcomes: list[Outcome] = await self.threads.run(work)
-        return outcomes
 
     def end(self, job: Job) -> None:
         """Free the slots of a job."""
@@ -153,15 +149,15 @@ class Jobs:
         job.is_over = True
         for at, context in enumerate(job.contexts):
             if context.settled is not None:
-                self.report(context, outcomes[at] if outcomes else None, context.settled)
+                self.report(context, context.settled)
             elif context.lost:
-                self.report(context, None, "lease_lost")
+                self.report(context, "lease_lost")
             elif outcomes is None:
                 self.give_back(context)
             else:
                 self.settler.put(context, outcomes[at])
 
-    def report(self, context: Facts, outcome: Outcome | None, answer: str) -> None:
+    def report(self, context: Facts, answer: str) -> None:
         """Tell of a message that is settled: to the log, and to the hooks."""
         if self.leases.pop(context, self) is self:
             return  # told already
@@ -185,7 +181,7 @@ class Jobs:
         if job is None or job.task is None or job not in self.running:
             return
         if not job.handler.is_async:
-            self.report(context, None, "lease_lost")
+            self.report(context, "lease_lost")
         if all(each.lost for each in job.contexts) and job.handler.is_async:
             job.task.cancel()
 

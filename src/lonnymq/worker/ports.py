@@ -42,7 +42,7 @@ class AsyncPort:
     async def transaction(self, contexts: Sequence[Context]) -> AsyncIterator[AsyncConnection[Any]]:
         """Lend a connection in a transaction, and settle the messages in it before it commits."""
         async with self.source.connection() as connection:
-            connection.prepare_threshold = connection.prepare_threshold and PREPARE_AFTER
+            prepare_later(connection)
             async with connection.transaction():
                 yield connection
                 with committing(contexts):
@@ -81,7 +81,7 @@ class SyncPort:
     def transaction(self, contexts: Sequence[SyncContext]) -> Iterator[Connection[Any]]:
         """Lend a connection in a transaction, and settle the messages in it before it commits."""
         with self.source.connection() as connection:
-            connection.prepare_threshold = connection.prepare_threshold and PREPARE_AFTER
+            prepare_later(connection)
             with connection.transaction():
                 yield connection
                 with committing(contexts):
@@ -97,6 +97,12 @@ class SyncPort:
         self.source.close()
         if "queue" in self.__dict__:
             self.queue.close()
+
+
+def prepare_later(connection: AsyncConnection[Any] | Connection[Any]) -> None:
+    """Leave it to psycopg when to prepare a handler's statements; behind a pooler never."""
+    if connection.prepare_threshold is not None:
+        connection.prepare_threshold = PREPARE_AFTER
 
 
 def extension(

@@ -7,6 +7,7 @@ from collections.abc import Coroutine, Iterable
 from typing import Any
 
 from lonnymq import calls
+from lonnymq.worker.context import Facts
 from lonnymq.worker.fetching import Fetcher
 from lonnymq.worker.handlers import Handlers
 from lonnymq.worker.hooks import Hooks
@@ -60,9 +61,10 @@ class Session:
         self.fetching: asyncio.Task[None] | None = None
         self.broken: BaseException | None = None
 
-    def report(self, *settled: Any) -> None:
+    def report(self, settled: list[tuple[Facts, str]]) -> None:
         """Pass on what was settled; it may have freed a place in its channel, of which nobody is notified."""
-        self.jobs.report(*settled)
+        for context, answer in settled:
+            self.jobs.report(context, answer)
         self.fetcher.told.set()
 
     def stop(self) -> None:

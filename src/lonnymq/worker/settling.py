@@ -9,19 +9,20 @@ from dataclasses import replace
 from lonnymq.worker.context import Facts
 from lonnymq.worker.link import TROUBLE, Backoff, Link
 from lonnymq.worker.log import fields, logger
-from lonnymq.worker.outcomes import Fail, Outcome
+from lonnymq.worker.outcomes import Complete, Fail, Outcome
 from lonnymq.worker.statements import Answers, settle
 from lonnymq.worker.texts import where
 
 Ended = tuple[Facts, Outcome]
 MOST_AT_ONCE = 1000
+GONE = {Complete: "completed", Fail: "dead"}  # what a message is that an earlier try took away
 
 
 class Settler:
     """Gathers outcomes for a few milliseconds and settles them; while a statement runs, the next ones gather."""
 
     def __init__(
-        self, link: Link, *, settle_ms: int, report: Callable[[Facts, Outcome, str], None]
+        self, link: Link, *, settle_ms: int, report: Callable[[list[tuple[Facts, str]]], None]
     ) -> None:
         self.link, self.report = link, report
         self.pause = settle_ms / 1000
@@ -88,13 +89,15 @@ class Settler:
             plain = outcome.error.encode("ascii", "replace").decode()
             await self.settle([(context, replace(outcome, error=plain))])
         else:
-            self.report(context, outcome, "lease_lost")  # it runs out, and the message comes back
+            self.report([(context, "lease_lost")])  # it runs out, and the message comes back
 
     def tell(self, group: list[Ended], answers: Answers, *, again: bool) -> None:
         """Report each answer. After a cut connection a message that is gone was settled by the try before."""
-        for (context, outcome), (word, _) in zip(group, answers, strict=True):
-            gone = again and word == "not_found"
-            self.report(context, outcome, "completed" if gone else word)
+        told = [
+            (context, GONE.get(type(outcome), word) if again and word == "not_found" else word)
+            for (context, outcome), (word, _) in zip(group, answers, strict=True)
+        ]
+        self.report(told)
 
     async def drain(self, seconds: float) -> bool:
         """Wait until all is settled, so long at most; say whether it is."""

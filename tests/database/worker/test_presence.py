@@ -52,3 +52,12 @@ async def test_a_worker_sweeps(dsn_18, queue_18, monkeypatch) -> None:
     async with working(worker, dsn_18):
         await soon(lambda: outcomes(queue_18) == ["completed"])
         await soon(lambda: queue_18.stats().channels == 0)
+
+
+async def test_a_worker_of_many_long_kinds_is_listed_with_some_of_them(dsn_18, queue_18) -> None:
+    worker = Worker()
+    for number in range(300):
+        worker.handler(f"{number} " + "\N{SNOWMAN}" * 80)(lambda: None)
+    async with working(worker, dsn_18):
+        [seen] = await soon(queue_18.worker_list)
+    assert 10 < len(seen.about["kinds"]) < 300

@@ -65,3 +65,27 @@ async def test_a_worker_of_which_a_part_breaks_ends_with_the_error(dsn_18, monke
     worker._session.begin(breaks())
     with pytest.raises(ZeroDivisionError):
         await task
+
+
+async def test_what_a_dequeue_brings_after_the_worker_was_told_to_stop_is_given_back(
+    dsn_18, queue_18, connect
+) -> None:
+    worker, seen, watcher = Worker(), [], connect(dsn_18)
+    other = connect(dsn_18, autocommit=False)
+    worker.handler()(seen.append)
+    queue_18.create("acme", b"x")
+    other.execute("lock table lonnymq.queue in access exclusive mode")
+    task = asyncio.create_task(worker.run_async(dsn_18))
+    await soon(lambda: watcher.execute(WAITING).fetchone()[0])
+    worker.stop()
+    await soon(lambda: worker._session.fetcher.is_stopping)
+    other.commit()
+    await task
+    [message] = queue_18.peek("acme")
+    assert (message.leased, message.attempt, seen) == (False, 0, [])
+
+
+WAITING = """
+select count(*) from pg_stat_activity where wait_event_type = 'Lock' and query like '%message_dequeue%'
+  and datname = current_database()
+"""

@@ -137,3 +137,19 @@ async def test_nothing_is_committed_once_the_lease_is_lost(
     async with working(worker, dsn):
         await soon(lambda: caught)
     assert (results(), outcomes(queue)) == ([], [])
+
+
+async def test_a_handler_s_statements_are_prepared_as_psycopg_does_and_behind_a_pooler_never(
+    dsn, queue, request
+) -> None:
+    worker, seen = Worker(), []
+
+    @worker.handler()
+    def looks(content: bytes, context: SyncContext) -> None:
+        with context.transaction() as connection:
+            seen.append(connection.prepare_threshold)
+
+    queue.create("acme", b"x")
+    async with working(worker, dsn):
+        await soon(lambda: seen)
+    assert seen == [None if "pgbouncer" in request.node.name else 5]
