@@ -77,7 +77,7 @@ begin
     when v_message.dequeue_at > v_now then 'scheduled'
     when v_policy.paused then 'paused'
     when v_channel.name is null or exists (
-      select from lonnymq.note n where n.channel = v_message.channel
+      select from lonnymq.note n where n.channel = v_message.channel and not n.quiet
         and (n.look or (n.dequeue_at, n.message_id) <= (v_message.dequeue_at, v_message.id))
     ) then 'unfolded'
     when v_place.hold is not null then v_place.hold

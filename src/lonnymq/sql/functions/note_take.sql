@@ -6,8 +6,7 @@
 -- Answers: the message; null where there is more to it, and folding has to tell.
 -- Locks: the message, without waiting.
 create or replace function lonnymq.note_take(
-  p_now bigint, p_lease_ms bigint, p_worker text, p_until xid8, p_seat_floor bigint,
-  p_told_at timestamptz
+  p_now bigint, p_lease_ms bigint, p_worker text, p_tick lonnymq.tick
 )
 returns lonnymq.message
 language plpgsql
@@ -19,8 +18,9 @@ declare
   v_message lonnymq.message;
 begin
   -- Now and then a fold has to come, for the next ones to begin after the notes that are gone.
-  if pg_snapshot_xmax(pg_current_snapshot())::text::bigint - p_until::text::bigint >= 200
-    or exists (select from lonnymq.place p where p.seat >= p_seat_floor)
+  if pg_snapshot_xmax(pg_current_snapshot())::text::bigint - p_tick.until::text::bigint >= 200
+    or exists (select from lonnymq.place p where p.seat >= p_tick.seat_floor)
+    or exists (select from lonnymq.queue q where q.only_row and q.max_concurrency is not null)
   then
     return null;
   end if;
@@ -32,7 +32,7 @@ begin
   from (
     select n.ctid as tid, n.channel, n.message_id, n.single, n.dequeue_at, n.told
     from lonnymq.note n
-    where n.xid >= p_until and not n.quiet
+    where n.xid >= p_tick.until and not n.quiet
     order by n.xid limit 9
   ) n;
   if v_note.many not between 1 and 8 or not v_note.is_plain or (v_note.many > 1 and v_note.many
@@ -65,7 +65,7 @@ begin
   insert into lonnymq.lease (due_at, message_ids)
   values (p_now + p_lease_ms, array[v_message.id]);
   delete from lonnymq.note n where n.ctid = v_note.tid;
-  if v_note.told and p_told_at < clock_timestamp() - interval '2 milliseconds' then
+  if v_note.told and p_tick.told_at < clock_timestamp() - interval '2 milliseconds' then
     with old as (
       delete from lonnymq.tick t
       where t.id = (select n.id from lonnymq.tick n order by n.id desc limit 1)
@@ -78,5 +78,5 @@ begin
 end
 $$;
 
-comment on function lonnymq.note_take(bigint, bigint, text, xid8, bigint, timestamptz) is
+comment on function lonnymq.note_take(bigint, bigint, text, lonnymq.tick) is
 'Leases one message straight off the note that tells of it.';
