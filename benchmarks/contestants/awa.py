@@ -68,9 +68,12 @@ class Awa(Contestant):
         return AwaProducer(dsn)
 
     def consume(self, flow: Flow, dsn: str, batch: int) -> None:
-        asyncio.run(self._consume(flow, dsn, batch))
+        asyncio.run(self._consume(flow, dsn, {"claim_batch_size": batch}))
 
-    async def _consume(self, flow: Flow, dsn: str, batch: int) -> None:
+    def listen(self, flow: Flow, dsn: str, slots: int = 1) -> None:
+        asyncio.run(self._consume(flow, dsn, {}))
+
+    async def _consume(self, flow: Flow, dsn: str, options: dict[str, int]) -> None:
         import awa
 
         async with awa.AsyncClient(url(dsn)) as client:
@@ -81,7 +84,7 @@ class Awa(Contestant):
                 flow.done()
 
             flow.ready()
-            queues = [{"name": QUEUE, "max_workers": WORKERS, "claim_batch_size": max(batch, 1)}]
+            queues = [{"name": QUEUE, "max_workers": WORKERS, **options}]
             await client.start(queues, poll_interval_ms=50)
             await until_stopped(flow, lambda: None)
             await client.shutdown()

@@ -67,8 +67,10 @@ class Contestant:
         self.consume(flow, dsn, 1)
 
     def version(self) -> str:
+        if not self.package:
+            return "this tree"
         try:
-            return version(self.package or "lonnymq")
+            return version(self.package)
         except PackageNotFoundError:
             return "not installed"
 

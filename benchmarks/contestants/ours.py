@@ -34,6 +34,7 @@ class OurProducer:
 
 class Ours(Contestant):
     name = "lonnymq"
+    package = "lonnymq"
     has_tenants = True
     listens = True
     notes = "defaults, history on; Queue over a DSN; dequeue(limit) and complete, or complete_many for a batch"

@@ -45,7 +45,7 @@ def figures(report: Report, source: str) -> str:
             parts.append(as_markdown(rows))
         if (PICTURES / f"bench-{shape}.svg").exists():
             parts.append(f"![{HEADINGS[shape]}](pictures/bench-{shape}.svg)")
-    parts += ["### Who took part, and how", as_markdown(contestants(report))]
+    parts += ["### Who took part, and how", as_markdown(contestants(report), figures=False)]
     if lines := failures(report):
         parts += ["### What did not run", "\n".join(f"- {line}" for line in lines)]
     return "\n\n".join(parts)

@@ -60,7 +60,9 @@ def by_case(entries: list[Entry], left: tuple[str, ...], split: str) -> list[Row
 
     def row_of(entry: Entry) -> str:
         parts = {"contestant": entry["contestant"], **entry["case"]}
-        return ", ".join(told(key, parts[key]) for key in left)
+        return (" " if "contestant" not in left else ", ").join(
+            told(key, parts[key]) for key in left
+        )
 
     def column_of(entry: Entry) -> str:
         rest = [key for key in entry["case"] if key not in left and key != split]
@@ -135,7 +137,10 @@ def failures(report: Report) -> list[str]:
         if entry["error"]
     ] + [
         *(f"{name} did not install: {why}" for name, why in report["not_installed"].items()),
-        *(f"the shape {name} broke: {why}" for name, why in report["broken_shapes"].items()),
+        *(
+            f"the shape {name} broke: {why}"
+            for name, why in report.get("broken_shapes", {}).items()
+        ),
     ]
 
 
@@ -172,9 +177,9 @@ def as_text(rows: list[Row]) -> str:
     return "\n".join([lines[0], "-" * len(lines[0]), *lines[1:]])
 
 
-def as_markdown(rows: list[Row]) -> str:
+def as_markdown(rows: list[Row], *, figures: bool = True) -> str:
     lines = [f"| {' | '.join(row)} |" for row in rows]
-    rule = "| --- |" + " ---: |" * (len(rows[0]) - 1)
+    rule = "| --- |" + (" ---: |" if figures else " --- |") * (len(rows[0]) - 1)
     return "\n".join([lines[0], rule, *lines[1:]])
 
 

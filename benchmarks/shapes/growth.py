@@ -57,7 +57,7 @@ def measure(run: Run, axis: str, make: Make, sizes: tuple[int, ...]) -> None:
     crew = run.lane(NAME, 1, purpose="growth").crew
     names = {size: f"growth_{axis.replace(' ', '_')}_{size}" for size in sizes}
     places = {size: prepare(run, names[size], make, size) for size in sizes}
-    rounds, calls = (2, 100) if run.quick else (max(run.repeat, 3), 400)
+    rounds, calls = (2, 100) if run.quick else (max(run.repeat, 3), 800)
     for _ in range(rounds):
         told = crew.call(tasks.probe, list(places.values()), calls, patience=300)
         for size, seconds in zip(sizes, told, strict=True):
