@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from lonnymq.calls import Call
+from lonnymq.calls.arrays import Identifiers, Tokens
 from lonnymq.calls.call import Row, statement
 from lonnymq.results import LeasedMessage
-from lonnymq.worker.arrays import Ids, Tokens
 from lonnymq.worker.outcomes import Complete, Defer, Fail, Outcome
 
 Settlement = tuple[LeasedMessage, Outcome]
@@ -51,9 +51,11 @@ DEFER = ("delay_ms", "state", "dequeue_at")
 FAIL = ("error", "retry_ms", "dead")
 
 
-def pairs(settlements: Sequence[Settlement]) -> tuple[Ids, Tokens]:
+def pairs(settlements: Sequence[Settlement]) -> tuple[Identifiers, Tokens]:
     """Ids and tokens."""
-    return Ids(each.id for each, _ in settlements), Tokens(each.token for each, _ in settlements)
+    return Identifiers(each.id for each, _ in settlements), Tokens(
+        each.token for each, _ in settlements
+    )
 
 
 def answers(rows: Sequence[Row]) -> Answers:

@@ -211,8 +211,8 @@ begin
     if p_is_folder then
       -- What gave less than it was asked for may be empty. Floors are moved up now and then, and
       -- when the walk was slow: then it passed much that is gone.
-      v_is_slow := clock_timestamp() - v_started
-        > interval '1 millisecond' + interval '20 microseconds' * coalesce(cardinality(t_ids), 0);
+      v_is_slow := clock_timestamp() - v_started > interval '2 milliseconds'
+        + interval '50 microseconds' * (cardinality(w_seats) + coalesce(cardinality(t_ids), 0));
       if cardinality(w_seats) = 1 then
         if t_taken[1] < w_quotas[1] or v_is_slow or random() * 100 < t_taken[1] then
           perform lonnymq.channel_review(w_ids, p_now);
