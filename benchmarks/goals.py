@@ -58,8 +58,10 @@ class Goal:
         contestant, case = where
         return record.find(self.shape, case, contestant)
 
-    def contestants(self) -> set[str]:
-        return {self.ours[0]} | ({self.theirs[0]} if self.theirs else set())
+    def was_tried(self, record: Record) -> bool:
+        """Whether the run asked both for it; one that was asked and failed leaves the goal not measured."""
+        sides = [self.ours] if self.theirs is None else [self.ours, self.theirs]
+        return all(self.entry(record, side) is not None for side in sides)
 
     def judge(self, value: float | None) -> str:
         if value is None:
@@ -201,7 +203,6 @@ def rivals(shape: str) -> set[str]:
 
 
 def verdicts(record: Record, shapes: list[str]) -> list[dict[str, Any]]:
-    """The verdict on every goal of the shapes and contestants that were run."""
-    present = {entry.contestant for entry in record.entries}
-    asked = [goal for goal in GOALS if goal.shape in shapes and goal.contestants() <= present]
-    return [goal.verdict(record) for goal in asked if goal.shape != "growth" or goal.values(record)]
+    """The verdict on every goal of whose cases the run tried both."""
+    asked = [goal for goal in GOALS if goal.shape in shapes and goal.was_tried(record)]
+    return [goal.verdict(record) for goal in asked]

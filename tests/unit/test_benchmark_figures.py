@@ -108,3 +108,10 @@ def test_rivals_are_those_whom_a_goal_of_the_shape_names() -> None:
     assert rivals("create") == {"pgmq archive"}
     assert {"PgQueuer", "Procrastinate", "channel table"} < rivals("drain")
     assert rivals("worker") == set()
+
+
+def test_a_goal_is_judged_if_both_sides_were_tried_though_one_failed() -> None:
+    tried = record([10], [])
+    assert goal("at least", 1.0).was_tried(tried)
+    tried.entries.pop()
+    assert not goal("at least", 1.0).was_tried(tried)
