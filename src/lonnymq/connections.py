@@ -8,14 +8,21 @@ import threading
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from functools import lru_cache
 from typing import Any, Protocol, TypeVar
 
-from psycopg import AsyncConnection, Connection, Cursor, connect
+from psycopg import AsyncConnection, Connection, Cursor
 from psycopg.pq import TransactionStatus
 from psycopg.rows import tuple_row
 
 from lonnymq.calls import Bulk, Call
-from lonnymq.errors import InTransaction, UnknownConnection, WrongIsolation, translated
+from lonnymq.errors import (
+    InTransaction,
+    UnknownConnection,
+    WrongIsolation,
+    raise_translated,
+    translated,
+)
 from lonnymq.packing import register
 
 Answer = TypeVar("Answer")
@@ -41,6 +48,19 @@ class Source(Protocol):
         """Close what was opened here."""
 
 
+class Kept(Connection[Any]):
+    """A connection that keeps a cursor for each statement: one that runs the same again knows its types already."""
+
+    cursors: dict[str, Cursor[Any]]
+
+    @classmethod
+    def to(cls, dsn: str) -> Kept:
+        """Open one."""
+        kept = cls.connect(dsn, autocommit=True, prepare_threshold=None, row_factory=tuple_row)
+        kept.cursors = {}
+        return kept
+
+
 class Own:
     """Opens connections to a DSN as they are needed, keeps idle ones, and is safe to use from many threads."""
 
@@ -49,22 +69,29 @@ class Own:
         self.prepare: bool | None = None
         self.isolate = False
         self.process = os.getpid()
-        self.idle: list[Connection[Any]] = []
+        self.idle: list[Kept] = []
         weakref.finalize(self, finish, self.idle, self.process)
 
     @contextmanager
-    def connection(self) -> Iterator[Connection[Any]]:
+    def connection(self) -> Iterator[Kept]:
         """Lend an idle connection or a new one; take it back unless it broke."""
         connection = self.take() or self.open()
         try:
             yield connection
         finally:
-            if connection.info.transaction_status == TransactionStatus.IDLE:
-                self.idle.append(connection)
-            else:
-                connection.close()
+            self.give_back(connection)
 
-    def take(self) -> Connection[Any] | None:
+    def run(self, call: Call[Answer]) -> Answer:
+        """Run a call on an idle connection or a new one, with nothing around it that a single call would feel."""
+        connection = self.take() or self.open()
+        try:
+            return execute(connection, call, prepare=self.prepare)
+        except Exception as error:
+            raise_translated(error)
+        finally:
+            self.give_back(connection)
+
+    def take(self) -> Kept | None:
         """An idle connection that the server has not closed meanwhile; none that a fork inherited."""
         if self.process != os.getpid():
             self.process = os.getpid()
@@ -76,11 +103,16 @@ class Own:
             connection.close()
         return None
 
-    def open(self) -> Connection[Any]:
+    def give_back(self, connection: Kept) -> None:
+        """Keep it for the next call, unless it broke."""
+        if connection.pgconn.transaction_status == TransactionStatus.IDLE:
+            self.idle.append(connection)
+        else:
+            connection.close()
+
+    def open(self) -> Kept:
         """Open a connection; behind a pooler, whose process ids are its own, nothing is prepared on it."""
-        connection = connect(
-            self.dsn, autocommit=True, prepare_threshold=None, row_factory=tuple_row
-        )
+        connection = Kept.to(self.dsn)
         row = connection.execute("select pg_backend_pid()").fetchone()
         if row == (connection.info.backend_pid,):
             connection.prepare_threshold = PREPARE_AT_ONCE
@@ -141,12 +173,19 @@ def source_of(given: object) -> Source:
 
 def run(source: Source, call: Call[Answer]) -> Answer:
     """Run a call on one of the source's connections."""
+    if isinstance(source, Own):
+        return source.run(call)
     with source.connection() as connection:
         return run_on(connection, call, prepare=source.prepare)
 
 
 def run_dequeue(source: Source, call: Call[Answer]) -> Answer:
     """Run a dequeue, which needs a READ COMMITTED transaction of its own."""
+    if isinstance(source, Own) and not source.isolate:
+        try:
+            return source.run(call)
+        except WrongIsolation:
+            source.isolate = True
     with source.connection() as connection:
         if connection.info.transaction_status != TransactionStatus.IDLE:
             raise InTransaction(
@@ -173,9 +212,28 @@ def run_on(connection: Connection[Any], call: Call[Answer], *, prepare: bool | N
 
 def execute(connection: Connection[Any], call: Call[Answer], *, prepare: bool | None) -> Answer:
     """Run a call on a connection as it stands, whatever rows and cursors it makes by itself."""
-    cursor = Cursor(connection, row_factory=tuple_row)
-    cursor.execute(call.sql.encode(), call.parameters, prepare=prepare, binary=True)
-    return call.parse(cursor.fetchall())
+    cursor = cursor_for(connection, call.sql)
+    cursor.execute(written(call.sql), call.parameters, prepare=prepare, binary=True)
+    rows = cursor.fetchall()
+    if cursor.pgresult is not None:
+        cursor.pgresult.clear()  # a cursor that is kept must not keep what it read
+    return call.parse(rows)
+
+
+def cursor_for(connection: Connection[Any], sql: str) -> Cursor[Any]:
+    """The cursor that this connection keeps for the statement, or a new one on somebody else's connection."""
+    if not isinstance(connection, Kept):
+        return Cursor(connection, row_factory=tuple_row)
+    cursor = connection.cursors.get(sql)
+    if cursor is None:
+        cursor = connection.cursors[sql] = Cursor(connection, row_factory=tuple_row)
+    return cursor
+
+
+@lru_cache(maxsize=1024)
+def written(sql: str) -> bytes:
+    """The statement as it is sent; the same object each time, by which psycopg knows it again."""
+    return sql.encode()
 
 
 def refuse_open_transaction(connection: AnyConnection) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import NoReturn
 
 
 class LonnyMQError(Exception):
@@ -115,15 +116,18 @@ def translate(error: BaseException) -> LonnyMQError | None:
     return kind("; ".join(part.rstrip(".") for part in parts if part))
 
 
+def raise_translated(error: Exception) -> NoReturn:
+    """Raise the queue's own error in place of the driver's, with the driver's as its cause; any other as it is."""
+    ours = None if isinstance(error, LonnyMQError) else translate(error)
+    if ours is None:
+        raise error
+    raise ours from error
+
+
 @contextmanager
 def translated() -> Iterator[None]:
     """Raise the queue's own error in place of the driver's, with the driver's as its cause."""
     try:
         yield
-    except LonnyMQError:
-        raise
     except Exception as error:
-        ours = translate(error)
-        if ours is None:
-            raise
-        raise ours from error
+        raise_translated(error)
