@@ -21,10 +21,15 @@ declare
   v_new lonnymq.place[];
 begin
   if 0 <> any (p_slots) or 0 <> any (p_sizes) then
-    perform lonnymq.meter_add(c.id, -i.slots, case when c.max_size is null then 0 else i.size end)
-    from unnest(p_names, p_slots, p_sizes) as i (name, slots, size)
-    cross join lateral (select * from lonnymq.channel c where c.name = i.name limit 1) c
-    where i.slots <> 0 or (i.size <> 0 and c.max_size is not null);
+    perform lonnymq.meter_move(m.ids, m.in_flights, m.sizes)
+    from (
+      select array_agg(c.id) as ids, array_agg(-i.slots) as in_flights,
+        array_agg(case when c.max_size is null then 0 else i.size end) as sizes
+      from unnest(p_names, p_slots, p_sizes) as i (name, slots, size)
+      cross join lateral (select * from lonnymq.channel c where c.name = i.name limit 1) c
+      where i.slots <> 0 or (i.size <> 0 and c.max_size is not null)
+    ) m
+    where m.ids is not null;
   end if;
 
   with judged as materialized (
