@@ -67,13 +67,13 @@ class Ours(Contestant):
 
 class OurWorker(Ours):
     name = "lonnymq worker"
-    notes = "lonnymq.Worker with its defaults (32 at once) and an async handler, in 4 processes"
+    notes = "lonnymq.Worker with its defaults (100 at once) and an async handler, in 2 processes"
 
     def consumers(self, batch: int) -> int:
-        return 4
+        return 2
 
     def consume(self, flow: Flow, dsn: str, batch: int) -> None:
-        asyncio.run(work(flow, dsn, 32))
+        asyncio.run(work(flow, dsn, 100))
 
 
 class OursWithoutHistory(Ours):

@@ -52,6 +52,9 @@ class PgQueuer(Contestant):
     load_size = 5_000
     notes = "asyncpg, uvloop; QueueManager.run(batch_size=batch) with a no-op entrypoint; its log is on, as it comes"
 
+    def consumers(self, batch: int) -> int:
+        return 2 if batch >= 100 else 8  # 4 processes drained 15 % less
+
     def install(self, dsn: str) -> None:
         with new_runner() as runner:
             runner.run(self._install(dsn))
