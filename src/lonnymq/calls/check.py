@@ -77,28 +77,34 @@ def moment(what: str, value: object) -> int:
 
 def text(what: str, value: object) -> str:
     """A string that PostgreSQL can store."""
+    encoded(what, value)
+    return str(value)
+
+
+def encoded(what: str, value: object) -> bytes:
+    """The UTF-8 of a string that PostgreSQL can store."""
     if not isinstance(value, str):
         raise InvalidArgument(f"{what} must be a str, not {shown(value)}")
     if "\0" in value:
         raise InvalidArgument(f"{what} must not contain NUL (U+0000)")
     try:
-        value.encode()
+        return value.encode()
     except UnicodeEncodeError:
         raise InvalidArgument(f"{what} must be Unicode without lone surrogates") from None
-    return value
 
 
 def name(what: str, value: object) -> str:
     """The name of a channel, a message, a kind, a worker: 1 to 255 bytes of UTF-8."""
-    checked = text(what, value)
-    size = len(checked.encode())
+    size = len(encoded(what, value))
     if not 1 <= size <= MAX_NAME_BYTES:
         raise InvalidArgument(f"{what} must be 1 to {MAX_NAME_BYTES} bytes of UTF-8, not {size}")
-    return checked
+    return value  # type: ignore[return-value]  # a str, or it would have no UTF-8
 
 
 def content(what: str, value: object, *, most: int = MAX_CONTENT_BYTES) -> bytes:
     """Bytes within the limit, checked before anything is copied or sent."""
+    if type(value) is bytes and len(value) <= most:
+        return value
     if isinstance(value, str):
         raise InvalidArgument(f"{what} must be bytes, not str: write text.encode()")
     if not isinstance(value, bytes | bytearray | memoryview):

@@ -68,5 +68,21 @@ def columns(
     if not any(isinstance(each, NewMessage) for each in given):
         contents = Contents([check.content("content", each) for each in given])
         return Texts([check.name("channel", channel)] * len(given)), contents, *(None,) * 5
-    channels, contents_of, *others = zip(*batch(given, channel=channel), strict=True)
+    told = [each if isinstance(each, NewMessage) else NewMessage(each) for each in given]
+    if all(map(is_plain, told)):
+        names = [channel if each.channel is None else each.channel for each in told]
+        contents = Contents([check.content("content", each.content) for each in told])
+        return Texts([check.name("channel", each) for each in names]), contents, *(None,) * 5
+    channels, contents_of, *others = zip(*batch(told, channel=channel), strict=True)
     return Texts(channels), Contents(contents_of), *map(column, others)
+
+
+def is_plain(message: NewMessage) -> bool:
+    """Whether a message says nothing but its content and perhaps its channel."""
+    return (
+        message.dequeue_at is None
+        and message.delay_ms is None
+        and message.name is None
+        and message.kind is None
+        and message.headers is None
+    )

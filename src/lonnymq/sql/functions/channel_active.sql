@@ -114,7 +114,7 @@ begin
       select distinct f.channel
       from (
         select n.channel from lonnymq.note n
-        where p_channels is null and n.xid >= coalesce(
+        where p_channels is null and n.quiet = any ('{false,true}') and n.xid >= coalesce(
           (select t.until from lonnymq.tick t order by t.id desc limit 1), '0'::xid8)
         limit 10000
       ) f

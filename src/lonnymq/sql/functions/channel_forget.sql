@@ -56,9 +56,10 @@ begin
         where m.channel_id = c.id and (m.in_flight <> 0 or m.tat > p_now) limit 1
       ) is null
       and c.name <> all (array(
-        select n.channel from lonnymq.note n where n.xid >= v_tick.until
+        select n.channel from lonnymq.note n where n.quiet = any ('{false,true}') and n.xid >= v_tick.until
         union all
-        select n.channel from lonnymq.note n where n.xid = any (v_tick.again)
+        select n.channel from lonnymq.note n
+        where n.quiet = any ('{false,true}') and n.xid = any (v_tick.again)
       ))
     for update skip locked
   ) d;

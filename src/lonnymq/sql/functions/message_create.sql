@@ -86,7 +86,7 @@ begin
   end if;
   v_told := v_told and lonnymq.queue_tell();
   insert into lonnymq.note (channel, dequeue_at, message_id, told, quiet, single)
-  values (p_channel, v_dequeue_at, id, v_told, not v_told and v_is_ahead, true);
+  values (p_channel, v_dequeue_at, id, v_told, coalesce(not v_told and v_is_ahead, false), true);
 end
 $$;
 

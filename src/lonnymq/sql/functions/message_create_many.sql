@@ -31,7 +31,10 @@ declare
   v_is_plain boolean;
   v_ids bigint[];
   v_ats bigint[];
-  v_told boolean;
+  v_first_ats bigint[];
+  v_first_ids bigint[];
+  v_told boolean[];
+  v_is_ahead boolean[];
 begin
   if p_channels is null or p_contents is null or v_length <> cardinality(p_contents) then
     raise exception using errcode = 'LM001',
@@ -72,28 +75,7 @@ begin
         v_bad.name, v_bad.kind, v_bad.headers);
     end loop;
   end if;
-  v_told := lonnymq.commit_durably();
-
-  -- Plain: no names, and no channel among them has a capacity or is being released.
-  v_channels := array(select distinct i.channel from unnest(p_channels) as i (channel));
-  v_is_plain := p_names is null and not exists (
-    select from unnest(v_channels) as i (name)
-    cross join lonnymq.queue q
-    left join lateral (
-      select true as is_careful from lonnymq.channel_setting s
-      where s.name = i.name and (s.max_size is not null or s.releasing) limit 1
-    ) s on true
-    left join lateral (
-      select c.id, c.max_size from lonnymq.channel c where c.name = i.name limit 1
-    ) c on true
-    where q.only_row and (s.is_careful or c.max_size is not null
-      or (c.id is null and q.default_max_size is not null))
-  );
-  if not v_is_plain then
-    return query select * from lonnymq.message_create_each(p_channels, p_contents, p_dequeue_ats,
-      p_delays_ms, p_names, p_kinds, p_headers);
-    return;
-  end if;
+  v_is_plain := lonnymq.commit_durably();
 
   v_ids := array(select nextval('lonnymq.message_id_seq') from generate_series(1, v_length));
   if p_dequeue_ats is not null or p_delays_ms is not null then
@@ -107,33 +89,48 @@ begin
       order by i.ordinal
     );
   end if;
+
+  -- Each channel with its first message, and where it stands. Plain: no names, and no channel among
+  -- them has a capacity or is being released.
+  select bool_and(p_names is null and s.name is null and c.max_size is null
+      and (c.id is not null or q.default_max_size is null)),
+    array_agg(f.channel), array_agg(f.dequeue_at), array_agg(f.id),
+    array_agg(p.seat is null and p.hold is null and (p.wake_at > f.dequeue_at) is not false),
+    array_agg((f.dequeue_at, f.id) >= (p.floor_at, p.floor_id))
+  into v_is_plain, v_channels, v_first_ats, v_first_ids, v_told, v_is_ahead
+  from (
+    select distinct on (i.channel) i.channel, coalesce(i.dequeue_at, v_begin) as dequeue_at, i.id
+    from unnest(p_channels, v_ats, v_ids) as i (channel, dequeue_at, id)
+    order by i.channel, i.dequeue_at, i.id
+  ) f
+  cross join lonnymq.queue q
+  left join lateral (
+    select s.name from lonnymq.channel_setting s
+    where s.name = f.channel and (s.max_size is not null or s.releasing) limit 1
+  ) s on true
+  left join lateral (
+    select c.id, c.max_size from lonnymq.channel c where c.name = f.channel limit 1
+  ) c on true
+  left join lateral (
+    select p.seat, p.hold, p.wake_at, p.floor_at, p.floor_id from lonnymq.place p
+    where p.channel_id = c.id order by p.version desc limit 1
+  ) p on true
+  where q.only_row;
+  if not v_is_plain then
+    return query select * from lonnymq.message_create_each(p_channels, p_contents, p_dequeue_ats,
+      p_delays_ms, p_names, p_kinds, p_headers);
+    return;
+  end if;
+
   insert into lonnymq.message (id, channel, content, dequeue_at, created_at, kind, headers)
   select i.id, i.channel, i.content, coalesce(i.dequeue_at, v_begin), v_now, i.kind, i.headers
   from unnest(v_ids, p_channels, p_contents, v_ats, p_kinds, p_headers)
     as i (id, channel, content, dequeue_at, kind, headers);
-
-  with first_one as (
-    select distinct on (i.channel) i.channel, coalesce(i.dequeue_at, v_begin) as dequeue_at, i.id
-    from unnest(p_channels, v_ats, v_ids) as i (channel, dequeue_at, id)
-    order by i.channel, i.dequeue_at, i.id
-  ), noted as (
-    insert into lonnymq.note (channel, dequeue_at, message_id, told, quiet)
-    select f.channel, f.dequeue_at, f.id, s.is_still,
-      not s.is_still and (f.dequeue_at, f.id) >= (p.floor_at, p.floor_id)
-    from first_one f
-    left join lateral (
-      select c.id from lonnymq.channel c where c.name = f.channel limit 1
-    ) c on true
-    left join lateral (
-      select * from lonnymq.place p where p.channel_id = c.id order by p.version desc limit 1
-    ) p on true
-    cross join lateral (
-      select p.seat is null and p.hold is null and (p.wake_at > f.dequeue_at) is not false as is_still
-    ) s
-    returning note.told
-  )
-  select bool_or(n.told) into v_told from noted n;
-  v_told := v_told and lonnymq.queue_tell();
+  insert into lonnymq.note (channel, dequeue_at, message_id, told, quiet)
+  select f.channel, f.dequeue_at, f.id, f.told, coalesce(not f.told and f.is_ahead, false)
+  from unnest(v_channels, v_first_ats, v_first_ids, v_told, v_is_ahead)
+    as f (channel, dequeue_at, id, told, is_ahead);
+  v_is_plain := true = any (v_told) and lonnymq.queue_tell();
 
   return query
   select i.ordinal::integer, 'created', i.id, null::text, null::bigint, null::bigint

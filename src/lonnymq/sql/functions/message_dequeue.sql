@@ -90,20 +90,20 @@ begin
     v_is_late := (v_now between v_tick.swept_at and v_tick.swept_at + 999) is not true;
     if not v_is_late and v_tick.folded_at < clock_timestamp() - interval '20 milliseconds' then
       v_is_late := exists (
-          select from lonnymq.note n where n.xid >= v_tick.until and n.quiet
+          select from lonnymq.note n where n.quiet and n.xid >= v_tick.until
         ) or exists (
-          select from lonnymq.note n where n.xid = any (v_tick.again)
+          select from lonnymq.note n where n.quiet and n.xid = any (v_tick.again)
         );
     end if;
     v_is_late := v_is_late or exists (
-        select from lonnymq.note n where n.xid = any (v_tick.again) and not n.quiet
+        select from lonnymq.note n where not n.quiet and n.xid = any (v_tick.again)
       ) or exists (
         select from lonnymq.lease l where l.due_at > v_tick.swept_at - 100 and l.due_at <= v_now
       ) or exists (
         select from lonnymq.place p where p.wake_at > v_tick.swept_at - 100 and p.wake_at <= v_now
       );
     v_is_told := v_is_late or exists (
-      select from lonnymq.note n where n.xid >= v_tick.until and not n.quiet);
+      select from lonnymq.note n where not n.quiet and n.xid >= v_tick.until);
     if v_is_told and not v_is_late and p_limit = 1 then
       v_message := lonnymq.note_take(v_now, p_lease_ms, p_worker, v_tick);
       if v_message.id is not null then

@@ -32,7 +32,7 @@ begin
   from (
     select n.ctid as tid, n.channel, n.message_id, n.single, n.dequeue_at, n.told
     from lonnymq.note n
-    where n.xid >= p_tick.until and not n.quiet
+    where not n.quiet and n.xid >= p_tick.until
     order by n.xid limit 9
   ) n;
   if v_note.many not between 1 and 8 or not v_note.is_plain or (v_note.many > 1 and v_note.many

@@ -72,13 +72,20 @@ begin
   with fresh as materialized (
     (
       select n.ctid as tid, n.* from lonnymq.note n
-      where n.xid >= v_tick.until
+      where not n.quiet and n.xid >= v_tick.until
       order by n.xid limit c_most
     )
     union all
     (
       select n.ctid, n.* from lonnymq.note n
-      where n.xid = any (v_tick.again) and n.xid < v_tick.until
+      where n.quiet and n.xid >= v_tick.until
+      order by n.xid limit c_most
+    )
+    union all
+    (
+      select n.ctid, n.* from lonnymq.note n
+      where n.quiet = any ('{false,true}') and n.xid = any (v_tick.again)
+        and n.xid < v_tick.until
       limit c_most
     )
   ), by_channel as (

@@ -21,7 +21,8 @@ begin
   end if;
   if not exists (
     select from lonnymq.note n
-    where n.told and n.xid <> pg_current_xact_id() and n.xid >= coalesce(v_until, '0')
+    where not n.quiet and n.xid >= coalesce(v_until, '0') and n.told
+      and n.xid <> pg_current_xact_id()
   ) then
     perform pg_notify('lonnymq', '');
   end if;

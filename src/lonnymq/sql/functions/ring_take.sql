@@ -245,9 +245,10 @@ begin
     return;
   end if;
   if p_is_folder and (exists (
-    select from lonnymq.note n where n.xid >= p_tick.until
+    select from lonnymq.note n where n.quiet = any ('{false,true}') and n.xid >= p_tick.until
   ) or exists (
-    select from lonnymq.note n where n.xid = any (p_tick.again)
+    select from lonnymq.note n
+    where n.quiet = any ('{false,true}') and n.xid = any (p_tick.again)
   )) then
     -- A message that was put below a floor, or into a channel that left the ring, while it was told of.
     perform lonnymq.queue_fold(p_now);

@@ -168,9 +168,7 @@ create table lonnymq.note (
   autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000,
   autovacuum_vacuum_cost_delay = 0
 );
-create index note_xid_ix on lonnymq.note (xid);
-create index note_loud_ix on lonnymq.note (xid) where not quiet;
-create index note_told_ix on lonnymq.note (xid) where told;
+create index note_xid_ix on lonnymq.note (quiet, xid);
 create index note_look_ix on lonnymq.note (xid) where look;
 create index note_size_ix on lonnymq.note (channel) where size <> 0;
 
