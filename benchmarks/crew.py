@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
+import threading
 import time
 import traceback
 from collections.abc import Callable, Sequence
@@ -95,7 +97,8 @@ class Crew:
 
 
 def serve(pipe: Connection, board: Board, slot: int) -> None:
-    """A member's life: take a task, do it, tell what came of it."""
+    """A member's life: take a task, do it, tell what came of it; and end with whoever started it."""
+    threading.Thread(target=leave_with_parent, daemon=True).start()
     while True:
         try:
             function, arguments = pipe.recv()
@@ -107,3 +110,11 @@ def serve(pipe: Connection, board: Board, slot: int) -> None:
             traceback.print_exc()
             answer = ("failed", f"{type(error).__name__}: {error}".splitlines()[0][:300])
         pipe.send(answer)
+
+
+def leave_with_parent() -> None:
+    """End this process when the one that started it is gone, killed perhaps."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+    os._exit(1)
