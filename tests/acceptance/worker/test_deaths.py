@@ -58,7 +58,7 @@ def test_a_process_that_dies_is_started_again(dsn_18, queue, gate, tmp_path) -> 
             queue.create("acme", bytes(gate), kind="gate")
         pids = {pid for _, pid in worker.noted("began", 3)}
         assert len(pids) == 3
-        assert {each.about["pid"] for each in queue.worker_list()} == pids
+        eventually(lambda: {each.about["pid"] for each in queue.worker_list()} == pids)
         os.kill(min(pids), signal.SIGKILL)
         worker.logged(f"worker process {min(pids)} ended with -9, the next starts in")
         children = psutil.Process(worker.process.pid).children
