@@ -1,0 +1,37 @@
+"""The queue on Spark: DataFrames into it, its messages and its history out of it, its work done by a cluster."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lonnymq.spark.session import register, session
+    from lonnymq.spark.source import LonnySource
+
+HOME = {
+    "LonnySource": "lonnymq.spark.source",
+    "register": "lonnymq.spark.session",
+    "session": "lonnymq.spark.session",
+}
+NEEDED = ("pyspark", "pyarrow", "adbc_driver_postgresql")
+
+__all__ = ["LonnySource", "register", "session"]
+
+for needed in NEEDED:
+    if find_spec(needed) is None:
+        raise ImportError(f'Spark needs {needed}: pip install "lonnymq[spark]"', name=needed)
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used: an executor needs one of them, not all."""
+    if name not in HOME:
+        raise AttributeError(f"module 'lonnymq.spark' has no attribute {name!r}")
+    value = getattr(import_module(HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

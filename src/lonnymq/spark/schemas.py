@@ -1,0 +1,117 @@
+"""The columns of what can be read, `messages`, `history` and `channels`: in SQL, in Arrow and in Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark.sql.types import (
+    BinaryType,
+    BooleanType,
+    DataType,
+    DoubleType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
+
+from lonnymq.errors import InvalidArgument
+from lonnymq.spark.options import Options, read_options
+
+INSTANT = pa.timestamp("us", tz="UTC")
+# What a column is called here; what Spark calls it; what its Arrow batches must be, to the letter.
+TYPES: dict[str, tuple[DataType, pa.DataType]] = {
+    "text": (StringType(), pa.string()),
+    "long": (LongType(), pa.int64()),
+    "integer": (IntegerType(), pa.int32()),
+    "double": (DoubleType(), pa.float64()),
+    "boolean": (BooleanType(), pa.bool_()),
+    "bytes": (BinaryType(), pa.binary()),
+    "instant": (TimestampType(), INSTANT),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column: its name, its type, and the SQL that gives it.
+
+    An instant is epoch milliseconds in SQL, and made a timestamp in Arrow.
+    """
+
+    name: str
+    type: str
+    sql: str
+
+    @property
+    def spark(self) -> StructField:
+        """The column in a schema of Spark's."""
+        return StructField(self.name, TYPES[self.type][0], True)
+
+    @property
+    def arrow(self) -> pa.DataType:
+        """The type of the column's Arrow batches."""
+        return TYPES[self.type][1]
+
+
+def columns(alias: str, **types: str) -> tuple[Column, ...]:
+    """Columns named like those of the table; JSON and transaction ids are read as text."""
+    casts = {"json": ("text", "::text"), "xid": ("long", "::text::bigint")}
+    found = []
+    for name, kind in types.items():
+        shown, cast = casts.get(kind, (kind, ""))
+        found.append(Column(name, shown, f"{alias}.{name}{cast}"))
+    return tuple(found)
+
+
+# dequeue_at is a rank as well as a moment, and may be any number: it stays epoch milliseconds.
+MESSAGES = (
+    *columns("r", id="long", channel="text", kind="text", name="text", dequeue_at="long"),
+    *columns("r", created_at="instant", attempt="integer"),
+    Column("leased", "boolean", "(r.token is not null)"),
+    *columns("r", dequeued_at="instant", lease_until="instant", worker="text", headers="json"),
+    *columns("r", error="text", state="bytes", content="bytes"),
+)
+HISTORY = (
+    *columns("r", xid="xid", message_id="long", channel="text", kind="text", name="text"),
+    *columns("r", attempt="integer", outcome="text", worker="text", dequeue_at="long"),
+    *columns("r", created_at="instant", dequeued_at="instant", finished_at="instant"),
+    *columns("r", size="long", error="text", headers="json", content="bytes"),
+)
+CHANNELS = (
+    *columns("r", channel="text", state="text", waiting="long", scheduled="long", leased="long"),
+    *columns("r", dead="long", oldest_at="long", next_at="long", in_flight="long", size="long"),
+    *columns("r", counted_exactly="boolean", max_concurrency="integer"),
+    *columns("r", release_interval_ms="long", burst="integer", max_size="long", when_full="text"),
+    *columns("r", weight="integer", max_attempts="integer"),
+    Column("retry_delays_ms", "text", "to_json(r.retry_delays_ms)::text"),
+    *columns("r", retry_jitter="double", paused="boolean", releasing="boolean"),
+)
+TABLES = {"messages": MESSAGES, "history": HISTORY, "channels": CHANNELS}
+
+
+def spark_schema(found: tuple[Column, ...]) -> StructType:
+    """The columns as a schema of Spark's."""
+    return StructType([column.spark for column in found])
+
+
+def arrow_schema(found: tuple[Column, ...]) -> pa.Schema:
+    """The columns as the schema that Arrow batches must have."""
+    return pa.schema([pa.field(column.name, column.arrow) for column in found])
+
+
+def columns_of(options: Options) -> tuple[Column, ...]:
+    """All columns of the table that the options name, without the content if they say so."""
+    if options.table is None:
+        raise InvalidArgument(f'say what to read: .load("messages"), or one of {", ".join(TABLES)}')
+    found = TABLES[options.table]
+    kept = options["includeContent"]
+    return tuple(column for column in found if kept or column.name not in ("content", "state"))
+
+
+def default_schema(given: Mapping[str, str]) -> StructType:
+    """What a read has for columns where the user gives none."""
+    return spark_schema(columns_of(read_options(given, "read", "stream read")))

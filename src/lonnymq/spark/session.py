@@ -1,0 +1,60 @@
+"""Starts a Spark session that suits the queue, on any master, and tells a session of the format `lonnymq`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from lonnymq.spark.java import find_java
+from lonnymq.spark.source import LonnySource
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# Can be set on a running session as well, and are by `register`.
+RUNTIME = {
+    "spark.sql.python.filterPushdown.enabled": "true",  # what the option pushDownPredicate needs
+}
+SETTINGS = {
+    **RUNTIME,
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.ui.showConsoleProgress": "false",
+}
+
+
+def session(
+    master: str | None = None,
+    *,
+    app: str = "lonnymq",
+    config: Mapping[str, object] | None = None,
+) -> SparkSession:
+    """Start Spark, or take the session that runs, with the format registered; `config` has the last word.
+
+    Without a master it is what `spark-submit` or `config` says, else this machine, `local[*]`.
+    """
+    from pyspark.sql import SparkSession
+
+    java = find_java()
+    if java:
+        os.environ["JAVA_HOME"] = java
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    given = {key: str(value) for key, value in (config or {}).items()}
+    if "spark.pyspark.python" not in given:
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = SparkSession.builder.appName(app)
+    if master is not None:
+        builder = builder.master(master)
+    for key, value in {**SETTINGS, **given}.items():
+        builder = builder.config(key, value)
+    return register(builder.getOrCreate())
+
+
+def register(spark: SparkSession) -> SparkSession:
+    """Make `format("lonnymq")` known to a session, and give the session back."""
+    for key, value in RUNTIME.items():
+        spark.conf.set(key, value)
+    spark.dataSource.register(LonnySource)
+    return spark

