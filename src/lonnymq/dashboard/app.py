@@ -1,0 +1,95 @@
+"""The ASGI app: routes put together, to be served by `lonnymq dashboard` or mounted in a host app."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from lonnymq.dashboard import session
+from lonnymq.dashboard.headers import Around
+from lonnymq.dashboard.problems import Problem
+from lonnymq.dashboard.queues import shown
+from lonnymq.dashboard.security import Authenticate, Guard
+from lonnymq.dashboard.site import Site
+from lonnymq.errors import InvalidArgument
+
+STATIC = Path(__file__).parent / "static"
+
+
+def create_app(
+    queues: Mapping[str, Any],
+    *,
+    actions: bool = False,
+    token: str | None = None,
+    authenticate: Authenticate | None = None,
+    lake: str | Path | None = None,
+    hosts: Collection[str] | None = None,
+) -> Starlette:
+    """Make the page as an ASGI app, to serve or to mount under any path.
+
+    `queues` names the queues to show: a DSN, a pool, or `QueueAt(dsn, schema="billing")` each.
+    With a `token`, or with `authenticate`, which gets the request and answers the user's name or None, nothing is
+    shown to anybody else; without either all who reach it may look. `actions` needs one of them.
+    `lake` is the folder of the reports.
+    `hosts` are the names by which browsers may ask for the page; None leaves that to the host app.
+    """
+    guard = Guard(token, authenticate)
+    if actions and guard.login == "none":
+        raise InvalidArgument("actions need a token, or authenticate")
+    site = Site(shown(queues), guard, actions=actions, report=Path(lake) if lake else None)
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        yield
+        for each in site.queues.values():
+            await each.close()
+
+    app = Starlette(
+        routes=routes(site),
+        middleware=[Middleware(Around, hosts=hosts)],
+        exception_handlers={Problem: problem, HTTPException: http_problem},
+        lifespan=lifespan,
+    )
+    app.state.site = site
+    return app
+
+
+def routes(site: Site) -> list[BaseRoute]:
+    """All that can be asked for; what is not allowed is not there."""
+    return [
+        Route("/", index),
+        Mount("/static", StaticFiles(directory=STATIC)),
+        Route("/api/session", session.session_show, methods=["GET"]),
+        Route("/api/session", session.session_start, methods=["POST"]),
+        Route("/api/session/end", session.session_end, methods=["POST"]),
+    ]
+
+
+async def index(_: Request) -> Response:
+    """The page."""
+    return FileResponse(STATIC / "index.html")
+
+
+async def problem(_: Request, error: Exception) -> Response:
+    """A problem as an answer."""
+    assert isinstance(error, Problem)  # noqa: S101 - registered for it
+    return error.response()
+
+
+async def http_problem(_: Request, error: Exception) -> Response:
+    """What the router says, in the form of all problems."""
+    assert isinstance(error, HTTPException)  # noqa: S101 - registered for it
+    code = {404: "not_found", 405: "method_not_allowed"}.get(error.status_code, "invalid")
+    return Problem(
+        code, "There is nothing here." if code == "not_found" else error.detail
+    ).response()

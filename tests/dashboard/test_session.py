@@ -1,0 +1,143 @@
+"""Who is let in: with a token, without one, with the host app's own authentication."""
+
+from typing import Any
+
+import httpx
+import pytest
+
+from lonnymq.dashboard import QueueAt, create_app
+from lonnymq.errors import InvalidArgument
+
+TOKEN = "a-token-for-the-tests-0123456789"
+
+
+async def test_without_a_token_all_may_look_and_nobody_may_act(page):
+    session = (await (await page()).get("/api/session")).json()
+    assert session["signed_in"] is True
+    assert session["actions"] is False
+    assert session["login"] == "none"
+    assert [each["key"] for each in session["queues"]] == ["jobs"]
+
+
+async def test_who_is_not_signed_in_is_told_nothing_of_the_queues(page):
+    session = (await (await page(token=TOKEN, signed_in=False)).get("/api/session")).json()
+    assert session["signed_in"] is False
+    assert session["queues"] == []
+    assert session["login"] == "token"
+
+
+async def test_the_token_is_given_once_and_a_cookie_that_no_script_reads_stands_for_it(page):
+    client = await page(token=TOKEN, signed_in=False)
+    answer = await client.post("/api/session", json={"token": TOKEN, "name": "anna"})
+    assert answer.json()["user"] == "anna"
+    cookie = next(
+        each for each in answer.headers.get_list("set-cookie") if "lonnymq_session" in each
+    )
+    assert "HttpOnly" in cookie
+    assert "SameSite=strict" in cookie
+    assert TOKEN not in cookie
+    assert (await client.get("/api/session")).json()["user"] == "anna"
+
+
+@pytest.mark.parametrize("token", ["", "wrong", TOKEN + "x", TOKEN[:-1], "ä" * 32])
+async def test_a_wrong_token_is_refused(page, token):
+    client = await page(token=TOKEN, signed_in=False)
+    answer = await client.post("/api/session", json={"token": token})
+    assert answer.status_code == 401
+    assert (await client.get("/api/session")).json()["signed_in"] is False
+
+
+@pytest.mark.parametrize("cookie", ["x", "a.b", "e30.e30", ".", "ä", "MTox.AAAA"])
+async def test_a_cookie_that_was_not_signed_here_is_nobodys(page, cookie):
+    client = await page(token=TOKEN, signed_in=False)
+    headers = {"Cookie": b"lonnymq_session=" + cookie.encode()}
+    assert (await client.get("/api/session", headers=headers)).json()["signed_in"] is False
+
+
+async def test_a_session_of_another_token_does_not_count(page):
+    client = await page(token=TOKEN)
+    other = await page(token=TOKEN[::-1], signed_in=False)
+    other.cookies.set("lonnymq_session", client.cookies["lonnymq_session"])
+    assert (await other.get("/api/session")).json()["signed_in"] is False
+
+
+async def test_signing_out_ends_the_session(page):
+    client = await page(token=TOKEN)
+    assert (await client.post("/api/session/end", json={})).json()["signed_in"] is False
+    assert (await client.get("/api/session")).json()["signed_in"] is False
+
+
+async def test_a_program_sends_the_token_as_a_bearer(page):
+    client = await page(token=TOKEN, signed_in=False)
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    assert (await client.get("/api/session", headers=headers)).json()["signed_in"] is True
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+async def test_the_host_app_may_say_who_somebody_is(page, is_async):
+    def who(request: Any) -> str | None:
+        return request.headers.get("x-user")
+
+    async def who_async(request: Any) -> str | None:
+        return who(request)
+
+    client = await page(authenticate=who_async if is_async else who, actions=True)
+    assert (await client.get("/api/session")).json()["signed_in"] is False
+    known = (await client.get("/api/session", headers={"x-user": "bert"})).json()
+    assert (known["user"], known["login"], known["actions"]) == ("bert", "host", True)
+
+
+async def test_a_request_without_the_pages_mark_is_refused(page):
+    client = await page(token=TOKEN, signed_in=False)
+    answer = await client.post(
+        "/api/session", json={"token": TOKEN}, headers={"X-CSRF-Token": "0" * 32}
+    )
+    assert answer.status_code == 403
+    assert answer.json()["error"]["code"] == "forbidden"
+
+
+@pytest.mark.parametrize(
+    "headers", [{"Origin": "http://evil.test"}, {"Sec-Fetch-Site": "cross-site"}]
+)
+async def test_a_request_from_another_sites_page_is_refused(page, headers):
+    client = await page(token=TOKEN, signed_in=False)
+    answer = await client.post("/api/session", json={"token": TOKEN}, headers=headers)
+    assert answer.status_code == 403
+
+
+async def test_names_of_other_hosts_are_refused_where_hosts_are_known(dsn_18):
+    app = create_app({"jobs": dsn_18}, hosts={"localhost", "::1"})
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app)) as client:
+        for base, status in [
+            ("http://localhost:8000", 200),
+            ("http://[::1]:8000", 200),
+            ("http://rebound.example", 403),
+        ]:
+            assert (await client.get(f"{base}/api/session")).status_code == status
+
+
+def test_what_cannot_be_meant_is_refused(dsn_18):
+    for settings in (
+        {"actions": True},
+        {"token": "short"},
+        {"token": TOKEN, "authenticate": lambda _: "anna"},
+    ):
+        with pytest.raises(InvalidArgument):
+            create_app({"jobs": dsn_18}, **settings)
+    with pytest.raises(InvalidArgument):
+        create_app({})
+    with pytest.raises(InvalidArgument):
+        create_app({"a/b": dsn_18})
+    with pytest.raises(InvalidArgument) as refused:
+        create_app({"a": QueueAt("postgresql://u:secret-word@[/x")})
+    assert "secret-word" not in str(refused.value)
+
+
+async def test_every_answer_lets_nothing_foreign_in(page):
+    client = await page()
+    for path in ("/api/session", "/nothing", "/static/nothing.js"):
+        headers = (await client.get(path)).headers
+        policy = headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "unsafe" not in policy
+        assert headers["x-content-type-options"] == "nosniff"
