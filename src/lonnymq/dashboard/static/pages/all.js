@@ -1,0 +1,28 @@
+// Every page by its word in the address.
+import { Audit } from "./audit.js";
+import { Channel } from "./channel.js";
+import { Channels } from "./channels.js";
+import { Dead } from "./dead.js";
+import { DeadGroup } from "./dead_group.js";
+import { History } from "./history.js";
+import { Message } from "./message.js";
+import { Overview } from "./overview.js";
+import { Schedules } from "./schedules.js";
+import { Workers } from "./workers.js";
+
+const PAGES = {
+  overview: { title: "Overview", view: Overview },
+  channels: { title: "Channels", view: Channels },
+  channel: { title: "Channel", view: Channel, parent: "channels" },
+  message: { title: "Message", view: Message, parent: "channels" },
+  dead: { title: "Dead", view: Dead },
+  dead_group: { title: "Dead", view: DeadGroup, parent: "dead" },
+  workers: { title: "Workers", view: Workers },
+  schedules: { title: "Schedules", view: Schedules },
+  history: { title: "History", view: History },
+  audit: { title: "Audit", view: Audit },
+};
+
+export const NAV = Object.entries(PAGES).filter(([, { parent }]) => !parent).map(([page, { title }]) => ({ page, title }));
+export const pageOf = (word) => PAGES[word] ?? PAGES.overview;
+export const parentOf = (word) => PAGES[word]?.parent ?? (PAGES[word] ? word : "overview");

@@ -1,0 +1,110 @@
+// A chart over time: lines, a readout under the pointer or the arrow keys, and the same as a table.
+import { html, useEffect, useId, useMemo, useRef, useState } from "../lib/html.js";
+import { clockTime, dayTime } from "../lib/format.js";
+import { durationTicks, runs, timeTicks, valueTicks } from "../lib/scale.js";
+
+const LEFT = 46, RIGHT = 10, TOP = 10, BOTTOM = 24;
+
+function useWidth(ref) {
+  const [width, setWidth] = useState(560);
+  useEffect(() => {
+    const watcher = new ResizeObserver(([entry]) => setWidth(Math.max(220, Math.round(entry.contentRect.width))));
+    watcher.observe(ref.current);
+    return () => watcher.disconnect();
+  }, []);
+  return width;
+}
+
+function path(run, x, y) {
+  if (run.length === 1) return `M${x(run[0][0]) - 1},${y(run[0][1])}h2`;
+  return run.map(([at, value], i) => `${i ? "L" : "M"}${x(at).toFixed(1)},${y(value).toFixed(1)}`).join("");
+}
+
+function area(run, x, y) {
+  const floor = y(0).toFixed(1);
+  return `${path(run, x, y)}L${x(run.at(-1)[0]).toFixed(1)},${floor}L${x(run[0][0]).toFixed(1)},${floor}Z`;
+}
+
+function Line({ values, times, colour, filled, x, y }) {
+  return runs(times, values).map((run, i) => html`
+    ${filled && html`<path key=${`a${i}`} class="area" style=${{ fill: colour }} d=${area(run, x, y)} />`}
+    <path key=${`l${i}`} class="line" style=${{ stroke: colour }} d=${path(run, x, y)} />`);
+}
+
+function Axes({ x, y, ticks, times, width, height, format }) {
+  return html`<g class="axes" aria-hidden="true">
+    ${ticks.map((value) => html`<line class=${value ? "rule" : "floor"} x1=${LEFT} x2=${width - RIGHT} y1=${y(value)} y2=${y(value)} />
+      <text class="value" x=${LEFT - 8} y=${y(value) + 4}>${format(value)}</text>`)}
+    ${times.map((at) => html`<text class="at" x=${x(at)} y=${height - 6}>${clockTime(at)}</text>`)}
+  </g>`;
+}
+
+/** In words, for who does not see it: what it is now, and the highest. */
+function summary(title, times, series, format) {
+  const parts = series.map(({ name, values }) => {
+    const known = values.map((value, i) => [value, times[i]]).filter(([value]) => value != null);
+    if (!known.length) return `${name}: nothing measured`;
+    const [most, when] = known.reduce((a, b) => (b[0] > a[0] ? b : a));
+    return `${name} ${format(known.at(-1)[0])} now, highest ${format(most)} at ${clockTime(when)}`;
+  });
+  return `${title}. ${parts.join("; ")}.`;
+}
+
+function AsTable({ title, times, series, format }) {
+  const step = Math.max(1, Math.ceil(times.length / 60));
+  const rows = times.map((at, i) => i).filter((i) => (times.length - 1 - i) % step === 0).reverse();
+  return html`<details class="as-table"><summary>As a table</summary>
+    <div class="scroll" tabindex="0" role="region" aria-label=${`${title} as a table`}><table>
+      <thead><tr><th scope="col">time</th>${series.map((one) => html`<th scope="col" class="number">${one.name}</th>`)}</tr></thead>
+      <tbody>${rows.map((i) => html`<tr key=${times[i]}><th scope="row">${dayTime(times[i])}</th>
+        ${series.map((one) => html`<td class="number">${format(one.values[i])}</td>`)}</tr>`)}</tbody>
+    </table></div></details>`;
+}
+
+export function Chart({ title, times, series, from, to, format, isDuration = false, height = 190 }) {
+  const box = useRef();
+  const width = useWidth(box);
+  const [chosen, setChosen] = useState(null);
+  const label = useId();
+  const ticks = useMemo(() => {
+    const highest = Math.max(0, ...series.flatMap((one) => one.values.filter((value) => value != null)));
+    return (isDuration ? durationTicks : valueTicks)(highest);
+  }, [series]);
+  const x = (at) => LEFT + ((at - from) / (to - from)) * (width - LEFT - RIGHT);
+  const y = (value) => height - BOTTOM - (value / ticks.at(-1)) * (height - TOP - BOTTOM);
+  const last = times.length - 1;
+  const index = chosen == null || last < 0 ? null : Math.min(chosen, last);
+
+  const point = (event) => {
+    const at = from + ((event.clientX - box.current.getBoundingClientRect().left - LEFT) / (width - LEFT - RIGHT)) * (to - from);
+    let best = 0;
+    times.forEach((each, i) => { if (Math.abs(each - at) < Math.abs(times[best] - at)) best = i; });
+    setChosen(last < 0 ? null : best);
+  };
+  const key = (event) => {
+    const step = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10, Home: -Infinity, End: Infinity }[event.key];
+    if (event.key === "Escape") setChosen(null);
+    if (step === undefined || last < 0) return;
+    event.preventDefault();
+    setChosen(Math.max(0, Math.min(last, (index ?? last) + step)));
+  };
+  const shown = index ?? last;
+  return html`<figure class="chart">
+    <figcaption id=${label} class="unseen">${summary(title, times, series, format)}</figcaption>
+    <ul class="legend" aria-hidden="true">
+      ${series.map((one) => html`<li><i style=${{ background: one.colour }}></i>${one.name} <b>${shown < 0 ? "–" : format(one.values[shown])}</b></li>`)}
+      <li class="at">${index == null ? "now" : dayTime(times[index])}</li>
+    </ul>
+    <div ref=${box} class="plot" tabindex="0" role="img" aria-labelledby=${label}
+      onPointerMove=${point} onPointerLeave=${() => setChosen(null)} onKeyDown=${key} onBlur=${() => setChosen(null)}>
+      <svg width=${width} height=${height} viewBox=${`0 0 ${width} ${height}`}>
+        <${Axes} ...${{ x, y, ticks, width, height, format, times: timeTicks(from, to, Math.max(2, Math.floor(width / 90))) }} />
+        ${series.map((one) => html`<${Line} key=${one.name} ...${one} times=${times} x=${x} y=${y} />`)}
+        ${index != null && html`<line class="cursor" x1=${x(times[index])} x2=${x(times[index])} y1=${TOP} y2=${height - BOTTOM} />
+          ${series.map((one) => one.values[index] != null && html`<circle r="3.5" cx=${x(times[index])} cy=${y(one.values[index])} style=${{ fill: one.colour }} />`)}`}
+      </svg>
+      ${last < 0 && html`<p class="nothing">Nothing measured yet.</p>`}
+    </div>
+    <${AsTable} ...${{ title, times, series, format }} />
+  </figure>`;
+}
