@@ -42,16 +42,17 @@ class Facts:
         "taken",
     )
 
-    def __init__(self, message: LeasedMessage) -> None:
+    def __init__(self, message: LeasedMessage, taken: float | None = None) -> None:
         self.message = message
         self.lease_until = message.lease_until
-        self.lost = self.committing = False
-        self.stopping = False
+        self.lost = self.committing = self.stopping = False
         self.outcome: Outcome | None = None
         self.settled: str | None = None
         self.error: BaseException | None = None
         self.began = self.ended = 0.0
-        self.taken = monotonic()  # when the lease was at its full length
+        self.taken = (
+            monotonic() if taken is None else taken
+        )  # when the lease was at its full length
 
     @property
     def id(self) -> int:
@@ -127,8 +128,8 @@ class Context(Facts):
 
     __slots__ = ("_port",)
 
-    def __init__(self, message: LeasedMessage, port: AsyncPort) -> None:
-        super().__init__(message)
+    def __init__(self, message: LeasedMessage, port: AsyncPort, taken: float | None = None) -> None:
+        Facts.__init__(self, message, taken)
         self._port = port
 
     @property
@@ -150,8 +151,8 @@ class SyncContext(Facts):
 
     __slots__ = ("_port",)
 
-    def __init__(self, message: LeasedMessage, port: SyncPort) -> None:
-        super().__init__(message)
+    def __init__(self, message: LeasedMessage, port: SyncPort, taken: float | None = None) -> None:
+        Facts.__init__(self, message, taken)
         self._port = port
 
     @property

@@ -59,7 +59,7 @@ def called_with(
 ) -> tuple[Any, ...] | None:
     """What the function is called with; None if no payload fits."""
     if handler.batch is None:
-        [context] = contexts
+        context = contexts[0]
         payload = read(handler, context)
         return None if payload is UNFIT else arguments(handler, payload, context)
     pairs = [(read(handler, context), context) for context in contexts]

@@ -1,11 +1,12 @@
-"""Runs handlers: a task for each message or batch, a slot for each message, and how each of them ends."""
+"""Runs handlers: a job for each message or batch, a slot for each message, and how each of them ends."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
+from logging import INFO
 
 from lonnymq.results import LeasedMessage
 from lonnymq.worker import hooks as hooking
@@ -13,7 +14,8 @@ from lonnymq.worker.context import Context, Facts, SyncContext
 from lonnymq.worker.execution import execute, execute_sync, fail_all, without_handler
 from lonnymq.worker.handlers import Handler, Handlers
 from lonnymq.worker.hooks import Hooks
-from lonnymq.worker.log import log_settled
+from lonnymq.worker.lanes import Lanes
+from lonnymq.worker.log import LEVELS, log_settled, logger
 from lonnymq.worker.outcomes import COMPLETE, Defer, Outcome
 from lonnymq.worker.ports import AsyncPort, SyncPort
 from lonnymq.worker.settling import Settler
@@ -21,7 +23,7 @@ from lonnymq.worker.threads import Threads
 
 
 class Job:
-    """One call of a handler: its messages, its task, and whether its outcome still counts."""
+    """One call of a handler: its messages, the task that it runs in, and whether its outcome still counts."""
 
     __slots__ = ("contexts", "handler", "is_over", "task")
 
@@ -48,6 +50,7 @@ class Jobs:
         self.async_port, self.sync_port = ports
         self.concurrency = self.free = concurrency
         self.threads = Threads(worker)
+        self.lanes: Lanes[Job] = Lanes(self.work)
         self.leases: dict[Facts, Job | None] = {}
         self.running: set[Job] = set()
         self.freed, self.idle = asyncio.Event(), asyncio.Event()
@@ -59,33 +62,35 @@ class Jobs:
     def start(self, messages: Sequence[LeasedMessage]) -> None:
         """Begin with these messages at once: each has a slot."""
         batches: dict[Handler, list[LeasedMessage]] = {}
+        now = time.monotonic()
         for message in messages:
             handler = self.handlers.get(message.kind)
             if handler is None:
                 self.refuse(message)
             elif handler.batch is None:
-                self.begin(handler, (message,))
+                self.begin(handler, (self.context(handler, message, now),))
             else:
                 batches.setdefault(handler, []).append(message)
         for handler, together in batches.items():
             size = handler.batch or 1
+            contexts = [self.context(handler, each, now) for each in together]
             for at in range(0, len(together), size):
-                self.begin(handler, together[at : at + size])
+                self.begin(handler, contexts[at : at + size])
 
-    def begin(self, handler: Handler, messages: Sequence[LeasedMessage]) -> None:
+    def begin(self, handler: Handler, contexts: Sequence[Facts]) -> None:
         """Begin one job."""
-        job = Job(handler, [self.context(handler, each) for each in messages])
-        self.free -= len(messages)
+        job = Job(handler, contexts)
+        self.free -= len(contexts)
         self.running.add(job)
-        for context in job.contexts:
+        for context in contexts:
             self.leases[context] = job
-        job.task = asyncio.create_task(self.work(job))
+        self.lanes.put(job)
 
-    def context(self, handler: Handler, message: LeasedMessage) -> Facts:
+    def context(self, handler: Handler, message: LeasedMessage, now: float) -> Facts:
         """The context that this handler takes."""
         if handler.is_async:
-            return Context(message, self.async_port)
-        return SyncContext(message, self.sync_port)
+            return Context(message, self.async_port, now)
+        return SyncContext(message, self.sync_port, now)
 
     def refuse(self, message: LeasedMessage) -> None:
         """Fail a message that no handler takes."""
@@ -107,6 +112,9 @@ class Jobs:
     async def work(self, job: Job) -> None:
         """One job from its beginning to its end."""
         contexts = job.contexts
+        if contexts[0].lost and all(each.lost for each in contexts):
+            self.end(job)
+            return self.settle(job, None)
         began = time.monotonic()
         outcomes: list[Outcome] | None = None
         try:
@@ -132,7 +140,7 @@ class Jobs:
             for context in contexts:
                 if context.error is not None:
                     self.report_by(hooking.call(self.hooks.error, context, context.error))
-        self.settle(job, outcomes)
+        return self.settle(job, outcomes)
 
     def end(self, job: Job) -> None:
         """Free the slots of a job."""
@@ -158,13 +166,19 @@ class Jobs:
                 self.settler.put(context, outcomes[at])
 
     def report(self, context: Facts, answer: str) -> None:
-        """Tell of a message that is settled: to the log, and to the hooks."""
-        if self.leases.pop(context, self) is self:
-            return  # told already
-        self.counts[answer] = self.counts.get(answer, 0) + 1
-        log_settled(context, answer, self.worker)
-        if self.hooks.after:
-            self.report_by(hooking.call(self.hooks.after, context, answer))
+        """Tell of a message that is settled."""
+        self.report_all([(context, answer)])
+
+    def report_all(self, settled: Iterable[tuple[Facts, str]]) -> None:
+        """Tell of messages that are settled: to the log, and to the hooks."""
+        for context, answer in settled:
+            if self.leases.pop(context, self) is self:
+                continue  # told already
+            self.counts[answer] = self.counts.get(answer, 0) + 1
+            if logger.isEnabledFor(LEVELS.get(answer, INFO)):
+                log_settled(context, answer, self.worker)
+            if self.hooks.after:
+                self.report_by(hooking.call(self.hooks.after, context, answer))
 
     def report_by(self, telling: object) -> None:
         """Have hooks called in the background."""
@@ -186,7 +200,10 @@ class Jobs:
             job.task.cancel()
 
     async def cut(self, seconds: float) -> None:
-        """Cancel what still runs, and give back what has not ended by then."""
+        """Cancel what still runs, and give back what has not ended by then, or not begun."""
+        for job in self.lanes.drop():
+            self.end(job)
+            self.settle(job, None)
         for job in list(self.running):
             if job.handler.is_async and job.task is not None:
                 job.task.cancel()

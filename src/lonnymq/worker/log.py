@@ -36,8 +36,6 @@ def fields(context: Facts, **more: Any) -> dict[str, Any]:
 def log_settled(context: Facts, answer: str, worker: str) -> None:
     """Tell of one message that was settled; its error is in the database in full."""
     level = LEVELS.get(answer, logging.INFO)
-    if not logger.isEnabledFor(level):
-        return
     error = where(context.error) if context.error is not None else None
     extra = fields(
         context, answer=answer, worker=worker, elapsed_ms=round(context.elapsed_ms, 3), error=error

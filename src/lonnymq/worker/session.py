@@ -63,8 +63,7 @@ class Session:
 
     def report(self, settled: list[tuple[Facts, str]]) -> None:
         """Pass on what was settled; it may have freed a place in its channel, of which nobody is notified."""
-        for context, answer in settled:
-            self.jobs.report(context, answer)
+        self.jobs.report_all(settled)
         self.fetcher.told.set()
 
     def stop(self) -> None:
@@ -174,6 +173,7 @@ class Session:
         await asyncio.gather(*self.tasks, return_exceptions=True)
         if self.tasks and not self.link.is_down:
             await self.housekeeper.gone()
+        self.jobs.lanes.close()
         self.jobs.threads.shutdown()
         await self.link.close()
         await self.ports[0].close()

@@ -53,9 +53,8 @@ FAIL = ("error", "retry_ms", "dead")
 
 def pairs(settlements: Sequence[Settlement]) -> tuple[Identifiers, Tokens]:
     """Ids and tokens."""
-    return Identifiers(each.id for each, _ in settlements), Tokens(
-        each.token for each, _ in settlements
-    )
+    ids = Identifiers([each.id for each, _ in settlements])
+    return ids, Tokens([each.token for each, _ in settlements])
 
 
 def answers(rows: Sequence[Row]) -> Answers:
