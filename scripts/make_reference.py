@@ -22,6 +22,7 @@ PARTS = {
     "dead": "Dead messages",
     "schedule": "Schedules",
     "worker": "Workers",
+    "producer": "Producers",
     "queue": "The queue",
     "history": "History",
     "epoch": "The clock",

@@ -35,6 +35,18 @@ class SchemaNewer(LonnyMQError):
     """A later version of the library installed this queue: upgrade the library."""
 
 
+class NotAllowed(LonnyMQError):
+    """This login is confined to other channels: an admin changes that with `producer_confine`."""
+
+
+class RolesMissing(LonnyMQError):
+    """Whoever installs may not make the queue's roles: have somebody run what the text says, and install again."""
+
+
+class StreamFenced(LonnyMQError):
+    """Another query has opened the stream since: let that one go on, or give this one a stream of its own."""
+
+
 class NotInstalled(LonnyMQError):
     """The schema lacks the queue or part of it: call `queue.install()`, or run the script."""
 
@@ -70,6 +82,9 @@ BY_SQLSTATE: dict[str, type[LonnyMQError]] = {
     "LM004": WrongIsolation,
     "LM005": AboveHorizon,
     "LM006": SchemaNewer,
+    "LM007": NotAllowed,
+    "LM008": RolesMissing,
+    "LM009": StreamFenced,
     "3F000": NotInstalled,
     "42883": NotInstalled,
     "42P01": NotInstalled,

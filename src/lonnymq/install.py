@@ -17,15 +17,22 @@ from lonnymq.errors import translated
 
 ISOLATION = b"set transaction isolation level read committed"
 WRITTEN_SCHEMA = re.compile(r"\blonnymq\b")
+WRITTEN = {True: "true", False: "false", None: "null"}
 PLACE = re.compile(r"(?<![:\w]):([a-z]+)\b")
 
 
-def install(connection: Connection[Any] | str, *, schema: str = "lonnymq") -> None:
-    """Install or upgrade the queue in one transaction, or in the one that is open, which stays open."""
+def install(
+    connection: Connection[Any] | str, *, schema: str = "lonnymq", roles: bool | None = None
+) -> None:
+    """Install or upgrade the queue in one transaction, or in the one that is open, which stays open.
+
+    With `roles` its functions run with the rights of a role of their own, and are granted to roles by what each is
+    for: docs/security.md. Without a word about it that stays as it is.
+    """
     if isinstance(connection, str):
         with connect(connection, autocommit=True, prepare_threshold=None) as own:
-            return install(own, schema=schema)
-    body = statements(schema).encode()
+            return install(own, schema=schema, roles=roles)
+    body = statements(schema, roles).encode()
     with translated():
         if connection.info.transaction_status != TransactionStatus.IDLE:
             connection.execute(body, prepare=False)
@@ -36,9 +43,11 @@ def install(connection: Connection[Any] | str, *, schema: str = "lonnymq") -> No
     return None
 
 
-async def install_async(connection: AsyncConnection[Any], *, schema: str = "lonnymq") -> None:
+async def install_async(
+    connection: AsyncConnection[Any], *, schema: str = "lonnymq", roles: bool | None = None
+) -> None:
     """Do the same over an async connection."""
-    body = statements(schema).encode()
+    body = statements(schema, roles).encode()
     with translated():
         if connection.info.transaction_status != TransactionStatus.IDLE:
             await connection.execute(body, prepare=False)
@@ -48,13 +57,13 @@ async def install_async(connection: AsyncConnection[Any], *, schema: str = "lonn
             await connection.execute(body, prepare=False)
 
 
-def script(schema: str = "lonnymq") -> str:
+def script(schema: str = "lonnymq", *, roles: bool | None = None) -> str:
     """What install does, as a file for `psql -v ON_ERROR_STOP=1 -f`; running it again changes nothing."""
-    return f"begin;\n{ISOLATION.decode()};\n{statements(schema)}commit;\n"
+    return f"begin;\n{ISOLATION.decode()};\n{statements(schema, roles)}commit;\n"
 
 
 @cache
-def statements(schema: str) -> str:
+def statements(schema: str, roles: bool | None = None) -> str:
     """The statements of an install, for a READ COMMITTED transaction."""
     migrations, functions = sql_files("migrations"), sql_files("functions")
     code = "\n".join(functions.values())
@@ -74,6 +83,7 @@ def statements(schema: str) -> str:
             for name, text in migrations.items()
         ),
         filled(steps["replace_functions"], text=dollar_quoted(code), checksum=checksum, **release),
+        filled(steps["apply_grants"], grants=steps["grants"], roles=WRITTEN[roles]),
     ]
     return WRITTEN_SCHEMA.sub(schema_name(schema), "\n".join(parts))
 

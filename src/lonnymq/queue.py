@@ -22,6 +22,8 @@ from lonnymq.results import (
     ChannelStats,
     CompleteAnswer,
     Completed,
+    ConfineAnswer,
+    Confined,
     ConfirmAnswer,
     CreateManyResult,
     CreateResult,
@@ -31,10 +33,12 @@ from lonnymq.results import (
     Explanation,
     FailAnswer,
     Failed,
+    FreeAnswer,
     Heartbeat,
     HeartbeatAnswer,
     HistoryRow,
     Horizon,
+    Installed,
     Leased,
     MissedTicks,
     PauseAnswer,
@@ -85,10 +89,17 @@ class Queue:
         """Close the idle connections that were opened here; what the caller gave stays open."""
         self._source.close()
 
-    def install(self) -> None:
-        """Bring the schema to this version of the library; any number of processes may do so at once."""
+    def install(self, *, roles: bool | None = None) -> None:
+        """Bring the schema to this version of the library; any number of processes may do so at once.
+
+        With `roles` its functions are granted to roles by what each is for; unsaid, that stays as it is.
+        """
         with self._source.connection() as connection:
-            install(connection, schema=self.schema)
+            install(connection, schema=self.schema, roles=roles)
+
+    def installed(self) -> Installed:
+        """Which version of the queue is in the schema."""
+        return self._run(calls.queue_installed(self.schema))
 
     def _run(self, call: Call[Answer], using: Any = None) -> Answer:
         return run(self._source, call) if using is None else run_using(using, call)
@@ -473,3 +484,24 @@ class Queue:
     def worker_list(self, *, after: str | None = None, limit: int = 100) -> list[WorkerSeen]:
         """A page of workers that said that they are there, after a name."""
         return self._run(calls.worker_list(self.schema, after=after, limit=limit))
+
+    # Producers
+
+    def producer_confine(
+        self, role: str, *, channels: Iterable[str] = (), prefixes: Iterable[str] = ()
+    ) -> ConfineAnswer:
+        """Confine a role and its members to these channels, and to those whose names begin so."""
+        call = calls.producer_confine(self.schema, role, channels=channels, prefixes=prefixes)
+        return self._run(call)
+
+    def channel_permitted(self, channel: str) -> bool:
+        """Whether who is connected may use a channel: True unless it is confined to others."""
+        return self._run(calls.channel_permitted(self.schema, channel))
+
+    def producer_free(self, role: str) -> FreeAnswer:
+        """Let a role use every channel again."""
+        return self._run(calls.producer_free(self.schema, role))
+
+    def producer_list(self) -> list[Confined]:
+        """The roles that are confined to some channels."""
+        return self._run(calls.producer_list(self.schema))

@@ -22,6 +22,8 @@ from lonnymq.results import (
     ChannelStats,
     CompleteAnswer,
     Completed,
+    ConfineAnswer,
+    Confined,
     ConfirmAnswer,
     CreateManyResult,
     CreateResult,
@@ -31,10 +33,12 @@ from lonnymq.results import (
     Explanation,
     FailAnswer,
     Failed,
+    FreeAnswer,
     Heartbeat,
     HeartbeatAnswer,
     HistoryRow,
     Horizon,
+    Installed,
     Leased,
     MissedTicks,
     PauseAnswer,
@@ -85,10 +89,17 @@ class AsyncQueue:
         """Close the idle connections that were opened here; what the caller gave stays open."""
         await self._source.close()
 
-    async def install(self) -> None:
-        """Bring the schema to this version of the library; any number of processes may do so at once."""
+    async def install(self, *, roles: bool | None = None) -> None:
+        """Bring the schema to this version of the library; any number of processes may do so at once.
+
+        With `roles` its functions are granted to roles by what each is for; unsaid, that stays as it is.
+        """
         async with self._source.connection() as connection:
-            await install_async(connection, schema=self.schema)
+            await install_async(connection, schema=self.schema, roles=roles)
+
+    async def installed(self) -> Installed:
+        """Which version of the queue is in the schema."""
+        return await self._run(calls.queue_installed(self.schema))
 
     async def _run(self, call: Call[Answer], using: Any = None) -> Answer:
         return (
@@ -495,3 +506,24 @@ class AsyncQueue:
     async def worker_list(self, *, after: str | None = None, limit: int = 100) -> list[WorkerSeen]:
         """A page of workers that said that they are there, after a name."""
         return await self._run(calls.worker_list(self.schema, after=after, limit=limit))
+
+    # Producers
+
+    async def producer_confine(
+        self, role: str, *, channels: Iterable[str] = (), prefixes: Iterable[str] = ()
+    ) -> ConfineAnswer:
+        """Confine a role and its members to these channels, and to those whose names begin so."""
+        call = calls.producer_confine(self.schema, role, channels=channels, prefixes=prefixes)
+        return await self._run(call)
+
+    async def channel_permitted(self, channel: str) -> bool:
+        """Whether who is connected may use a channel: True unless it is confined to others."""
+        return await self._run(calls.channel_permitted(self.schema, channel))
+
+    async def producer_free(self, role: str) -> FreeAnswer:
+        """Let a role use every channel again."""
+        return await self._run(calls.producer_free(self.schema, role))
+
+    async def producer_list(self) -> list[Confined]:
+        """The roles that are confined to some channels."""
+        return await self._run(calls.producer_list(self.schema))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Generic, Literal, Protocol, TypeVar, overload
 from uuid import UUID
 
@@ -23,6 +24,8 @@ QueueSetAnswer = Literal["changed", "unchanged"]
 ConfirmAnswer = Literal["confirmed", "behind"]
 ScheduleSetAnswer = Literal["created", "changed", "unchanged"]
 ScheduleDeleteAnswer = Literal["deleted", "not_found"]
+ConfineAnswer = Literal["confined", "unchanged"]
+FreeAnswer = Literal["freed", "not_found"]
 WorkerSeenAnswer = Literal["started", "seen"]
 WorkerGoneAnswer = Literal["gone", "not_found"]
 MissedTicks = Literal["skip", "once", "all"]
@@ -441,3 +444,25 @@ class WorkerSeen:
     seen_at: int
     about: Mapping[str, Any] = field(hash=False)
     now_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Confined:
+    """A role that may use some channels only; `is_known` is False where no role has that name any more."""
+
+    role: str
+    channels: Sequence[str] = field(hash=False)
+    prefixes: Sequence[str] = field(hash=False)
+    is_known: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """Which version of the library installed the queue, up to which migration, and whether with roles."""
+
+    library_version: str
+    library_rank: Sequence[int] = field(hash=False)
+    functions_checksum: str
+    installed_at: datetime
+    migration: int
+    roles: bool

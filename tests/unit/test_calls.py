@@ -33,6 +33,7 @@ def every_call(schema: str = "lonnymq") -> dict[str, calls.Call[object]]:
         "channel_release": calls.channel_release(schema, "a"),
         "channel_stats": calls.channel_stats(schema, None, after=None, limit=10),
         "channel_active": calls.channel_active(schema, ["a"], limit=10, count=10),
+        "channel_permitted": calls.channel_permitted(schema, "a"),
         "message_create": calls.message_create(schema, NewMessage(b"x", "a")),
         "message_create_many": calls.message_create_many(schema, [b"x"], channel="a"),
         "message_announce": calls.message_announce(schema, ["a"]),
@@ -65,7 +66,13 @@ def every_call(schema: str = "lonnymq") -> dict[str, calls.Call[object]]:
         "worker_seen": calls.worker_seen(schema, "w", **worker),
         "worker_gone": calls.worker_gone(schema, "w"),
         "worker_list": calls.worker_list(schema, after=None, limit=5),
+        "producer_confine": calls.producer_confine(
+            schema, "somebody", channels=["a"], prefixes=["b/"]
+        ),
+        "producer_free": calls.producer_free(schema, "somebody"),
+        "producer_list": calls.producer_list(schema),
         "epoch": calls.epoch(schema),
+        "queue_installed": calls.queue_installed(schema),
         "queue_set": calls.queue_set(schema, {"history": "off"}),
         "queue_stats": calls.queue_stats(schema),
         "queue_sweep": calls.queue_sweep(schema, limit=5),

@@ -37,9 +37,16 @@ from lonnymq.calls.message import (
 )
 from lonnymq.calls.new_message import NewMessage
 from lonnymq.calls.options import ChannelOptions, QueueOptions
+from lonnymq.calls.producer import (
+    channel_permitted,
+    producer_confine,
+    producer_free,
+    producer_list,
+)
 from lonnymq.calls.queue import (
     epoch,
     queue_check,
+    queue_installed,
     queue_repair,
     queue_set,
     queue_stats,
@@ -70,6 +77,7 @@ __all__ = [
     "channel_active",
     "channel_name",
     "channel_pause",
+    "channel_permitted",
     "channel_release",
     "channel_resume",
     "channel_set",
@@ -100,7 +108,11 @@ __all__ = [
     "message_heartbeat_many",
     "message_peek",
     "message_purge",
+    "producer_confine",
+    "producer_free",
+    "producer_list",
     "queue_check",
+    "queue_installed",
     "queue_repair",
     "queue_set",
     "queue_stats",

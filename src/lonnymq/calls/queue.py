@@ -7,9 +7,10 @@ from typing import Any
 
 from lonnymq.calls import check
 from lonnymq.calls.call import Call, Record, scalar
-from lonnymq.results import QueueSetAnswer, QueueStats, Repair, Swept, Violation
+from lonnymq.results import Installed, QueueSetAnswer, QueueStats, Repair, Swept, Violation
 
 STATS = Record(QueueStats)
+INSTALLED = Record(Installed)
 SWEPT = Record(Swept)
 VIOLATION = Record(Violation)
 REPAIR = Record(Repair)
@@ -18,6 +19,11 @@ REPAIR = Record(Repair)
 def epoch(schema: str) -> Call[int]:
     """The queue's clock."""
     return scalar(schema, "epoch", "", ())
+
+
+def queue_installed(schema: str) -> Call[Installed]:
+    """Which version is installed."""
+    return INSTALLED.call_one(schema, "queue_installed", "", ())
 
 
 def queue_set(schema: str, options: Mapping[str, Any]) -> Call[QueueSetAnswer]:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import sys
+from typing import Annotated
+
+import typer
 
 from lonnymq.cli.session import Session, command, group
 
@@ -10,14 +13,20 @@ app = group("Print the script that installs the queue.")
 
 
 @command(app)
-def sql(at: Session) -> None:
+def sql(
+    at: Session,
+    roles: Annotated[
+        bool | None,
+        typer.Option("--roles/--no-roles", help="With the grants to roles, or without any."),
+    ] = None,
+) -> None:
     """Print the script that does what install does, for psql -v ON_ERROR_STOP=1; no server is needed.
 
     The script may be run again: it then changes nothing.
     """
     from lonnymq.install import script
 
-    text = script(at.schema)
+    text = script(at.schema, roles=roles)
     if at.out.as_json:
         at.out.line({"schema": at.schema, "script": text})
     else:

@@ -12,9 +12,8 @@ from lonnymq.cli.session import Session
 if TYPE_CHECKING:
     from psycopg import Connection
 
-INSTALLED = (
-    "select library_version, library_rank, functions_checksum, installed_at from {}.installed"
-)
+COLUMNS = "library_version, library_rank, functions_checksum, installed_at"
+FOUND = "select to_regclass(%s) is not null, to_regprocedure(%s) is not null"
 SERVER = "select current_setting('server_version'), current_database(), current_user::text"
 
 
@@ -44,13 +43,25 @@ def installed(at: Session) -> Installed | None:
 
 
 def installed_at(connection: Connection[tuple[object, ...]], schema: str) -> Installed | None:
-    """What is installed in a schema; None if nothing is."""
-    name = f"{schema_name(schema)}.installed"
-    found = connection.execute("select to_regclass(%s) is not null", (name,)).fetchone()
-    if found != (True,):
+    """What is installed in a schema; None if nothing is. One of the queue's roles may ask the function only."""
+    name, function = f"{schema_name(schema)}.installed", f"{schema_name(schema)}.queue_installed()"
+    there, is_new = connection.execute(FOUND, (name, function)).fetchone() or (False, False)
+    if not there:
         return None
-    row = connection.execute(INSTALLED.format(schema_name(schema)).encode()).fetchone()
+    source = function if is_new else name
+    row = connection.execute(f"select {COLUMNS} from {source}".encode()).fetchone()  # noqa: S608 - a schema_name
     return Installed(*row) if row else None  # type: ignore[arg-type]  # as the query selects them
+
+
+def roles_at(at: Session) -> bool | None:
+    """Whether the queue has roles; None if there is no queue, or one too old to know."""
+    function = f"{schema_name(at.schema)}.queue_installed()"
+    with open_connection(at) as connection:
+        found = connection.execute("select to_regprocedure(%s) is not null", (function,)).fetchone()
+        if found != (True,):
+            return None
+        row = connection.execute(f"select roles from {function}".encode()).fetchone()  # noqa: S608 - a schema_name
+    return bool(row and row[0])
 
 
 def server(connection: Connection[tuple[object, ...]]) -> Server:

@@ -21,6 +21,15 @@ begin
   if p_ids is null then
     raise exception using errcode = 'LM001', message = 'ids must be given';
   end if;
+  if current_user <> session_user and false = any (array(
+    select lonnymq.channel_permitted(m.channel)
+    from unnest(p_ids) as i (id)
+    cross join lateral (select m.channel from lonnymq.message m where m.id = i.id limit 1) m
+  )) then
+    raise exception using errcode = 'LM007',
+      message = format('a message among these is in a channel that is not for %s', session_user),
+      hint = 'An admin may allow it: see producer_confine.';
+  end if;
   perform lonnymq.commit_durably();
   v_gone := lonnymq.message_remove(p_ids);
   return query

@@ -75,6 +75,9 @@ begin
         v_bad.name, v_bad.kind, v_bad.headers);
     end loop;
   end if;
+  if current_user <> session_user then
+    perform lonnymq.guard_channel(c.name) from (select distinct unnest(p_channels) as name) c;
+  end if;
   v_is_plain := lonnymq.commit_durably();
 
   v_ids := array(select nextval('lonnymq.message_id_seq') from generate_series(1, v_length));

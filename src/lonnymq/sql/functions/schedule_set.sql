@@ -28,6 +28,7 @@ begin
   perform lonnymq.guard_schedule(p_name, p_cron, p_every_ms, p_zone, p_missed);
   perform lonnymq.guard_message(p_channel, p_content, null, null, p_name, p_kind,
     lonnymq.schedule_headers(p_name, v_now, p_headers));
+  perform lonnymq.guard_channel(p_channel);
   perform lonnymq.commit_durably();
 
   insert into lonnymq.schedule (

@@ -1,0 +1,182 @@
+"""Producers confined to their channels: inside the functions, and once more by the tables."""
+
+import psycopg
+import pytest
+from psycopg.errors import InsufficientPrivilege
+
+import lonnymq
+from database.security.logins import Login
+from lonnymq import NewMessage
+from lonnymq.errors import InvalidArgument, NotAllowed
+from lonnymq.install import install
+
+EVERY_WAY = {
+    "one": lambda queue, channel: queue.create(channel, b"x"),
+    "one with a name": lambda queue, channel: queue.create(channel, b"x", name="n"),
+    "one among many": lambda queue, channel: queue.create_many(
+        [NewMessage(b"x", channel="acme"), NewMessage(b"x", channel=channel)]
+    ),
+    "many with names": lambda queue, channel: queue.create_many(
+        [NewMessage(b"x", channel=channel, name="n")]
+    ),
+    "from inside a transaction": lambda queue, channel: in_transaction(queue, channel),
+}
+
+
+def in_transaction(queue: lonnymq.Queue, channel: str) -> None:
+    with queue._source.connection() as connection, connection.transaction():
+        queue.create(channel, b"x", using=connection)
+
+
+@pytest.fixture
+def admin(login: Login):
+    with lonnymq.Queue(login("a_admin")) as queue:
+        yield queue
+
+
+@pytest.fixture
+def producer(login: Login):
+    with lonnymq.Queue(login("a_producer")) as queue:
+        yield queue
+
+
+@pytest.mark.parametrize("way", EVERY_WAY)
+def test_a_confined_producer_creates_in_its_channels_and_in_no_others(
+    admin, producer, root, way: str
+) -> None:
+    assert admin.producer_confine("a_producer", channels=["acme"], prefixes=["acme/"]) == "confined"
+    for channel in ("acme", "acme/eu"):
+        EVERY_WAY[way](producer, channel)
+    before = root.execute("select count(*) from lonnymq.message").fetchone()
+    for channel in ("globex", "acm", "acmex", "ACME", "x/acme/", "acme\u200b", "%", "acme%"):
+        with pytest.raises(NotAllowed, match="is not for a_producer"):
+            EVERY_WAY[way](producer, channel)
+    assert root.execute("select count(*) from lonnymq.message").fetchone() == before
+
+
+def test_a_refused_producer_learns_nothing_of_the_channel(admin, producer) -> None:
+    admin.create("globex", b"x", name="taken")
+    admin.channel_set("full", max_size=1)
+    admin.create("full", b"x")
+    admin.producer_confine("a_producer", channels=["acme"])
+    for channel, name in (("globex", "taken"), ("full", None)):
+        with pytest.raises(NotAllowed) as caught:
+            producer.create(channel, b"x", name=name)
+        assert "taken" not in str(caught.value)
+        assert "full of" not in str(caught.value)
+
+
+def test_a_confined_producer_takes_back_its_own_messages_only(admin, producer) -> None:
+    admin.producer_confine("a_producer", channels=["acme"])
+    own, other = producer.create("acme", b"x").id, admin.create("globex", b"x").id
+    with pytest.raises(NotAllowed):
+        producer.cancel_many([own, other])
+    with pytest.raises(NotAllowed):
+        producer.cancel(other)
+    assert producer.cancel(own) == "cancelled"
+    assert len(admin.peek("globex")) == 1
+
+
+def test_to_take_on_a_role_frees_nobody(admin, login: Login) -> None:
+    admin.producer_confine("a_producer", channels=["acme"])
+    with psycopg.connect(login("a_producer"), autocommit=True) as connection:
+        connection.execute("set role lonnymq_producer")
+        with pytest.raises(psycopg.Error, match="not for a_producer") as caught:
+            connection.execute("select lonnymq.message_create('globex', 'x')")
+        assert caught.value.sqlstate == "LM007"
+
+
+def test_a_login_that_takes_on_a_confined_role_is_confined(admin, root, login: Login) -> None:
+    root.execute(
+        "create role of_acme; grant lonnymq_producer to of_acme; grant of_acme to stranger"
+    )
+    admin.producer_confine("of_acme", channels=["acme"])
+    with psycopg.connect(login("stranger"), autocommit=True) as connection:
+        connection.execute("set role of_acme")
+        connection.execute("select lonnymq.message_create('acme', 'x')")
+        with pytest.raises(psycopg.Error) as caught:
+            connection.execute("select lonnymq.message_create('globex', 'x')")
+        assert caught.value.sqlstate == "LM007"
+    root.execute("drop role of_acme")
+
+
+def test_who_is_of_two_confined_roles_has_the_channels_of_both(admin, root, producer) -> None:
+    root.execute(
+        "create role of_acme; create role of_globex; grant of_acme, of_globex to a_producer"
+    )
+    admin.producer_confine("of_acme", channels=["acme"])
+    admin.producer_confine("of_globex", channels=["globex"])
+    assert [producer.channel_permitted(each) for each in ("acme", "globex", "initech")] == [
+        True,
+        True,
+        False,
+    ]
+    root.execute("drop role of_acme; drop role of_globex")
+
+
+def test_none_is_none_and_free_is_all(admin, producer) -> None:
+    admin.producer_confine("a_producer")
+    with pytest.raises(NotAllowed):
+        producer.create("acme", b"x")
+    assert admin.producer_confine("a_producer") == "unchanged"
+    assert [(each.role, each.channels, each.is_known) for each in admin.producer_list()] == [
+        ("a_producer", [], True)
+    ]
+    assert admin.producer_free("a_producer") == "freed"
+    assert admin.producer_free("a_producer") == "not_found"
+    producer.create("acme", b"x")
+
+
+def test_a_superuser_is_not_confined(admin, guarded: str) -> None:
+    admin.producer_confine("a_producer", channels=["acme"])
+    with lonnymq.Queue(guarded) as queue:
+        assert queue.create("globex", b"x").id
+
+
+def test_a_producer_confines_nobody(producer) -> None:
+    with pytest.raises(InsufficientPrivilege):
+        producer.producer_free("a_producer")
+
+
+def test_what_cannot_be_confined_is_refused(admin, guarded: str) -> None:
+    with pytest.raises(InvalidArgument, match="there is no role 'nobody'"):
+        admin.producer_confine("nobody", channels=["acme"])
+    with pytest.raises(InvalidArgument, match="list of str"):
+        admin.producer_confine("a_producer", channels="acme")
+    install(guarded, roles=False)
+    with lonnymq.Queue(guarded) as queue, pytest.raises(InvalidArgument, match="has no roles"):
+        queue.producer_confine("a_producer", channels=["acme"])
+
+
+# The second line
+
+
+@pytest.fixture
+def trusted_too_much(admin, root, login: Login):
+    """A confined producer to whom somebody has granted tables."""
+    admin.producer_confine("a_producer", channels=["acme"])
+    admin.create_many([NewMessage(b"x", channel=each) for each in ("acme", "globex")])
+    root.execute(
+        "grant select, insert, update, delete on all tables in schema lonnymq to a_producer"
+    )
+    with psycopg.connect(login("a_producer"), autocommit=True) as connection:
+        yield connection
+    root.execute("revoke all on all tables in schema lonnymq from a_producer")
+
+
+def test_rows_of_other_channels_are_out_of_sight_and_out_of_reach(trusted_too_much, root) -> None:
+    seen = trusted_too_much.execute("select channel from lonnymq.message").fetchall()
+    assert seen == [("acme",)]
+    assert trusted_too_much.execute("delete from lonnymq.message").rowcount == 1
+    assert trusted_too_much.execute("update lonnymq.note set look = true").rowcount == 1
+    trusted_too_much.execute("insert into lonnymq.message (channel, content) values ('acme', 'x')")
+    with pytest.raises(InsufficientPrivilege, match="row-level security"):
+        trusted_too_much.execute(
+            "insert into lonnymq.message (channel, content) values ('globex', 'x')"
+        )
+    assert root.execute("select count(*) from lonnymq.message").fetchone() == (2,)
+
+
+def test_without_the_second_line_they_would_be_in_reach(trusted_too_much, root) -> None:
+    root.execute("alter table lonnymq.message disable row level security")
+    assert trusted_too_much.execute("delete from lonnymq.message").rowcount == 2
