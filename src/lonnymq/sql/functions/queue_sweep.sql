@@ -1,5 +1,6 @@
 -- Housekeeping: takes back leases that ran out, forgets channels that are done with, makes and drops
--- days of history. Safe to run from anywhere, by many, as often as wanted: every few seconds is good.
+-- days of history, samples the queue for charts. Safe to run from anywhere, by many, as often as
+-- wanted: every few seconds is good.
 --
 -- Answers: how many leases ran out, how many of their messages died, how many channels were
 --   forgotten, how many days of history were dropped.
@@ -24,6 +25,7 @@ begin
   perform lonnymq.guard_range('limit', p_limit, 1, 1000000);
   perform lonnymq.guard_own_transaction('queue_sweep');
   perform set_config('idle_in_transaction_session_timeout', '10s', true);
+  perform lonnymq.sample_take(v_now);
   forgotten := 0;
   select e.expired, e.died into expired, died
   from lonnymq.lease_expire(-9223372036854775808, v_now, p_limit) e;

@@ -1,0 +1,43 @@
+-- Lists the attempts of a message that ended, the latest 200 that did not go well, by an index; and its
+-- completion, where it is among the latest p_most attempts of the queue.
+create or replace function lonnymq.message_attempts(p_id bigint, p_most integer default 5000)
+returns table (
+  attempt integer, outcome text, worker text, channel text, kind text, name text, headers jsonb,
+  created_at bigint, dequeue_at bigint, dequeued_at bigint, finished_at bigint, size bigint,
+  error text, content bytea, now_at bigint
+)
+language plpgsql
+stable
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_bitmapscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+begin
+  perform lonnymq.guard_range('most', p_most, 0, 20000);
+  return query
+  select e.attempt, e.outcome, e.worker, e.channel, e.kind, e.name, e.headers, e.created_at,
+    e.dequeue_at, e.dequeued_at, e.finished_at, e.size, e.error,
+    substring(e.content for 16384), lonnymq.epoch()
+  from (
+    (
+      select * from lonnymq.history h
+      where h.message_id = p_id and h.outcome <> 'completed'
+      order by h.finished_at desc limit 200
+    )
+    union all
+    (
+      select * from (
+        select * from lonnymq.history h order by h.xid desc limit p_most
+      ) t
+      where t.message_id = p_id and t.outcome = 'completed'
+      limit 1
+    )
+  ) e
+  order by e.finished_at, e.dequeued_at;
+end
+$$;
+
+comment on function lonnymq.message_attempts(bigint, integer) is
+'Lists the attempts of a message that ended.';
