@@ -1,0 +1,20 @@
+-- The messages of one part of a claim, from the p_first-th to the p_last-th that was taken: the same ones
+-- however often it is asked, until the claim is settled or its leases run out.
+-- Written into the query that calls it, so that nothing is kept back until the last row.
+create or replace function lonnymq.claim_read(
+  p_stream text, p_seq bigint, p_token text, p_part integer, p_first integer, p_last integer
+)
+returns setof lonnymq.message
+language sql
+stable
+as $$
+  select m.* from lonnymq.message m
+  where m.id = any ((
+      select p.message_ids[p_first : p_last] from lonnymq.claim_part p
+      where p.stream = p_stream and p.seq = p_seq and p.part = p_part
+    )::bigint[])
+    and m.token between (p_token || '0000000000000000')::uuid and (p_token || 'ffffffffffffffff')::uuid
+$$;
+
+comment on function lonnymq.claim_read(text, bigint, text, integer, integer, integer) is
+'The messages of one part of a claim, or of a stretch of it.';

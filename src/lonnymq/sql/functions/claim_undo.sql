@@ -1,0 +1,32 @@
+-- Gives a claim back: its messages stand where they stood, no attempt is used up, and nothing is known
+-- of it any more. The caller has the stream.
+create or replace function lonnymq.claim_undo(p_stream text, p_seq bigint)
+returns void
+language plpgsql
+as $$
+declare
+  v_claim lonnymq.claim;
+  v_part record;
+begin
+  select * into v_claim from lonnymq.claim c where c.stream = p_stream and c.seq = p_seq;
+  for v_part in
+    select p.message_ids from lonnymq.claim_part p
+    where p.stream = p_stream and p.seq = p_seq order by p.part
+  loop
+    perform lonnymq.message_defer(array_agg(m.id), array_agg(m.token),
+      p_dequeue_ats => array_agg(m.dequeue_at))
+    from (
+      select m.id, m.token, m.dequeue_at from lonnymq.message m
+      where m.id = any (v_part.message_ids)
+        and m.token between (v_claim.token || '0000000000000000')::uuid
+          and (v_claim.token || 'ffffffffffffffff')::uuid
+      order by m.id
+    ) m
+    having count(*) > 0;
+  end loop;
+  perform lonnymq.claim_forget(p_stream, p_seq);
+end
+$$;
+
+comment on function lonnymq.claim_undo(text, bigint) is
+'Gives a claim back, as if its messages had never been leased.';

@@ -1,0 +1,166 @@
+from collections import Counter
+
+import psycopg
+import pytest
+
+from database.claims.taking import Reader
+from database.rules.conftest import on_18
+from database.rules.factories import Session, numbered
+
+pytestmark = on_18
+
+
+def test_a_claim_leases_messages_and_remembers_them(session: Session) -> None:
+    ids = session.fill("acme", 3)
+    reader = Reader(session)
+    taken = reader.take(limit=10)
+    assert (taken.answer, taken.messages) == ("claimed", 3)
+    held = reader.messages()
+    assert [each.id for each in held] == ids
+    assert {each.token.hex[:16] for each in held} == {taken.token}
+    assert {(each.worker, each.attempt) for each in held} == {("s", 1)}
+    assert session.dequeue(10) == []
+    assert session.check() == []
+
+
+def test_parts_of_a_claim_have_one_token(session: Session) -> None:
+    session.fill("acme", 3)
+    reader = Reader(session)
+    tokens = {reader.take(limit=1).token for _ in range(3)}
+    assert len(tokens) == 1
+    assert [(each.part, each.messages) for each in reader.parts()] == [(1, 1), (2, 1), (3, 1)]
+
+
+@pytest.mark.parametrize("limit", [1, 7, 30, 100])
+def test_channels_are_taken_from_in_turn(session: Session, limit: int) -> None:
+    for channel in numbered("c", 7):
+        session.fill(channel, 10)
+    reader = Reader(session)
+    seq = 0
+    while reader.take(seq := seq + 1, limit=limit).answer == "claimed":
+        counts = Counter(each.channel for each in reader.messages())
+        spread = max(counts.values()) - min(counts[channel] for channel in numbered("c", 7))
+        assert spread <= 1 + -(-limit // 7)
+    assert len(reader.messages()) == 70
+
+
+def test_a_weight_is_so_many_messages_a_turn(session: Session) -> None:
+    session.set("heavy", weight=3)
+    session.fill("heavy", 30)
+    session.fill("light", 30)
+    reader = Reader(session)
+    reader.take(limit=20)
+    assert Counter(each.channel for each in reader.messages()) == {"heavy": 15, "light": 5}
+
+
+def test_no_limit_is_exceeded(session: Session) -> None:
+    session.set("few", max_concurrency=2)
+    session.set("slow", release_interval_ms=3_600_000, burst=3)
+    for channel in ("few", "slow", "free"):
+        session.fill(channel, 10)
+    reader = Reader(session)
+    reader.take(limit=100)
+    assert reader.take(limit=100).answer == "empty"
+    held = Counter(each.channel for each in reader.messages())
+    assert held == {"few": 2, "slow": 3, "free": 10}
+    assert session.check() == []
+
+
+def test_the_limit_of_the_queue_is_not_exceeded(session: Session) -> None:
+    session.queue_set(max_concurrency=5)
+    session.fill("a", 10)
+    session.fill("b", 10)
+    reader = Reader(session)
+    assert reader.take(limit=100).messages == 5
+    assert session.dequeue(10) == []
+    assert session.check() == []
+
+
+def test_only_the_channels_that_are_named_are_taken_from(session: Session) -> None:
+    for channel in ("a", "b", "c"):
+        session.fill(channel, 2)
+    reader = Reader(session)
+    assert reader.take(channels=["a", "c", "c", "nobody"]).messages == 4
+    assert {each.channel for each in reader.messages()} == {"a", "c"}
+    assert reader.take(channels=["a", "c"]).answer == "empty"
+    assert {each.channel for each in session.dequeue(10)} == {"b"}
+
+
+def test_named_channels_take_turns(session: Session) -> None:
+    for channel in numbered("c", 9):
+        session.fill(channel, 10)
+    chosen = numbered("c", 9)[::2]
+    reader = Reader(session)
+    for seq in range(1, 11):
+        reader.take(seq, limit=len(chosen), channels=chosen)
+        assert set(Counter(each.channel for each in reader.messages()).values()) == {seq}
+
+
+def test_a_pattern_is_for_the_whole_name(session: Session) -> None:
+    for channel in ("acme-1", "acme-2", "not-acme-1", "acme"):
+        session.fill(channel, 2)
+    reader = Reader(session)
+    reader.take(pattern="acme-[0-9]|nobody")
+    assert {each.channel for each in reader.messages()} == {"acme-1", "acme-2"}
+
+
+def test_what_came_after_a_moment_is_left_alone(session: Session) -> None:
+    first = session.fill("a", 2)
+    now = session.now()
+    late = [*session.fill("a", 2), session.create("a", dequeue_at=-5)]
+    reader = Reader(session)
+    reader.take(last_id=first[-1], last_at=now)
+    assert [each.id for each in reader.messages()] == first
+    reader.take(2)
+    assert {each.id for each in reader.messages()} == {*first, *late}
+
+
+def test_a_message_in_the_future_is_not_taken(session: Session) -> None:
+    session.create("a", delay_ms=3_600_000)
+    taken = Reader(session).take()
+    assert (taken.answer, taken.messages, taken.token) == ("empty", 0, None)
+
+
+def test_a_claim_needs_a_transaction_of_its_own(session: Session) -> None:
+    reader = Reader(session)
+    with session.open():
+        session.create("a")
+        with pytest.raises(psycopg.Error) as caught, session.connection.transaction():
+            reader.take()
+    assert caught.value.sqlstate == "LM003"
+
+
+def test_who_opened_the_stream_before_is_refused(session: Session, another: Session) -> None:
+    session.fill("a", 2)
+    old, new = Reader(session), Reader(another)
+    with pytest.raises(psycopg.Error) as caught:
+        old.take()
+    assert caught.value.sqlstate == "LM009"
+    assert new.take().messages == 2
+    for call in (lambda: old.acknowledge(1, "0" * 16), old.renew, lambda: old.release(1)):
+        with pytest.raises(psycopg.Error) as caught:
+            call()
+        assert caught.value.sqlstate == "LM009"
+
+
+def test_a_stream_is_not_taken_over_in_the_middle_of_a_call(
+    session: Session,
+    another: Session,
+) -> None:
+    session.fill("a", 2)
+    reader = Reader(session)
+    with session.open():
+        reader.take()
+        with pytest.raises(psycopg.errors.LockNotAvailable):
+            Reader(another)
+    assert Reader(another).parts()[0].messages == 2
+
+
+@pytest.mark.parametrize(
+    ("limit", "more"),
+    [(0, {}), (10_001, {}), (1, {"lease_ms": 0}), (1, {"timeout_ms": 0})],
+)
+def test_values_out_of_range_are_refused(session: Session, limit: int, more: dict) -> None:
+    with pytest.raises(psycopg.Error) as caught:
+        Reader(session).take(limit=limit, **more)
+    assert caught.value.sqlstate == "LM001"
