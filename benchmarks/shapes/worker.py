@@ -21,7 +21,7 @@ def run(run: Run) -> None:
 def sample(run: Run, name: str, work_ms: int) -> None:
     def take() -> Reading:
         lane = run.lane(name, 100, purpose="worker")
-        lane.fill(min(100_000, lane.contestant.backlog))
+        lane.fill(lane.contestant.backlog)
         return lane.drain(BATCH, run.seconds, work_seconds=work_ms / 1000)
 
     case = {"handler": f"{work_ms} ms of work" if work_ms else "no-op"}

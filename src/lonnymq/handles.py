@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from lonnymq.queue import Queue
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Message(LeasedMessage):
     """A leased message: settle it before `lease_until`, or extend the lease."""
 

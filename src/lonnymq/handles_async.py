@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from lonnymq.queue_async import AsyncQueue
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class AsyncMessage(LeasedMessage):
     """A leased message: settle it before `lease_until`, or extend the lease."""
 
