@@ -15,7 +15,7 @@ from starlette.responses import FileResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from lonnymq.dashboard import session
+from lonnymq.dashboard import endpoints, report, session
 from lonnymq.dashboard.headers import Around
 from lonnymq.dashboard.problems import Problem
 from lonnymq.dashboard.queues import shown
@@ -72,6 +72,13 @@ def routes(site: Site) -> list[BaseRoute]:
         Route("/api/session", session.session_show, methods=["GET"]),
         Route("/api/session", session.session_start, methods=["POST"]),
         Route("/api/session/end", session.session_end, methods=["POST"]),
+        *(look.route() for look in endpoints.LOOKS),
+        Route("/api/queues/{queue}/messages/{id}", endpoints.message_look),
+        Route("/api/queues/{queue}/messages/{id}/content", endpoints.message_content),
+        Route("/api/queues/{queue}/events", endpoints.events),
+        Route("/api/report", endpoints.report_look),
+        Route("/report/", report.report_file),
+        Route("/report/{name}", report.report_file),
     ]
 
 

@@ -16,6 +16,7 @@ from psycopg.rows import dict_row
 
 from lonnymq.calls import schema_name
 from lonnymq.connections_async import Source, source_of
+from lonnymq.dashboard.creating import Creating
 from lonnymq.dashboard.problems import Problem
 from lonnymq.errors import InvalidArgument, LonnyMQError, NotInstalled, TooLarge, translate
 
@@ -48,6 +49,7 @@ class Shown:
             self.database = str(conninfo_to_dict(source).get("dbname") or "")
         self.source: Source = source_of(source)
         self.places = asyncio.Semaphore(AT_ONCE)
+        self.creating = Creating()
 
     @property
     def label(self) -> str:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from starlette.requests import Request
 
+from lonnymq.dashboard.kept import Kept
+from lonnymq.dashboard.live import Live
 from lonnymq.dashboard.problems import not_found
 from lonnymq.dashboard.queues import Shown
 from lonnymq.dashboard.security import Guard
@@ -22,7 +24,16 @@ class Site:
     guard: Guard
     actions: bool = False
     report: Path | None = None
-    kept: dict[str, Any] = field(default_factory=dict)
+    kept: Kept = field(default_factory=Kept)
+    live: dict[str, Live] = field(default_factory=dict)
+
+    def live_of(self, queue: Shown, look: Callable[[Shown], Awaitable[Any]]) -> Live:
+        """Who tells open pages of a queue; it looks as they do, through what is kept."""
+        if queue.key not in self.live:
+            self.live[queue.key] = Live(
+                lambda: self.kept.get((queue.key, "overview"), lambda: look(queue))
+            )
+        return self.live[queue.key]
 
 
 def site_of(request: Request) -> Site:
