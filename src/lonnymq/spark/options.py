@@ -104,7 +104,13 @@ OPTIONS: tuple[Option, ...] = (
     Option("schema", "the queue: the schema that it is installed in", schema_name, "lonnymq", ALL),
     Option("path", "what to read: messages, history or channels", one_of(*TABLES), None, READS),
     Option("table", "the same, for those who give no path", one_of(*TABLES), None, READS),
-    Option("numPartitions", "so many tasks read at once", count, 4, READS),
+    Option(
+        "numPartitions",
+        "so many tasks read at once; a batch has one for each 32 MiB",
+        count,
+        4,
+        READS,
+    ),
     Option("includeContent", "whether to read the content column", boolean, True, READS),
     Option(
         "pushDownPredicate",
@@ -113,7 +119,13 @@ OPTIONS: tuple[Option, ...] = (
         False,
         ("read",),
     ),
-    Option("snapshotTimeout", "so long a read may take", duration, 3_600_000, ("read",)),
+    Option(
+        "snapshotTimeout",
+        "so long after its last task a snapshot of messages is kept",
+        duration,
+        300_000,
+        ("read",),
+    ),
     Option(
         "stream", "the name of the stream, whose claims are durable", text, None, ("stream read",)
     ),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 from pyspark.sql.types import (
+    ArrayType,
     BinaryType,
     BooleanType,
     DataType,
@@ -32,6 +33,7 @@ TYPES: dict[str, tuple[DataType, pa.DataType]] = {
     "boolean": (BooleanType(), pa.bool_()),
     "bytes": (BinaryType(), pa.binary()),
     "instant": (TimestampType(), INSTANT),
+    "longs": (ArrayType(LongType()), pa.list_(pa.field("element", pa.int64()))),
 }
 
 
@@ -87,8 +89,8 @@ CHANNELS = (
     *columns("r", counted_exactly="boolean", max_concurrency="integer"),
     *columns("r", release_interval_ms="long", burst="integer", max_size="long", when_full="text"),
     *columns("r", weight="integer", max_attempts="integer"),
-    Column("retry_delays_ms", "text", "to_json(r.retry_delays_ms)::text"),
-    *columns("r", retry_jitter="double", paused="boolean", releasing="boolean"),
+    *columns("r", retry_delays_ms="longs", retry_jitter="double", paused="boolean"),
+    *columns("r", releasing="boolean"),
 )
 TABLES = {"messages": MESSAGES, "history": HISTORY, "channels": CHANNELS}
 
@@ -110,6 +112,23 @@ def columns_of(options: Options) -> tuple[Column, ...]:
     found = TABLES[options.table]
     kept = options["includeContent"]
     return tuple(column for column in found if kept or column.name not in ("content", "state"))
+
+
+def chosen_columns(options: Options, schema: StructType) -> tuple[Column, ...]:
+    """The columns that a schema names, in its order; raises at one that is not there, or of another type."""
+    known = {column.name: column for column in columns_of(options)}
+    for field in schema.fields:
+        if field.name not in known:
+            raise InvalidArgument(
+                f"{options.table} has no column {field.name}; its columns are {', '.join(known)}"
+            )
+        if field.dataType != known[field.name].spark.dataType:
+            wanted = known[field.name].spark.dataType.simpleString()
+            raise InvalidArgument(
+                f"the column {field.name} of {options.table} is {wanted}, "
+                f"not {field.dataType.simpleString()}"
+            )
+    return tuple(known[field.name] for field in schema.fields)
 
 
 def default_schema(given: Mapping[str, str]) -> StructType:
