@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from logging import INFO
 
@@ -56,6 +56,7 @@ class Jobs:
         self.freed, self.idle = asyncio.Event(), asyncio.Event()
         self.reports: set[asyncio.Task[None]] = set()
         self.counts: dict[str, int] = {}
+        self.told: Callable[[Facts, str], None] | None = None  # hears of every message settled
 
     # How a job begins
 
@@ -177,6 +178,8 @@ class Jobs:
             self.counts[answer] = self.counts.get(answer, 0) + 1
             if logger.isEnabledFor(LEVELS.get(answer, INFO)):
                 log_settled(context, answer, self.worker)
+            if self.told is not None:
+                self.told(context, answer)
             if self.hooks.after:
                 self.report_by(hooking.call(self.hooks.after, context, answer))
 
