@@ -16,6 +16,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from lonnymq.dashboard import endpoints, report, session
+from lonnymq.dashboard.actions import action_routes
 from lonnymq.dashboard.headers import Around
 from lonnymq.dashboard.problems import Problem
 from lonnymq.dashboard.queues import shown
@@ -79,6 +80,7 @@ def routes(site: Site) -> list[BaseRoute]:
         Route("/api/report", endpoints.report_look),
         Route("/report/", report.report_file),
         Route("/report/{name}", report.report_file),
+        *(action_routes() if site.actions else []),
     ]
 
 

@@ -78,13 +78,21 @@ class Shown:
             yield connection
 
     @asynccontextmanager
-    async def transaction(self, settings: str) -> AsyncIterator[AsyncConnection[Any]]:
+    async def trying(self) -> AsyncIterator[AsyncConnection[Any]]:
+        """A transaction of which nothing stays."""
+        async with self.transaction(WRITE, force_rollback=True) as connection:
+            yield connection
+
+    @asynccontextmanager
+    async def transaction(
+        self, settings: str, *, force_rollback: bool = False
+    ) -> AsyncIterator[AsyncConnection[Any]]:
         """A transaction under these settings; what the database refuses is a problem with advice."""
         try:
             async with (
                 self.places,
                 self.source.connection() as connection,
-                connection.transaction(),
+                connection.transaction(force_rollback=force_rollback),
             ):
                 await connection.execute(settings.encode(), prepare=False)
                 yield connection

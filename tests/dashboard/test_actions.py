@@ -1,0 +1,186 @@
+"""What can be done through the page: each deed says what it will do, does it, and is written down."""
+
+from typing import Any
+
+import psycopg
+import pytest
+
+from dashboard.conftest import TOKEN
+from dashboard.stocked import HOSTILE, stock
+from lonnymq import Queue
+
+
+class Acting:
+    """A page on which may be acted, over a stocked queue."""
+
+    def __init__(self, client: Any, queue: Queue, ids: dict[str, int]) -> None:
+        self.client, self.queue, self.ids = client, queue, ids
+
+    async def post(self, action: str, body: Any, status: int = 200, **more: Any) -> Any:
+        answer = await self.client.post(f"/api/queues/jobs/actions/{action}", json=body, **more)
+        assert answer.status_code == status, answer.text
+        return answer.json()
+
+    async def look(self, path: str, **query: Any) -> Any:
+        return (await self.client.get(f"/api/queues/jobs/{path}", params=query)).json()
+
+
+@pytest.fixture
+async def acting(page, dsn_18: str) -> Any:
+    with Queue(dsn_18) as queue:
+        yield Acting(await page(actions=True, token=TOKEN), queue, stock(queue))
+
+
+async def test_pausing_and_resuming_a_channel_is_previewed_done_and_written_down(acting):
+    will = await acting.post("pause/preview", {"channel": "acme"})
+    assert will["count"] == 1
+    assert "1 message will not be handed out" in will["will"]
+    assert acting.queue.channel("acme").stats().paused is False
+    did = await acting.post("pause", {"channel": "acme"})
+    assert did["answer"] == "paused"
+    assert acting.queue.channel("acme").stats().paused is True
+    assert (await acting.post("pause/preview", {"channel": "acme"}))["warning"]
+    assert (await acting.post("resume", {"channel": "acme"}))["answer"] == "resumed"
+    entries = (await acting.look("audit"))["entries"]
+    assert [(each["action"], each["subject"], each["who"]) for each in entries] == [
+        ("resume", "acme", "token"),
+        ("pause", "acme", "token"),
+    ]
+    assert entries[1]["id"] == did["audit_id"]
+    assert len((await acting.look("audit", subject="acme"))["entries"]) == 2
+    assert (await acting.look("audit", subject="other"))["entries"] == []
+
+
+async def test_limits_are_set_and_a_bad_one_is_refused_with_a_sentence(acting):
+    body = {"channel": "acme", "options": {"max_concurrency": 4, "release_interval_ms": 100}}
+    will = await acting.post("set_limits/preview", body)
+    assert "max_concurrency from none to 4" in will["will"]
+    assert acting.queue.channel("acme").stats().max_concurrency is None
+    await acting.post("set_limits", body)
+    assert acting.queue.channel("acme").stats().max_concurrency == 4
+    await acting.post("set_limits", {"channel": "acme", "options": {"max_concurrency": None}})
+    assert acting.queue.channel("acme").stats().max_concurrency is None
+    for options in ({"max_concurrency": 0}, {"burst": "x"}, {"odd": 1}, {}, None, {"weight": 1e9}):
+        bad = {"channel": "acme", "options": options}
+        for path in ("set_limits", "set_limits/preview"):
+            assert (await acting.post(path, bad, status=422))["error"]["message"]
+    assert len((await acting.look("audit"))["entries"]) == 2
+
+
+async def test_a_waiting_message_is_cancelled_and_a_leased_one_is_not(acting):
+    waiting, leased = str(acting.ids["waiting"]), str(acting.ids["leased"])
+    assert (await acting.post("cancel/preview", {"id": leased}))["warning"]
+    assert (await acting.post("cancel", {"id": leased}, status=409))["error"]["code"] == "conflict"
+    assert (await acting.post("cancel", {"id": waiting}))["answer"] == "cancelled"
+    await acting.post("cancel", {"id": waiting}, status=404)
+    assert [each["subject"] for each in (await acting.look("audit"))["entries"]] == [waiting]
+
+
+async def test_a_group_of_dead_messages_is_redriven_and_the_others_stay(acting):
+    group = (await acting.look("dead/groups"))["groups"][0]["group"]
+    will = await acting.post("redrive/preview", {"group": group})
+    assert (will["count"], will["exact"]) == (3, True)
+    did = await acting.post("redrive", {"group": group})
+    assert (did["count"], did["more"]) == (3, False)
+    assert acting.queue.channel("broken").stats().dead == 1
+    assert acting.queue.channel("broken").stats().waiting == 3
+
+
+async def test_dead_messages_are_chosen_by_id_by_channel_or_all_and_never_by_nothing(acting):
+    one = str(acting.ids["dead"])
+    assert (await acting.post("redrive", {"ids": [one]}))["count"] == 1
+    assert (await acting.post("purge_dead/preview", {"channel": "broken"}))["count"] == 3
+    assert (await acting.post("purge_dead", {"channel": "broken", "kind": "import"}))["count"] == 2
+    for body in ({}, {"ids": []}, {"all": False}, {"ids": ["x"]}, {"ids": "1"}, {"channel": 3}):
+        await acting.post("purge_dead", body, status=422)
+    assert (await acting.post("purge_dead", {"all": True}))["count"] == 1
+    assert acting.queue.stats().dead == 0
+
+
+async def test_a_channels_waiting_messages_are_purged_and_what_runs_goes_on(acting):
+    assert (await acting.post("purge/preview", {"channel": "acme"}))["count"] == 2
+    assert (await acting.post("purge", {"channel": "acme"}))["count"] == 2
+    assert acting.queue.channel("acme").stats().leased == 1
+
+
+async def test_a_schedule_is_run_now(acting):
+    assert "acme" in (await acting.post("run_schedule/preview", {"name": "nightly"}))["will"]
+    assert (await acting.post("run_schedule", {"name": "nightly"}))["answer"] == "created"
+    await acting.post("run_schedule", {"name": "weekly"}, status=404)
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+async def test_a_hostile_name_is_acted_on_as_any_other(acting, name):
+    assert (await acting.post("pause", {"channel": name}))["answer"] == "paused"
+    assert acting.queue.channel(name).stats().paused is True
+    assert (await acting.look("audit"))["entries"][0]["subject"] == name
+
+
+async def test_without_actions_their_routes_are_not_there(page):
+    client = await page(token=TOKEN)
+    for path in ("pause", "pause/preview"):
+        answer = await client.post(f"/api/queues/jobs/actions/{path}", json={"channel": "acme"})
+        assert answer.status_code == 404
+
+
+async def test_nobody_acts_who_is_not_signed_in_or_is_sent_by_another_page(acting, page):
+    body = {"channel": "acme"}
+    for headers in ({"X-CSRF-Token": ""}, {"Origin": "https://evil.test"}, {"X-CSRF-Token": "1"}):
+        await acting.post("pause", body, status=403, headers=headers)
+    stranger = await page(actions=True, token=TOKEN, signed_in=False)
+    answer = await stranger.post("/api/queues/jobs/actions/pause", json=body)
+    assert answer.status_code == 401
+    answer = await stranger.post(
+        "/api/queues/jobs/actions/pause", json=body, headers={"Authorization": "Bearer wrong"}
+    )
+    assert answer.status_code == 401
+    assert acting.queue.channel("acme").stats().paused is False
+    assert (await acting.look("audit"))["entries"] == []
+
+
+async def test_a_program_acts_with_the_token_alone(acting, page):
+    program = await page(actions=True, token=TOKEN, signed_in=False)
+    program.cookies.clear()
+    del program.headers["X-CSRF-Token"]
+    answer = await program.post(
+        "/api/queues/jobs/actions/pause",
+        json={"channel": "acme"},
+        headers={"Authorization": f"Bearer {TOKEN}"},
+    )
+    assert answer.json()["answer"] == "paused"
+
+
+async def test_what_is_not_json_is_refused(acting):
+    url = "/api/queues/jobs/actions/pause"
+    for content, kind, status in (
+        (b"channel=acme", "application/x-www-form-urlencoded", 415),
+        (b"{", "application/json", 422),
+        (b"[1]", "application/json", 422),
+        (b"[" * 50_000, "application/json", 422),
+        (b'{"channel": "' + b"x" * 70_000 + b'"}', "application/json", 413),
+        (b'{"channel": "a\\u0000b"}', "application/json", 422),
+        (b'{"channel": "\\ud800"}', "application/json", 422),
+        (b'{"channel": "' + b"x" * 300 + b'"}', "application/json", 422),
+    ):
+        answer = await acting.client.post(url, content=content, headers={"Content-Type": kind})
+        assert answer.status_code == status, content[:30]
+    await acting.post("fly", {}, status=404)
+    await acting.post("pause", {"channel": "nobody"}, status=404)
+
+
+async def test_a_deed_and_its_entry_are_stored_together_or_not_at_all(acting, dsn_18):
+    with psycopg.connect(dsn_18, autocommit=True) as connection:
+        connection.execute("alter table lonnymq.audit add check (subject <> 'acme')")
+    await acting.post("pause", {"channel": "acme"}, status=503)
+    assert acting.queue.channel("acme").stats().paused is False
+
+
+async def test_looking_cannot_write(page, dsn_18):
+    client = await page()
+    shown = client._transport.app.state.site.queues["jobs"]
+    from lonnymq.dashboard.problems import Problem
+
+    with pytest.raises(Problem):
+        await shown.rows("insert into {schema}.audit (at) values (1)")
+    with pytest.raises(Problem):
+        await shown.rows("select * from {schema}.message_create('acme', 'x')")
