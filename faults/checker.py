@@ -1,0 +1,213 @@
+"""The checker: each function looks for one thing that must never be, in what a run left behind."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from faults.evidence import Delivery, Evidence
+from faults.limits import over_concurrency, over_rate
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """Something that must never be, and the message concerned."""
+
+    kind: str
+    detail: str
+    id: int | None = None
+
+
+def lost(evidence: Evidence) -> list[Violation]:
+    """Acknowledged creates that are neither completed nor dead nor stored."""
+    return [
+        Violation("lost", f"{create.label} was created in {create.channel}, and is nowhere", id_)
+        for create in evidence.creates.values()
+        if create.phase == "ok"
+        for id_ in create.ids
+        if id_ not in evidence.stored
+        and id_ not in evidence.dead
+        and not any(each.outcome in ("completed", "dead") for each in evidence.attempts[id_])
+    ]
+
+
+def ghosts(evidence: Evidence) -> list[Violation]:
+    """Messages that nobody meant to create, or whose create was refused."""
+    found = []
+    for id_, label in evidence.ids.items():
+        create = evidence.creates.get(label)
+        if create is None:
+            found.append(Violation("ghost", f"{label!r} was created by nobody", id_))
+        elif create.phase == "refused" and not create.rolled_back:
+            found.append(Violation("ghost", f"{label}: its create was refused", id_))
+    return found
+
+
+def rolled_back(evidence: Evidence) -> list[Violation]:
+    """Messages whose create was rolled back, and which are there all the same."""
+    return [
+        Violation("rolled back", f"{label}: its create was rolled back", id_)
+        for id_, label in evidence.ids.items()
+        if label in evidence.creates and evidence.creates[label].rolled_back
+    ]
+
+
+def doubly_completed(evidence: Evidence) -> list[Violation]:
+    """Messages of which two completions were accepted, by history or by the answers that were heard."""
+    found = []
+    for id_, attempts in evidence.attempts.items():
+        completed = sum(each.outcome == "completed" for each in attempts)
+        if completed > 1:
+            found.append(Violation("completed twice", f"history has {completed} completions", id_))
+    for id_, answers in evidence.answers.items():
+        words = [each for each in answers if each.word == "completed"]
+        if len(words) > 1:
+            found.append(
+                Violation("completed twice", f"{len(words)} were told that they completed it", id_)
+            )
+    return found
+
+
+ACCEPTED = {
+    "completed": ("completed",),
+    "deferred": ("deferred",),
+    "retrying": ("failed",),
+    "dead": ("dead",),
+}
+
+
+def unfounded(evidence: Evidence) -> list[Violation]:
+    """Settlements that were accepted, of which history does not know under the lease that they were made with."""
+    found = []
+    for id_, answers in evidence.answers.items():
+        leased = {each.token: each.at for each in evidence.deliveries.get(id_, ())}
+        ends = {(each.at, each.outcome) for each in evidence.attempts[id_]}
+        for answer in answers:
+            outcomes = ACCEPTED.get(answer.word)
+            if outcomes is None:
+                continue
+            at = leased.get(answer.token)
+            if at is None:
+                found.append(Violation("unfounded", f"{answer.call}: nobody had this token", id_))
+            elif not any((at, outcome) in ends for outcome in outcomes):
+                said = f"the {answer.call} of the lease of {at} was answered {answer.word!r}"
+                found.append(Violation("unfounded", f"{said}, and history has no such end", id_))
+    return found
+
+
+def overlaps(evidence: Evidence) -> list[Violation]:
+    """Two leases of one message that were in force at one moment."""
+    found = []
+    for id_, attempts in evidence.attempts.items():
+        intervals = sorted((each.at, each.finished) for each in attempts)
+        held = evidence.stored.get(id_)
+        if held is not None and held.at is not None:
+            intervals.append((held.at, held.at))
+        for (_, end), (begin, _) in itertools.pairwise(intervals):
+            if begin < end:
+                found.append(
+                    Violation("overlap", f"leased at {begin}, the lease before ended at {end}", id_)
+                )
+    for id_, deliveries in evidence.deliveries.items():
+        ended = {(each.at, each.outcome): each.finished for each in evidence.attempts[id_]}
+        for each in deliveries:
+            expired = ended.get((each.at, "expired"))
+            if expired is not None and expired < each.until:
+                found.append(
+                    Violation("overlap", f"expired at {expired}, promised until {each.until}", id_)
+                )
+    return found
+
+
+def extra(evidence: Evidence) -> list[Violation]:
+    """Deliveries whose lease has no end on record and was not lost in a crash; ends on record twice; late ones."""
+    found = []
+    for id_, deliveries in evidence.deliveries.items():
+        attempts = evidence.attempts[id_]
+        ends = Counter((each.at, each.attempt) for each in attempts)
+        held = evidence.stored.get(id_)
+        done = max(
+            (each.finished for each in attempts if each.outcome == "completed"), default=None
+        )
+        for each in deliveries:
+            key = (each.at, each.attempt)
+            if done is not None and each.at > done:
+                found.append(Violation("extra", f"leased at {each.at}, completed at {done}", id_))
+            if ends[key] or (held is not None and held.token == each.token):
+                continue
+            if not lost_in_a_crash(evidence, each):
+                found.append(
+                    Violation("extra", f"attempt {each.attempt} of {each.at} has no end", id_)
+                )
+    for id_, attempts in evidence.attempts.items():
+        for key, times in Counter((each.at, each.attempt) for each in attempts).items():
+            if times > 1 and times > sum(
+                (each.at, each.attempt) == key for each in evidence.deliveries.get(id_, ())
+            ):
+                found.append(Violation("extra", f"attempt {key[1]} ended {times} times", id_))
+    return found
+
+
+def lost_in_a_crash(evidence: Evidence, delivery: Delivery) -> bool:
+    """Whether the lease was taken shortly before a crash; its commit is not waited for."""
+    return any(delivery.at - 50 <= crash <= delivery.at + 10_000 for crash in evidence.crashes)
+
+
+def phantoms(evidence: Evidence) -> list[Violation]:
+    """Messages that were completed though no worker was given them."""
+    return [
+        Violation("phantom", "completed, and no worker had it", id_)
+        for id_, attempts in evidence.attempts.items()
+        if id_ not in evidence.deliveries and any(each.outcome == "completed" for each in attempts)
+    ]
+
+
+def over_limit(evidence: Evidence) -> list[Violation]:
+    """Leases over a channel's concurrency or rate."""
+    found = [Violation("over limit", detail, id_) for detail, id_ in over_concurrency(evidence)]
+    return found + [Violation("over limit", detail, id_) for detail, id_ in over_rate(evidence)]
+
+
+CHECKS: dict[str, Callable[[Evidence], list[Violation]]] = {
+    "lost": lost,
+    "ghosts": ghosts,
+    "rolled back": rolled_back,
+    "doubly completed": doubly_completed,
+    "unfounded": unfounded,
+    "overlaps": overlaps,
+    "over limit": over_limit,
+    "extra": extra,
+    "phantoms": phantoms,
+}
+
+
+def check(evidence: Evidence) -> dict[str, list[Violation]]:
+    """All checks, each with what it found."""
+    return {name: look(evidence) for name, look in CHECKS.items()}
+
+
+def story(evidence: Evidence, id_: int) -> list[str]:
+    """Everything that is known of one message, in the order of time."""
+    label = evidence.ids.get(id_, "?")
+    lines: list[tuple[float, str]] = []
+    create = evidence.creates.get(label)
+    if create is not None:
+        how = "rolled back" if create.rolled_back else create.phase
+        lines.append((create.at, f"create of {label} in {create.channel} begins; it ended {how}"))
+    for each in evidence.deliveries.get(id_, ()):
+        said = f"attempt {each.attempt} until {each.until}, token {each.token[:8]}, to {each.who}"
+        lines.append((each.at, f"leased: {said} (heard at {each.heard:.0f})"))
+    for word in evidence.answers.get(id_, ()):
+        lines.append((word.at, f"{word.call} by {word.who}, token {word.token[:8]}: {word.word}"))
+    for end in evidence.attempts[id_]:
+        lines.append((end.finished, f"history: attempt {end.attempt} of {end.at}: {end.outcome}"))
+    lines += [(crash, "the server crashes") for crash in evidence.crashes]
+    if id_ in evidence.stored:
+        lines.append((float("inf"), f"still stored: {evidence.stored[id_]}"))
+    if id_ in evidence.dead:
+        lines.append((float("inf"), "dead"))
+    lines.sort()
+    head = f"message {id_} ({label}), times in epoch milliseconds"
+    return [head, *(f"  {at:.0f}  {text}" for at, text in lines)]

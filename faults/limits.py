@@ -1,0 +1,113 @@
+"""Limits judged exactly: every interval and every pair of leases, against the limits that were in force."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from faults.evidence import Change, Evidence
+
+ANSWER_LOST_MS = (
+    40_000  # a dequeue whose answer nobody heard began at most so long before its leases
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A lease of a channel: when its dequeue began, when it began, when it ended."""
+
+    begun: float
+    at: int
+    end: float
+    id: int
+
+
+def held_by_channel(evidence: Evidence) -> dict[str, list[Held]]:
+    """All leases that the database knows of, by channel, in the order of their beginning."""
+    begun = {(each.id, each.at): each.begun for one in evidence.deliveries.values() for each in one}
+    held: dict[str, list[Held]] = defaultdict(list)
+    for id_, attempts in evidence.attempts.items():
+        for each in attempts:
+            since = begun.get((id_, each.at), each.at - ANSWER_LOST_MS)
+            held[each.channel].append(Held(since, each.at, each.finished, id_))
+    for id_, stored in evidence.stored.items():
+        if stored.at is not None:
+            since = begun.get((id_, stored.at), stored.at - ANSWER_LOST_MS)
+            held[stored.channel].append(Held(since, stored.at, float("inf"), id_))
+    return {channel: sorted(one, key=lambda each: each.at) for channel, one in held.items()}
+
+
+def values_in_force(changes: Sequence[Change], option: str, begin: float, end: float) -> list[Any]:
+    """The values that an option may have had at some moment from `begin` to `end`; None is no limit."""
+    values: list[Any] = []
+    before: Any = None
+    for change in changes:
+        if option not in change.options:
+            continue
+        if change.begin > end:
+            break
+        if change.end >= begin:
+            values.append(before)
+        before = change.options[option]
+    return [*values, before]
+
+
+def over_concurrency(evidence: Evidence) -> Iterator[tuple[str, int]]:
+    """Leases that began while their channel had as many as it may have, by a sweep over all intervals."""
+    for channel, leases in held_by_channel(evidence).items():
+        changes = evidence.changes.get(channel, [])
+        if not any("max_concurrency" in each.options for each in changes):
+            continue
+        events = sorted(
+            [(each.at, 1, each) for each in leases] + [(each.end, 0, each) for each in leases],
+            key=lambda event: event[:2],
+        )
+        running = 0
+        for at, is_begin, lease in events:  # at equal times an end comes before a beginning
+            running += 1 if is_begin else -1
+            if not is_begin:
+                continue
+            limits = values_in_force(changes, "max_concurrency", lease.begun, lease.at)
+            if None not in limits and running > max(limits):
+                yield f"{running} at once in {channel} at {at:.0f}, allowed {max(limits)}", lease.id
+
+
+def over_rate(evidence: Evidence) -> Iterator[tuple[str, int]]:
+    """Leases that came sooner than their channel's rate allows; each stretch with one setting is judged by itself."""
+    for channel, leases in held_by_channel(evidence).items():
+        changes = evidence.changes.get(channel, [])
+        if not any("release_interval_ms" in each.options for each in changes):
+            continue
+        stretch: list[Held] = []
+        rate: tuple[Any, Any] | None = None
+        for lease in leases:
+            intervals = values_in_force(changes, "release_interval_ms", lease.begun, lease.at)
+            bursts = values_in_force(changes, "burst", lease.begun, lease.at)
+            sure = len(set(intervals)) == 1 and len(set(bursts)) == 1
+            now = (intervals[0], bursts[0]) if sure else None
+            if now != rate or now is None:
+                yield from too_soon(channel, stretch, rate)
+                stretch, rate = [], now
+            stretch.append(lease)
+        yield from too_soon(channel, stretch, rate)
+
+
+def too_soon(
+    channel: str, leases: Sequence[Held], rate: tuple[Any, Any] | None
+) -> Iterator[tuple[str, int]]:
+    """Leases with more of them since an earlier one than the rate allows for that time.
+
+    For leases i before j, j - i + 1 <= burst + (t_j - t_i) / interval: so with x = number * interval - t,
+    x_j - x_i <= (burst - 1) * interval, and it is enough to compare each with the least x before it.
+    """
+    if rate is None or rate[0] is None:
+        return
+    interval, burst = rate[0], rate[1] or 1
+    least = float("inf")
+    for number, lease in enumerate(leases):
+        x = number * interval - lease.at
+        least = min(least, x)
+        if x - least > (burst - 1) * interval:
+            yield f"{channel} at {lease.at}: more than {burst} and one each {interval} ms", lease.id

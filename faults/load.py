@@ -1,0 +1,60 @@
+"""Messages and time, for scenarios that need no producer of their own: created from the run's own process."""
+
+from __future__ import annotations
+
+import math
+import random
+import time
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Any
+
+from faults.journal import Journal
+from lonnymq import NewMessage, Queue
+
+
+def create(
+    queue: Queue, journal: Journal, channels: Sequence[str], *, kind: str, prefix: str,
+    padding: int = 0, **more: Any,
+) -> list[int]:  # fmt: skip
+    """One message for each channel named, up to 1,000 a call, written down."""
+    ids: list[int] = []
+    for at in range(0, len(channels), 1000):
+        part = channels[at : at + 1000]
+        labels = [f"{prefix}-{at + number}" for number in range(len(part))]
+        messages = [
+            NewMessage(label.encode() + stuffing(padding), channel, kind=kind, **more)
+            for label, channel in zip(labels, part, strict=True)
+        ]
+        call = journal.begin("create", labels=labels, channels=list(part))
+        try:
+            made = [each.id for each in queue.create_many(messages)]  # type: ignore[union-attr]  # none is full
+        except BaseException as error:
+            journal.failed(call, "create", error)
+            raise
+        journal.end(call, "create", "ok", ids=made)
+        ids += made
+    return ids
+
+
+@lru_cache(maxsize=4)
+def stuffing(size: int) -> bytes:
+    """So many bytes that nothing can compress; the label before them ends with the space."""
+    return b" " + random.Random(size).randbytes(size) if size else b""
+
+
+def percentile(values: Iterable[float], share: float) -> float:
+    """The value below which this share of them lies."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, math.ceil(share * len(ordered)) - 1)] if ordered else 0.0
+
+
+def paced(rate: float, seconds: float) -> Iterable[int]:
+    """Numbers, so many a second for so long; behind its time it catches up."""
+    began, number = time.monotonic(), 0
+    while (now := time.monotonic() - began) < seconds:
+        if number < now * rate:
+            yield number
+            number += 1
+        else:
+            time.sleep(min(0.005, (number + 1) / rate - now if rate else 0.005))

@@ -1,0 +1,134 @@
+"""A producer that a run starts and kills: it creates messages in every way there is, and writes down what it hears.
+
+python -m faults.programs.producer '{"dsn": …, "journal": …, "name": …, "seed": …, "count": …, …}'
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+import time
+from typing import Any
+
+import psycopg
+
+from faults.journal import Journal
+from faults.programs import end_with_parent
+from lonnymq import NewMessage, Queue
+from lonnymq.errors import LonnyMQError
+
+WAYS = {"one": 4, "many": 5, "named": 1, "own": 1, "rolled_back": 1}
+TROUBLE = (psycopg.Error, LonnyMQError, OSError)
+
+
+class Producer:
+    """Creates so many messages at such a rate, in random ways."""
+
+    def __init__(self, given: dict[str, Any]) -> None:
+        self.given = given
+        self.journal = Journal(given["journal"])
+        self.chance = random.Random(given["seed"])
+        self.queue = Queue(given["dsn"])
+        self.connection: psycopg.Connection[Any] | None = None
+        self.made = 0
+
+    def run(self) -> None:
+        """Create them all."""
+        began, rate, count = time.monotonic(), self.given.get("rate"), self.given["count"]
+        ways = self.given.get("ways", WAYS)
+        while self.made < count:
+            if rate and self.made / rate > time.monotonic() - began:
+                time.sleep(0.01)
+                continue
+            [way] = self.chance.choices(list(ways), list(ways.values()))
+            try:
+                getattr(self, way)()
+            except TROUBLE:
+                time.sleep(0.05)
+        self.journal.write(done=True)
+
+    def messages(self, number: int, **more: Any) -> list[NewMessage]:
+        """New messages, each with a label that nobody else uses."""
+        kinds = self.given["kinds"]
+        messages = []
+        for _ in range(number):
+            self.made += 1
+            label = f"{self.given['name']}-{self.made}"
+            delay = self.chance.choice([None] * 8 + [self.chance.randint(1, 500)])
+            [kind] = self.chance.choices(list(kinds), list(kinds.values()))
+            content = label.encode() + b" " * self.given.get("padding", 0)
+            channel = self.chance.choice(self.given["channels"])
+            messages.append(NewMessage(content, channel, delay_ms=delay, kind=kind, **more))
+        return messages
+
+    def call(self, messages: list[NewMessage], using: Any = None) -> int:
+        """Create them in one call; what is part of a transaction is acknowledged by its commit."""
+        labels = [bytes(each.content).split(b" ")[0].decode() for each in messages]
+        number = self.journal.begin(
+            "create", labels=labels, channels=[each.channel for each in messages]
+        )
+        try:
+            results = self.queue.create_many(messages, using=using)
+            ids = [each.id for each in results]  # type: ignore[union-attr]  # no channel here is ever full
+        except BaseException as error:
+            self.journal.failed(number, "create", error)
+            raise
+        if using is None:
+            self.journal.end(number, "create", "ok", ids=ids)
+        self.pending = (number, ids)
+        return number
+
+    def one(self) -> None:
+        """One message."""
+        self.call(self.messages(1))
+
+    def many(self) -> None:
+        """A batch."""
+        self.call(self.messages(self.chance.randint(2, self.given.get("batch", 40))))
+
+    def named(self) -> None:
+        """A message with a name, tried until somebody says that it is there."""
+        [message] = self.messages(1, name=f"{self.given['name']}-{self.made}")
+        for _ in range(50):
+            try:
+                self.call([message])
+            except TROUBLE:
+                time.sleep(0.1)
+            else:
+                return
+
+    def own(self) -> None:
+        """A transaction of the producer's own, over several channels."""
+        self.transact(commit=True)
+
+    def rolled_back(self) -> None:
+        """The same, taken back."""
+        self.transact(commit=False)
+
+    def transact(self, *, commit: bool) -> None:
+        """Create in a transaction on a connection of our own."""
+        if self.connection is None or self.connection.closed:
+            self.connection = psycopg.connect(self.given["dsn"])
+        messages = self.messages(self.chance.randint(1, 4))
+        try:
+            number = self.call(messages, self.connection)
+        except BaseException:
+            self.connection.close()
+            raise
+        if not commit:
+            self.journal.end(number, "create", "refused", rolled_back=True)
+            self.connection.close()
+            return
+        try:
+            self.connection.commit()
+        except psycopg.Error as error:
+            self.journal.failed(number, "create", error)
+            self.connection.close()
+            return
+        self.journal.end(number, "create", "ok", ids=self.pending[1])
+
+
+if __name__ == "__main__":
+    end_with_parent()
+    Producer(json.loads(sys.argv[1])).run()

@@ -1,0 +1,110 @@
+"""A worker that a run starts, stops and kills: the library's own, with every call of its link written down.
+
+python -m faults.programs.worker '{"dsn": …, "journal": …, …}'
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import random
+import re
+import sys
+import time
+from typing import Any
+
+import lonnymq.worker.session
+from faults.journal import Journal, row_of
+from faults.programs import end_with_parent, handlers
+from lonnymq import Worker
+from lonnymq.calls import Call
+from lonnymq.worker.link import Link
+
+FUNCTION = re.compile(r"\.(message_\w+)\(")
+SETTLES = ("message_complete", "message_defer", "message_fail")
+
+
+class RecordingLink(Link):
+    """The worker's way to the database; what goes over it is written down before and after."""
+
+    journal: Journal
+
+    async def dequeue(self, **given: Any) -> Any:
+        """Write down what was leased, before any handler sees it."""
+        number = self.journal.begin("dequeue")
+        try:
+            dequeued = await super().dequeue(**given)
+        except BaseException as error:
+            self.journal.failed(number, "dequeue", error)
+            raise
+        rows = [row_of(each) for each in dequeued.batch.messages]
+        self.journal.end(number, "dequeue", "ok", rows=rows)
+        return dequeued
+
+    async def run(self, call: Call[Any]) -> Any:
+        """Write down settlements and heartbeats."""
+        found = FUNCTION.search(call.sql)
+        what = found[1] if found else ""
+        if what not in (*SETTLES, "message_heartbeat"):
+            return await super().run(call)
+        kind = "settle" if what in SETTLES else "heartbeat"
+        ids, tokens = list(call.parameters[0]), [each.hex for each in call.parameters[1]]
+        number = self.journal.begin(kind, what=what, ids=ids, tokens=tokens)
+        try:
+            answers = await super().run(call)
+        except BaseException as error:
+            self.journal.failed(number, kind, error)
+            raise
+        if kind == "settle":
+            self.journal.end(number, kind, "ok", answers=[word for word, _ in answers])
+        else:
+            self.journal.end(number, kind, "ok", untils=[each.lease_until for each in answers])
+        return answers
+
+
+def never_poll() -> None:
+    """A known-bad worker: it takes something when it is notified, and does not look by itself."""
+    from lonnymq.worker.fetching import Fetcher
+    from lonnymq.worker.housekeeping import Housekeeper
+
+    take = Fetcher.take
+
+    async def take_and_wait(self: Fetcher, limit: int) -> float | None:
+        pause = await take(self, limit)
+        return 3600.0 if pause else pause
+
+    async def no_sweep(self: Housekeeper) -> None:
+        await asyncio.Event().wait()
+
+    Fetcher.take = take_and_wait  # type: ignore[method-assign]  # that is the point
+    Housekeeper.sweep = no_sweep  # type: ignore[method-assign]
+
+
+def main() -> None:
+    """Work until told to stop."""
+    given = json.loads(sys.argv[1])
+    end_with_parent()
+    logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(message)s")
+    RecordingLink.journal = Journal(given["journal"])
+    lonnymq.worker.session.Link = RecordingLink  # type: ignore[attr-defined]  # the session makes one
+    if given.get("variant") == "never polls":
+        never_poll()
+    worker = Worker(
+        given["dsn"],
+        name=given["name"],
+        concurrency=given.get("concurrency", 20),
+        processes=given.get("processes", 1),
+        lease_ms=given.get("lease_ms", 2000),
+        grace_ms=given.get("grace_ms", 2000),
+        poll_ms=given.get("poll_ms"),
+    )
+    handlers.register(
+        worker, chance=random.Random(os.getpid() ^ time.time_ns()), gate=given.get("gate", "")
+    )
+    worker.run()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,131 @@
+"""How a run ends: a table of what was found, one of the faults, the histories concerned, and all of it as JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from collections import Counter
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from faults.run import Result
+
+COLUMNS = {
+    "lost": ("lost",),
+    "ghosts": ("ghosts", "rolled back", "phantoms"),
+    "doubly completed": ("doubly completed", "unfounded"),
+    "overlaps": ("overlaps", "extra"),
+    "over limit": ("over limit",),
+}
+
+
+def row_of(result: Result) -> list[str]:
+    """A run as a row of the table."""
+    counts = {name: len(found) for name, found in result.found.items()}
+    known = [sum(counts.pop(kind, 0) for kind in kinds) for kinds in COLUMNS.values()]
+    recovery = "" if result.recovery is None else f"{result.recovery:.2f} s"
+    return [
+        result.scenario,
+        f"{result.messages:,}",
+        f"{sum(result.faults.values()):,}",
+        *(str(each) for each in known),
+        str(sum(counts.values())),
+        recovery,
+        f"{result.seconds:.0f} s",
+        str(result.seed),
+    ]
+
+
+def markdown(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table, its columns as wide as they must be."""
+    table = [list(heads), *map(list, rows)]
+    widths = [max(len(row[at]) for row in table) for at in range(len(heads))]
+    lines = ["| " + " | ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)) + " |"
+             for row in table]  # fmt: skip
+    lines.insert(1, "| " + " | ".join("-" * width for width in widths) + " |")
+    return "\n".join(lines)
+
+
+def tables(results: Sequence[Result]) -> str:
+    """The two tables of a run."""
+    heads = [
+        "scenario",
+        "messages",
+        "faults",
+        *COLUMNS,
+        "other",
+        "slowest recovery",
+        "took",
+        "seed",
+    ]
+    faults: Counter[str] = sum((each.faults for each in results), Counter())
+    kinds = [[kind, f"{times:,}"] for kind, times in sorted(faults.items())]
+    parts = [markdown(heads, [row_of(each) for each in results])]
+    if kinds:
+        parts.append(markdown(["fault", "times"], kinds))
+    return "\n\n".join(parts)
+
+
+def figures(results: Sequence[Result]) -> str:
+    """What else was measured, a line for each scenario."""
+    lines = []
+    for result in results:
+        said = ", ".join(f"{name} {value}" for name, value in result.figures.items())
+        lines.append(f"- {result.scenario}: {said}")
+    return "\n".join(lines)
+
+
+def failures(results: Sequence[Result]) -> str:
+    """What must not be, and the histories of the messages concerned."""
+    lines: list[str] = []
+    for result in results:
+        for violation in result.violations[:20]:
+            where = "" if violation.id is None else f" (message {violation.id})"
+            lines.append(f"{result.scenario}: {violation.kind}: {violation.detail}{where}")
+        if len(result.violations) > 20:
+            lines.append(f"{result.scenario}: … and {len(result.violations) - 20} more")
+        for story in result.stories:
+            lines += story
+    return "\n".join(lines)
+
+
+def machine() -> dict[str, Any]:
+    """What it ran on."""
+    return {
+        "at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "cores": os.cpu_count(),
+        "load": [round(each, 1) for each in os.getloadavg()],
+        "python": platform.python_version(),
+        "system": platform.platform(),
+    }
+
+
+def save(results: Sequence[Result], path: Path) -> None:
+    """Write all of it as JSON."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(
+        json.dumps({"machine": machine(), "runs": [plain(each) for each in results]}, indent=1)
+    )
+
+
+def plain(result: Result) -> dict[str, Any]:
+    """A run as JSON takes it."""
+    return {
+        "scenario": result.scenario,
+        "size": result.size,
+        "seed": result.seed,
+        "seconds": result.seconds,
+        "messages": result.messages,
+        "faults": dict(result.faults),
+        "found": {name: len(found) for name, found in result.found.items()},
+        "violations": [
+            {"kind": each.kind, "detail": each.detail, "id": each.id}
+            for each in result.violations[:100]
+        ],
+        "slowest_recovery_seconds": result.recovery,
+        "figures": result.figures,
+        "stories": result.stories,
+    }

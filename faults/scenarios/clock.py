@@ -1,0 +1,61 @@
+"""The server's clock stepped, forth and back, while the queue works: nothing is lost, nothing is done twice.
+
+A lease that was to end later ends when the clock says so, which is sooner or later by the step; so it is with what is
+scheduled. The checks that compare times are left out: with a clock that goes back there is no order of times.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+
+from faults.run import Run, crew_of
+from faults.stand import Clock
+
+SIZES = {
+    "test": {"steps": 4, "rate": 50, "gap": 0.6, "most": 5},
+    "ci": {"steps": 30, "rate": 200, "gap": 1.0, "most": 15},
+    "soak": {"steps": 300, "rate": 200, "gap": 2.0, "most": 60},
+}
+BY_TIME = ("overlaps", "extra", "over limit")
+
+
+def play(run: Run) -> None:
+    """Steps under load; then the true time again, and everything drains within the largest step."""
+    if Clock.library() is None:
+        run.result.figures["left out"] = "libfaketime is not installed"
+        return
+    chance = random.Random(run.seed)
+    clock = Clock()
+    with run.stand(clock=clock) as server, crew_of(run) as crew:
+        server.queue.set(default_max_attempts=1000, default_retry_delays_ms=[50])
+        for _ in range(3):
+            crew.add("worker", dsn=server.dsn, concurrency=20, lease_ms=2000)
+        producer = crew.add(
+            "producer", dsn=server.dsn, seed=run.seed, count=10**9, rate=run.rate,
+            kinds={"quick": 6, "slow": 1, "later": 1}, channels=[f"tenant-{number}" for number in range(20)],
+        )  # fmt: skip
+        run.eventually(lambda: server.values("select exists (select from lonnymq.history)")[0],
+                       seconds=60, what="work begins")  # fmt: skip
+        for number in range(run.steps):
+            offset = chance.uniform(-run.most, run.most) if number % 3 else 0.0
+            clock.step(offset)
+            seen = (
+                server.values("select extract(epoch from clock_timestamp())::float8")[0]
+                - time.time()
+            )
+            run.must(
+                abs(seen - offset) < 1,
+                "clock",
+                f"stepped to {offset:+.1f} s, the server says {seen:+.1f} s",
+            )
+            run.say(f"step {number + 1}: {offset:+.1f} s")
+            run.fault("clock_step")
+            time.sleep(run.gap)
+        producer.end()
+        clock.step(0)
+        began = time.monotonic()
+        run.drain(server, seconds=2 * run.most + 30 if run.strict else 240)
+        run.recovered(time.monotonic() - began)
+        crew.end()
+        run.judge(server, leave_out=BY_TIME)

@@ -1,0 +1,142 @@
+"""A streaming replica promoted under load: synchronous, nothing is lost; asynchronous, what is lost is counted.
+
+The replica is cut off for a moment before its primary crashes. What the primary acknowledged meanwhile the replica
+never had: with synchronous replication nothing is acknowledged then. Leases, whose commits wait for nobody, are lost
+in both; that is one more delivery.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from faults.evidence import Evidence
+from faults.proxy import Proxy, proxy
+from faults.run import Run, crew_of
+from faults.stand import Stand
+from lonnymq.cluster import Cluster, make_private
+from lonnymq.server import TemporaryServer
+
+SIZES = {
+    "test": {"rate": 100, "before": 1.0, "apart": 0.3, "after": 1.0},
+    "ci": {"rate": 500, "before": 6.0, "apart": 0.5, "after": 5.0},
+    "soak": {"rate": 500, "before": 60.0, "apart": 2.0, "after": 60.0},
+}
+
+
+def play(run: Run) -> None:
+    """Both kinds, one after the other."""
+    for is_synchronous in (True, False):
+        over(run, is_synchronous)
+        for old in (run.folder / "journal").glob("*.jsonl"):
+            old.rename(old.with_suffix(f".{is_synchronous}"))
+        (run.folder / "journal" / "harness.jsonl").touch()
+        run.journal = type(run.journal)(run.folder / "journal" / "harness.jsonl")
+        run.crew.hands.clear()
+
+
+def over(run: Run, is_synchronous: bool) -> None:
+    """Load, a cut, a crash, a promotion, more load, and the check on the new primary."""
+    name = "synchronous" if is_synchronous else "asynchronous"
+    with (
+        run.stand() as primary,
+        replica(primary, is_synchronous) as (server, wire),
+        crew_of(run) as crew,
+    ):
+        primary.queue.set(default_max_attempts=1000, default_retry_delays_ms=[50])
+        for _ in range(3):
+            crew.add("worker", dsn=primary.proxy.dsn, concurrency=20, lease_ms=2000)
+        producer = crew.add(
+            "producer", dsn=primary.proxy.dsn, seed=run.seed, count=10**9, rate=run.rate, kinds={"quick": 6, "slow": 1},
+            channels=[f"tenant-{number}" for number in range(20)],
+        )  # fmt: skip
+        run.eventually(
+            lambda: primary.values("select exists (select from lonnymq.history)")[0],
+            seconds=60,
+            what="work begins",
+        )
+        time.sleep(run.before)
+        wire.upstream = Path("/nowhere")
+        wire.cut_all()
+        time.sleep(run.apart)
+        primary.stop("immediate")
+        crashed = time.monotonic()
+        primary.proxy.upstream = server.cluster.socket_folder
+        primary.proxy.cut_all()
+        promote(server.cluster)
+        run.fault(f"failover, {name}")
+        new = Stand(server, primary.proxy, run.journal)
+        done = "select count(*) from lonnymq.history"
+        before = new.values(done)[0]
+        run.eventually(lambda: new.values(done)[0] > before, seconds=60, what="work goes on")
+        run.recovered(time.monotonic() - crashed)
+        time.sleep(run.after)
+        producer.end()
+        run.drain(new, seconds=120)
+        crew.end()
+        evidence = run.judge(new, lossy=not is_synchronous)
+        no_token_twice(run, evidence)
+        if not is_synchronous:
+            count = run.result.figures["lost, with the old server"]
+            run.say(f"{count} acknowledged messages went with the old server")
+
+
+def no_token_twice(run: Run, evidence: Evidence) -> None:
+    """Whatever was lost: no lease was completed twice."""
+    for id_, answers in evidence.answers.items():
+        tokens = [each.token for each in answers if each.word == "completed"]
+        run.must(
+            len(tokens) == len(set(tokens)),
+            "completed twice",
+            f"one token of {id_} was accepted twice",
+        )
+
+
+def promote(cluster: Cluster) -> None:
+    """Make a replica the primary."""
+    command = cluster.command(cluster.data, "pg_ctl", "promote", "-w", "-t", "60")
+    done = cluster.account.run(command, cwd=cluster.data, stdout=subprocess.DEVNULL)
+    if done.returncode:
+        raise RuntimeError("the replica could not be promoted")
+
+
+@contextmanager
+def replica(primary: Stand, is_synchronous: bool) -> Iterator[tuple[TemporaryServer, Proxy]]:
+    """A streaming replica of a server, and the proxy over which it streams."""
+    source = primary.server.cluster
+    folder = Path(tempfile.mkdtemp(prefix="lonnymq-replica-", dir=source.folder.parent)).resolve()
+    if os.geteuid() == 0:
+        folder.chmod(0o711)
+    with ExitStack() as stack:
+        wire = stack.enter_context(proxy(source.socket_folder))
+        if os.geteuid() == 0:
+            os.chown(wire.folder, source.account.user, source.account.group)
+            os.chmod(next(wire.folder.iterdir()), 0o777)
+        cluster = Cluster(folder, source.bin_dir, {"fsync": False, "max_connections": 200})
+        make_private(cluster.data, cluster.account)
+        command = [
+            str(source.bin_dir / "pg_basebackup"), "-D", str(cluster.data), "-R", "-X", "stream", "-c", "fast",
+            "-d", f"host={wire.folder} port=5432 user=postgres application_name=replica",
+        ]  # fmt: skip
+        done = cluster.account.run(command, cwd=cluster.data, stdout=subprocess.DEVNULL)
+        if done.returncode:
+            raise RuntimeError("pg_basebackup failed")
+        server = stack.enter_context(TemporaryServer(cluster))
+        while not primary.values(
+            "select count(*) from pg_stat_replication where state = 'streaming'"
+        )[0]:
+            time.sleep(0.05)
+        if is_synchronous:
+            with primary.connect() as connection:
+                connection.execute("alter system set synchronous_standby_names = 'replica'")
+                connection.execute("select pg_reload_conf()")
+            while not primary.values(
+                "select count(*) from pg_stat_replication where sync_state = 'sync'"
+            )[0]:
+                time.sleep(0.05)
+        yield server, wire

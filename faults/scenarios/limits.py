@@ -1,0 +1,64 @@
+"""Concurrency and rate, exactly: limits changed while workers lease as fast as they can, and every lease swept."""
+
+from __future__ import annotations
+
+import random
+import time
+
+from faults.faulter import set_limits
+from faults.limits import held_by_channel
+from faults.load import create
+from faults.run import Run, crew_of
+from faults.stand import Stand
+
+SIZES = {
+    "test": {"messages": 1_000, "changes": 15, "workers": 2, "gap": 0.1},
+    "ci": {"messages": 20_000, "changes": 100, "workers": 4, "gap": 0.2},
+    "soak": {"messages": 200_000, "changes": 3_000, "workers": 6, "gap": 0.2},
+}
+CONCURRENT = [f"concurrent-{number}" for number in range(4)]
+RATED = [f"rated-{number}" for number in range(4)]
+
+
+def play(run: Run) -> None:
+    """Change limits; then let go of them, drain, and sweep."""
+    chance = random.Random(run.seed)
+    with run.stand() as server, crew_of(run) as crew:
+        for channel in CONCURRENT:
+            set_limits(server, run.journal, channel, max_concurrency=3)
+        for channel in RATED:
+            set_limits(server, run.journal, channel, release_interval_ms=5, burst=3)
+        for _ in range(run.workers):
+            crew.add("worker", dsn=server.dsn, concurrency=30, lease_ms=3000)
+        channels = chance.choices([*CONCURRENT, *RATED], k=run.messages)
+        quick = run.messages * 9 // 10
+        create(server.queue, run.journal, channels[:quick], kind="quick", prefix="quick")
+        create(server.queue, run.journal, channels[quick:], kind="slow", prefix="slow")
+        for number in range(run.changes):
+            time.sleep(run.gap * chance.uniform(0.5, 1.5))
+            change(run, server, chance)
+            run.fault("limits_changed")
+            if number % 10 == 9:
+                run.say(f"{number + 1} of {run.changes} changes")
+        for channel in RATED:
+            set_limits(server, run.journal, channel, release_interval_ms=1, burst=50)
+        for channel in CONCURRENT:
+            set_limits(server, run.journal, channel, max_concurrency=50)
+        run.drain(server, seconds=300)
+        crew.end()
+        evidence = run.judge(server)
+        leases = held_by_channel(evidence)
+        run.result.figures["leases swept"] = sum(map(len, leases.values()))
+
+
+def change(run: Run, server: Stand, chance: random.Random) -> None:
+    """Change one channel's limit."""
+    if chance.random() < 0.5:
+        set_limits(
+            server, run.journal, chance.choice(CONCURRENT), max_concurrency=chance.randint(1, 12)
+        )
+    else:
+        interval, burst = chance.choice([2, 5, 20]), chance.randint(1, 6)
+        set_limits(
+            server, run.journal, chance.choice(RATED), release_interval_ms=interval, burst=burst
+        )

@@ -1,0 +1,91 @@
+"""The server crashed and started again under load: workers are back within 5 s, and storm nobody meanwhile."""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_right
+from functools import partial
+
+from faults.journal import records
+from faults.run import Run, crew_of
+
+SIZES = {
+    "test": {"restarts": 3, "workers": 2, "rate": 100},
+    "ci": {"restarts": 20, "workers": 4, "rate": 400},
+    "soak": {"restarts": 500, "workers": 4, "rate": 400},
+}
+BACK_SECONDS = 5.0
+MOST_TRIES = 60  # of one worker in one outage: seven parts, each at 50 ms, doubling
+
+
+def play(run: Run) -> None:
+    """Restarts while messages are made and handled."""
+    with run.stand() as server, crew_of(run) as crew:
+        server.queue.set(default_max_attempts=1000, default_retry_delays_ms=[50])
+        for _ in range(run.workers):
+            crew.add("worker", dsn=server.dsn, concurrency=20, lease_ms=5000)
+        producer = crew.add(
+            "producer", dsn=server.dsn, seed=run.seed, count=10**9, rate=run.rate, kinds={"quick": 5, "slow": 1},
+            channels=[f"tenant-{number}" for number in range(20)],
+        )  # fmt: skip
+        outages: list[tuple[float, float]] = []
+        run.eventually(lambda: server.queue.stats().leased, seconds=60, what="work begins")
+        for number in range(run.restarts):
+            began = time.time() * 1000
+            server.stop("immediate")
+            time.sleep(2.0 if number % 5 == 4 else 0.0)
+            outages.append((began, server.start()))
+            run.fault("server_immediate")
+            run.eventually(
+                partial(recent, run, outages[-1][1]),
+                seconds=60,
+                what="all workers are back",
+            )
+            run.say(f"{number + 1} of {run.restarts} restarts")
+        producer.end()
+        run.drain(server, seconds=120)
+        crew.end()
+        run.judge(server)
+        came_back(run, outages)
+
+
+def recent(run: Run, since: float) -> bool:
+    """Whether every worker has written something down after a moment that was answered."""
+    paths = [run.folder / "journal" / f"{each.name}.jsonl" for each in run.crew.of("worker")]
+    for path in paths:
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - 20_000))
+            tail = file.read().splitlines()[-30:]
+        if not any(b'"phase":"ok"' in line and stamp(line) > since for line in tail):
+            return False
+    return True
+
+
+def stamp(line: bytes) -> float:
+    """The time of a record; 0 of a torn one."""
+    try:
+        return float(line.split(b'"t":', 1)[1].split(b",", 1)[0])
+    except (IndexError, ValueError):
+        return 0.0
+
+
+def came_back(run: Run, outages: list[tuple[float, float]]) -> None:
+    """For each worker and outage: when the first call went well again, and how many failed before."""
+    fine: dict[str, list[float]] = {}
+    failed: dict[str, list[float]] = {}
+    for who, record in records(run.folder / "journal"):
+        if who.startswith("worker") and record.get("phase") in ("ok", "unknown"):
+            (fine if record["phase"] == "ok" else failed).setdefault(who, []).append(record["t"])
+    most = 0
+    for who, moments in fine.items():
+        moments.sort()
+        for down, up in outages:
+            after = bisect_right(moments, up)
+            if after == len(moments):
+                run.problem("late", f"{who} did not come back after a restart")
+                continue
+            run.within(BACK_SECONDS, (moments[after] - up) / 1000, f"{who} after a restart")
+            tries = sum(down <= each <= moments[after] for each in failed.get(who, ()))
+            most = max(most, tries)
+            run.must(tries <= MOST_TRIES, "hot loop", f"{who} tried {tries} times in one outage")
+    run.result.figures["most failed calls of a worker in an outage"] = most

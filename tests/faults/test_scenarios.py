@@ -1,0 +1,31 @@
+"""Small runs of the scenarios with fixed seeds; `make faults` runs the large ones, and holds them to their times."""
+
+import pytest
+from faults.run import Result
+from faults.scenarios import play
+
+from faults import report
+
+SCENARIOS = [
+    "sigkill", "zombie", "restart", "unknown", "durable", "hints", "limits", "poison", "fairness", "connections",
+    "clock", "failover",
+]  # fmt: skip
+
+
+def good(result: Result) -> bool:
+    assert result.is_good, report.failures([result])
+    return True
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_nothing_is_lost_or_done_twice(name: str) -> None:
+    assert good(play(name, size="test", seed=11, quiet=True))
+
+
+@pytest.mark.heavy
+def test_nothing_is_lost_or_done_twice_under_mixed_faults() -> None:
+    result = play("mixed", size="test", seed=7, quiet=True)
+    assert good(result)
+    assert sum(result.faults.values()) == 16
+    assert result.messages > 500

@@ -1,0 +1,14 @@
+"""The harness goes red on what is known to be bad, each found out as what it is."""
+
+import pytest
+from faults.scenarios import play
+from faults.variants import REVEALED_BY
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("variant", REVEALED_BY)
+def test_a_known_bad_variant_is_found_out(variant: str) -> None:
+    scenario, kind = REVEALED_BY[variant]
+    result = play(scenario, size="test", seed=3, quiet=True, variant=variant, patience=6)
+    assert result.found.get(kind), result.found
+    assert not result.is_good
