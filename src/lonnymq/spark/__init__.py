@@ -8,16 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from lonnymq.spark.session import register, session
+    from lonnymq.spark.shifts import run_shifts
     from lonnymq.spark.source import LonnySource
+    from lonnymq.spark.verdicts import outcomes
 
 HOME = {
     "LonnySource": "lonnymq.spark.source",
+    "outcomes": "lonnymq.spark.verdicts",
     "register": "lonnymq.spark.session",
+    "run_shifts": "lonnymq.spark.shifts",
     "session": "lonnymq.spark.session",
 }
 NEEDED = ("pyspark", "pyarrow", "adbc_driver_postgresql")
 
-__all__ = ["LonnySource", "register", "session"]
+__all__ = ["LonnySource", "outcomes", "register", "run_shifts", "session"]
 
 for needed in NEEDED:
     if find_spec(needed) is None:

@@ -57,6 +57,14 @@ def duration(value: str) -> int:
     return int(found[1]) * UNITS[found[2] or "ms"]
 
 
+def lease(value: str) -> int:
+    """A time for which a message can be leased."""
+    found = duration(value)
+    if not 100 <= found <= 30 * UNITS["d"]:
+        raise ValueError("must be from 100ms to 30d")
+    return found
+
+
 def pattern(value: str) -> str:
     """A regular expression as Python reads it."""
     try:
@@ -134,17 +142,21 @@ OPTIONS: tuple[Option, ...] = (
     Option("maxMessagesPerTrigger", "at most so many a batch", count, 10_000, ("stream read",)),
     Option(
         "startingOffsets",
-        "what a new stream begins with: earliest (what waits already) or latest",
-        one_of("earliest", "latest"),
+        "what a new stream begins with: earliest, for what waits in a queue waits to be taken",
+        one_of("earliest"),
         "earliest",
         ("stream read",),
     ),
     Option(
-        "leaseDuration", "so long a claim's lease is, each time", duration, 60_000, ("stream read",)
+        "leaseDuration",
+        "so long after its query was last heard of a claim is given back",
+        lease,
+        600_000,
+        ("stream read",),
     ),
     Option(
         "claimTimeout",
-        "after so long without its query a claim is given back; 0: never",
+        "so long after it was made a claim is given back, though its query lives; 0: never",
         duration,
         0,
         ("stream read",),

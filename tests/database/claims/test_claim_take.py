@@ -164,3 +164,13 @@ def test_values_out_of_range_are_refused(session: Session, limit: int, more: dic
     with pytest.raises(psycopg.Error) as caught:
         Reader(session).take(limit=limit, **more)
     assert caught.value.sqlstate == "LM001"
+
+
+def test_a_claim_of_one_finds_nothing_at_once_where_nothing_is_to_be_found(
+    session: Session,
+) -> None:
+    for channel in numbered("c", 50):
+        session.create(channel)
+    reader = Reader(session)
+    assert reader.take(limit=1, last_id=0).answer == "empty"
+    assert session.buffers("select lonnymq.claim_take('s', 1, 1, 1, p_last_id => 0)") < 5000

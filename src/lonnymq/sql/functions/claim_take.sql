@@ -41,14 +41,14 @@ as $$
 #variable_conflict use_column
 declare
   c_window constant integer := 2048;
-  c_most_visits constant integer := 100000;
+  c_most_visits constant integer := 20000;
   v_now bigint := lonnymq.epoch();
   v_last_id bigint := coalesce(p_last_id, 9223372036854775807);
   v_until bigint;
   v_is_folder boolean;
   v_is_contended boolean := false;
   v_left integer := p_limit;
-  v_visits integer := 0;
+  v_visits integer := 0; -- since something was found
   v_seat bigint := p_cursor[1];
   v_lap bigint := abs(greatest(p_cursor[2], -9223372036854775807));
   v_is_tail boolean := coalesce(p_cursor[2] < 0, false);
@@ -227,6 +227,7 @@ begin
       limit v_left
     ) t;
     v_left := v_left - coalesce(cardinality(t_ids), 0);
+    v_visits := case when t_ids is null then v_visits else 0 end;
     t_taken := array_fill(0::bigint, array[cardinality(w_seats)]);
     foreach v_last in array coalesce(t_places, '{}') loop
       t_taken[v_last] := t_taken[v_last] + 1;
@@ -279,7 +280,7 @@ begin
     exit when v_is_whole and not exists (
       select from unnest(w_quotas, t_taken) as w (quota, taken) where w.taken = w.quota and w.taken > 0);
     exit when v_visits >= c_most_visits;
-    v_window := least(v_left, c_window);
+    v_window := least(case when t_tids is null then v_window * 2 else v_left end, c_window);
   end loop;
 
   messages := cardinality(v_ids);

@@ -1,0 +1,127 @@
+"""The queue as a stream, in a running Spark."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F  # noqa: N812 (everybody calls them so)
+
+import lonnymq.spark
+from lonnymq import NewMessage, Queue
+from spark.streams import Table, finished, left
+from support import eventually
+
+
+def fill(queue: Queue, count: int, channels: int = 5) -> list[int]:
+    made = queue.create_many(
+        [NewMessage(b"%d" % each, f"c{each % channels}") for each in range(count)]
+    )
+    return [each.id for each in made if each.id is not None]
+
+
+@pytest.fixture
+def queue(dsn_18: str):
+    with Queue(dsn_18) as queue:
+        yield queue
+
+
+@pytest.fixture
+def table(spark: SparkSession, dsn_18: str, tmp_path: Path) -> Table:
+    return Table(spark, dsn_18, tmp_path, maxMessagesPerTrigger=60)
+
+
+def test_all_that_waits_is_read_once_and_settled(queue: Queue, table: Table, dsn_18: str) -> None:
+    made = fill(queue, 100)
+    query = table.run()
+    assert [each.numInputRows for each in query.recentProgress if each.numInputRows] == [60, 40]
+    assert table.ids() == made
+    assert finished(dsn_18) == {each: ["completed"] for each in made}
+    assert left(dsn_18) == []
+
+
+def test_a_query_goes_on_where_it_was_stopped(queue: Queue, table: Table, dsn_18: str) -> None:
+    made = fill(queue, 20)
+    query = table.start(now=False)
+    eventually(lambda: any(each.numInputRows for each in query.recentProgress), within=120)
+    made += fill(queue, 20)
+    eventually(lambda: len(finished(dsn_18)) == 40, within=120)
+    query.stop()
+    made += fill(queue, 20)
+    table.run()
+    assert table.ids() == made
+    assert finished(dsn_18) == {each: ["completed"] for each in made}
+    assert left(dsn_18) == []
+
+
+def test_messages_may_end_in_other_ways_than_done(
+    spark: SparkSession, queue: Queue, dsn_18: str, tmp_path: Path
+) -> None:
+    made = fill(queue, 40, channels=1)
+    answers = []
+
+    class Judged(Table):
+        def write(self, batch, number):
+            super().write(batch, number)
+            number = F.col("content").cast("string").cast("int") % 4
+            verdicts = batch.where(number > 0).select(
+                "id",
+                "token",
+                F.element_at(F.array(F.lit("defer"), F.lit("fail"), F.lit("dead")), number).alias(
+                    "outcome"
+                ),
+                F.lit(3_600_000).alias("delay_ms"),
+                F.lit("no").alias("error"),
+            )
+            answers.append(lonnymq.spark.outcomes(verdicts, url=self.dsn))
+            one = batch.where(number == 0).limit(1).select("id", "token").collect()
+            rows = [{**row.asDict(), "outcome": "defer", "delay_ms": 3_600_000} for row in one]
+            answers.append(lonnymq.spark.outcomes(rows, url=self.dsn))
+
+    Judged(spark, dsn_18, tmp_path, maxMessagesPerTrigger=100).run()
+    assert answers == [{"decided": 30}, {"decided": 1}]
+    ended = [each for [each] in finished(dsn_18).values()]
+    counts = {each: ended.count(each) for each in set(ended)}
+    assert counts == {"completed": 9, "deferred": 11, "failed": 10, "dead": 10}
+    assert len(finished(dsn_18)) == len(made)
+
+
+def test_an_older_query_is_told_that_it_is_fenced(
+    spark: SparkSession, queue: Queue, dsn_18: str, tmp_path: Path
+) -> None:
+    old = Table(spark, dsn_18, tmp_path / "old").start(now=False)
+    eventually(lambda: old.recentProgress or old.status["isTriggerActive"], within=120)
+    made = fill(queue, 10)
+    eventually(lambda: len(finished(dsn_18)) == 10, within=120)
+    new = Table(spark, dsn_18, tmp_path / "new")
+    new.run()
+    eventually(lambda: not old.isActive, within=120)
+    assert "StreamFenced" in str(old.exception())
+    assert finished(dsn_18) == {each: ["completed"] for each in made}
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"subscribe": "a", "subscribePattern": "b"}, "exclude each other"),
+        ({"maxMessagesPerTrigger": "many"}, "must be a whole number from 1 on"),
+        ({"colour": "red"}, "unknown option for a stream read: colour; known are"),
+    ],
+)
+def test_what_is_wrong_is_said_before_anything_starts(
+    spark: SparkSession, options: dict[str, str], said: str
+) -> None:
+    given = {"url": "postgresql://host/db", "stream": "s", **options}
+    with pytest.raises(PySparkException, match=said):
+        spark.readStream.format("lonnymq").options(**given).load("messages")
+
+
+def test_a_stream_without_a_name_is_refused_when_it_starts(
+    spark: SparkSession, dsn_18: str, tmp_path: Path
+) -> None:
+    frame = spark.readStream.format("lonnymq").option("url", dsn_18).load("messages")
+    query = Table(spark, dsn_18, tmp_path).start(frame=frame)
+    eventually(lambda: not query.isActive, within=60)
+    assert "a stream read needs a name for its claims" in str(query.exception())
