@@ -15,9 +15,10 @@ from starlette.responses import FileResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from lonnymq.dashboard import endpoints, report, session
+from lonnymq.dashboard import endpoints, metrics, report, session
 from lonnymq.dashboard.actions import action_routes
 from lonnymq.dashboard.headers import Around
+from lonnymq.dashboard.openapi import openapi
 from lonnymq.dashboard.problems import Problem
 from lonnymq.dashboard.queues import shown
 from lonnymq.dashboard.security import Authenticate, Guard
@@ -81,6 +82,10 @@ def routes(site: Site) -> list[BaseRoute]:
         Route("/report/", report.report_file),
         Route("/report/{name}", report.report_file),
         *(action_routes() if site.actions else []),
+        Route("/openapi.json", openapi),
+        Route("/metrics", metrics.metrics),
+        Route("/health", metrics.health),
+        Route("/ready", metrics.ready),
     ]
 
 

@@ -52,6 +52,7 @@ def glance(row: Row) -> dict[str, Any]:
         "oldest_at": row["oldest_at"],
         "oldest_exact": row["oldest_is_exact"],
         "next_at": row["next_at"],
+        "last_id": row["last_id"],
         "max_concurrency": row["max_concurrency"],
         "in_flight": row["in_flight"],
         "history": row["history"],

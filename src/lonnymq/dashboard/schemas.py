@@ -98,6 +98,7 @@ FORMS: dict[str, Schema] = {
         **names(maybe(MOMENT), "oldest_at", "next_at"),
         **names(maybe(NUMBER), "in_per_s", "out_per_s", "failed_per_s"),
         oldest_exact=FLAG,
+        last_id=INTEGER,
         rate_ms=INTEGER,
         fairness=record(jain=maybe(NUMBER), channels=INTEGER, attempts=INTEGER),
         workers=record(**names(INTEGER, "alive", "stopping", "gone", "running", "concurrency")),
