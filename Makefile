@@ -57,5 +57,9 @@ $(BENCH_STAMP): pyproject.toml benchmarks/requirements.txt benchmarks/peers.txt
 	$(PYTHON) benchmarks/environment.py $(BENCH_VENV)
 	@touch $@
 
+.PHONY: model
+model: setup ## check the protocol's TLA+ model with TLC, and that each broken variant is found; some minutes
+	$(BIN)/python scripts/check_model.py
+
 clean: ## remove the virtual environment and what the tools left
 	rm -rf $(VENV) $(BENCH_VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
