@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any, Self, TypeVar, Unpack
 
-from lonnymq import calls
+from lonnymq import calls, tracing
 from lonnymq.adapters import run_using_async
 from lonnymq.calls import Bytes, Call, ChannelOptions, Duration, Moment, NewMessage, QueueOptions
 from lonnymq.connections_async import copy_in, run, run_dequeue, source_of
@@ -160,6 +160,9 @@ class AsyncQueue:
     ) -> CreateResult:
         """Add a message to a channel; raises ChannelFull or ChannelReleasing if the channel refuses it."""
         message = NewMessage(content, channel, dequeue_at, delay_ms, name, kind, headers)
+        if tracing.PACKAGE in tracing.modules:
+            with tracing.creating(self.schema, message) as carrying:
+                return await self._run(calls.message_create(self.schema, carrying), using)
         return await self._run(calls.message_create(self.schema, message), using)
 
     async def create_many(
@@ -170,6 +173,10 @@ class AsyncQueue:
         using: Any = None,
     ) -> list[CreateManyResult]:
         """Add many messages in one call, in this order; each has its result, and none is raised."""
+        if tracing.PACKAGE in tracing.modules:
+            with tracing.creating_many(self.schema, messages, NewMessage) as carrying:
+                call = calls.message_create_many(self.schema, carrying, channel=channel)
+                return await self._run(call, using)
         return await self._run(
             calls.message_create_many(self.schema, messages, channel=channel), using
         )
@@ -178,6 +185,10 @@ class AsyncQueue:
         self, messages: Iterable[Bytes | NewMessage], *, channel: str | None = None
     ) -> int:
         """Load messages in bulk by COPY, past any capacity; say how many."""
+        if tracing.PACKAGE in tracing.modules:
+            with tracing.creating_many(self.schema, messages, NewMessage) as carrying:
+                bulk = calls.Bulk(self.schema, carrying, channel=channel)
+                return await copy_in(self._source, bulk)
         return await copy_in(self._source, calls.Bulk(self.schema, messages, channel=channel))
 
     async def dequeue(

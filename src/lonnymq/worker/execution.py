@@ -6,15 +6,17 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
+from lonnymq import tracing
 from lonnymq.results import LeasedMessage
 from lonnymq.worker.context import Context, Contexts, Facts, SyncContext, SyncContexts
 from lonnymq.worker.handlers import Handler, Handlers
-from lonnymq.worker.outcomes import COMPLETE, Dead, Fail, Outcome, RetryAfter
+from lonnymq.worker.outcomes import COMPLETE, Complete, Dead, Defer, Fail, Outcome, RetryAfter
 from lonnymq.worker.payloads import Unfit
 from lonnymq.worker.texts import clean, cut, error_text
 
 MOST_REASON = 2048
 UNFIT = object()
+WORDS: dict[type, str] = {Complete: "completed", Defer: "deferred", Fail: "failed"}
 
 
 def without_handler(message: LeasedMessage, handlers: Handlers) -> Fail:
@@ -27,6 +29,7 @@ def without_handler(message: LeasedMessage, handlers: Handlers) -> Fail:
 async def execute(handler: Handler, contexts: Sequence[Context]) -> list[Outcome]:
     """Run an async handler for one message, or for a batch, and say what came of each."""
     given = called_with(handler, contexts, Contexts)
+    span = begin(contexts) if tracing.PACKAGE in tracing.modules else None
     if given is not None:
         try:
             if handler.timeout_ms is None:
@@ -36,22 +39,42 @@ async def execute(handler: Handler, contexts: Sequence[Context]) -> list[Outcome
                     await handler.function(*given)
         except asyncio.CancelledError as error:
             if any(each.lost or each.stopping for each in contexts):
+                if span is not None:
+                    tracing.end(span, error, None)
                 raise
             fail_all(handler, contexts, error)
         except BaseException as error:
             fail_all(handler, contexts, error)
+    if span is not None:
+        tracing.end(span, *ended(contexts))
     return [each.outcome or COMPLETE for each in contexts]
 
 
 def execute_sync(handler: Handler, contexts: Sequence[SyncContext]) -> list[Outcome]:
     """Run a handler that is a plain function in this thread, and say what came of each message."""
     given = called_with(handler, contexts, SyncContexts)
+    span = begin(contexts) if tracing.PACKAGE in tracing.modules else None
     if given is not None:
         try:
             handler.function(*given)
         except BaseException as error:
             fail_all(handler, contexts, error)
+    if span is not None:
+        tracing.end(span, *ended(contexts))
     return [each.outcome or COMPLETE for each in contexts]
+
+
+def begin(contexts: Sequence[Context] | Sequence[SyncContext]) -> Any:
+    """Begin the span of an attempt."""
+    queue = getattr(contexts[0]._port, "schema", "lonnymq")
+    return tracing.begin(queue, [each.message for each in contexts])
+
+
+def ended(contexts: Sequence[Facts]) -> tuple[BaseException | None, str | None]:
+    """How an attempt ended, for its span: what was raised, and what becomes of the message."""
+    errors = [each.error for each in contexts if each.error is not None]
+    words = {WORDS[type(each.outcome or COMPLETE)] for each in contexts}
+    return next(iter(errors), None), next(iter(words)) if len(words) == 1 else "mixed"
 
 
 def called_with(
