@@ -21,6 +21,7 @@ def main() -> int:
     parser.add_argument("--size", choices=["test", "ci", "soak"], default="ci")
     parser.add_argument("--seed", type=int, default=1, help="the same seed draws the same schedule")
     parser.add_argument("--json", type=Path, help="where to write the results")
+    parser.add_argument("--page", type=Path, help="a page to put the tables into")
     parser.add_argument("--list", action="store_true", help="list the scenarios")
     parser.add_argument("--quiet", action="store_true", help="only the tables")
     given = parser.parse_args()
@@ -61,6 +62,8 @@ def show(results: list[Result], given: argparse.Namespace) -> None:
         given.json or RESULTS / f"{given.size}-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}.json"
     )
     report.save(results, path)
+    if given.page:
+        report.page(results, given.page, "make soak" if given.size == "soak" else "make faults")
     print(f"written to {path}")
 
 

@@ -10,11 +10,12 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from itertools import count
+from pathlib import Path
 
 import psycopg
 
 from faults.crew import Crew, Hand
-from faults.journal import Journal
+from faults.journal import Journal, records_of
 from faults.schedule import Fault
 from faults.stand import Stand
 from lonnymq.errors import LonnyMQError
@@ -134,7 +135,8 @@ class Faulter:
         if not hand.is_running:
             return
         hand.kill()
-        hand.given["seed"] = hand.given["seed"] + 1
+        hand.given["seed"] += 1
+        hand.given["count"] -= made(self.crew.folder / "journal" / f"{hand.name}.jsonl")
         hand.start()  # its labels carry its new name
 
     # The server
@@ -226,6 +228,11 @@ class Faulter:
 
     def set(self, channel: str, **options: int) -> None:
         set_limits(self.stand, self.journal, channel, **options)
+
+
+def made(path: Path) -> int:
+    """How many messages a producer has begun to make."""
+    return sum(len(record.get("labels", ())) for record in records_of(path))
 
 
 def set_limits(stand: Stand, journal: Journal, channel: str, **options: int) -> None:

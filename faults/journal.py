@@ -75,11 +75,17 @@ def label_of(content: bytes) -> str:
 
 
 def records(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """All records of a run, each with the name of its file; the last line of one that was killed may be torn."""
+    """All records of a run, each with the name of its file."""
     for path in sorted(folder.glob("*.jsonl")):
-        with path.open("rb") as lines:
-            for line in lines:
-                try:
-                    yield path.stem, json.loads(line)
-                except ValueError:
-                    continue
+        for record in records_of(path):
+            yield path.stem, record
+
+
+def records_of(path: Path) -> Iterator[dict[str, Any]]:
+    """The records of one file; the last line of a process that was killed may be torn."""
+    with path.open("rb") as lines:
+        for line in lines:
+            try:
+                yield json.loads(line)
+            except ValueError:
+                continue

@@ -103,6 +103,24 @@ def machine() -> dict[str, Any]:
     }
 
 
+def page(results: Sequence[Result], path: Path, command: str) -> None:
+    """Put a run's tables into a page, between the marks of its size; a page without them gets them at its end."""
+    size, ran = results[0].size, machine()
+    begin, end = (f"<!-- run of size {size}: {word} -->" for word in ("begin", "end"))
+    text = path.read_text()
+    if begin not in text:
+        text = f"{text.rstrip()}\n\n{begin}\n{end}\n"
+    minutes = sum(each.seconds for each in results) / 60
+    head = (
+        f"### `{command}`, {ran['at'][:10]}\n\n"
+        f"{ran['cores']} cores, load {ran['load'][0]} at the end, PostgreSQL 18, Python {ran['python']}, "
+        f"{minutes:.0f} minutes, finished at {ran['at'][11:16]} UTC.\n"
+    )
+    body = f"{head}\n{tables(results)}\n\n{figures(results)}\n"
+    before, rest = text.split(begin, 1)
+    path.write_text(f"{before}{begin}\n\n{body}\n{end}{rest.split(end, 1)[1]}")
+
+
 def save(results: Sequence[Result], path: Path) -> None:
     """Write all of it as JSON."""
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -13,7 +13,7 @@ from faults.stand import Stand
 
 SIZES = {
     "test": {"messages": 1_000, "changes": 15, "workers": 2, "gap": 0.1},
-    "ci": {"messages": 20_000, "changes": 100, "workers": 4, "gap": 0.2},
+    "ci": {"messages": 20_000, "changes": 100, "workers": 4, "gap": 0.15},
     "soak": {"messages": 200_000, "changes": 3_000, "workers": 6, "gap": 0.2},
 }
 CONCURRENT = [f"concurrent-{number}" for number in range(4)]
@@ -31,11 +31,19 @@ def play(run: Run) -> None:
         for _ in range(run.workers):
             crew.add("worker", dsn=server.dsn, concurrency=30, lease_ms=3000)
         channels = chance.choices([*CONCURRENT, *RATED], k=run.messages)
-        quick = run.messages * 9 // 10
-        create(server.queue, run.journal, channels[:quick], kind="quick", prefix="quick")
-        create(server.queue, run.journal, channels[quick:], kind="slow", prefix="slow")
+        for number in range(20):
+            kind = "slow" if number % 5 in (1, 3) else "quick"
+            create(
+                server.queue,
+                run.journal,
+                channels[number::20],
+                kind=kind,
+                prefix=f"{kind}-{number}",
+            )
+        beside = 0
         for number in range(run.changes):
             time.sleep(run.gap * chance.uniform(0.5, 1.5))
+            beside += server.queue.stats().waiting > 0
             change(run, server, chance)
             run.fault("limits_changed")
             if number % 10 == 9:
@@ -49,6 +57,7 @@ def play(run: Run) -> None:
         evidence = run.judge(server)
         leases = held_by_channel(evidence)
         run.result.figures["leases swept"] = sum(map(len, leases.values()))
+        run.result.figures["changes beside a backlog"] = f"{beside} of {run.changes}"
 
 
 def change(run: Run, server: Stand, chance: random.Random) -> None:
@@ -58,7 +67,7 @@ def change(run: Run, server: Stand, chance: random.Random) -> None:
             server, run.journal, chance.choice(CONCURRENT), max_concurrency=chance.randint(1, 12)
         )
     else:
-        interval, burst = chance.choice([2, 5, 20]), chance.randint(1, 6)
+        interval, burst = chance.choice([5, 10, 20, 40]), chance.randint(1, 6)
         set_limits(
             server, run.journal, chance.choice(RATED), release_interval_ms=interval, burst=burst
         )

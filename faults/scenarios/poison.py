@@ -24,7 +24,7 @@ def play(run: Run) -> None:
         server.queue.set(default_max_attempts=MAX_ATTEMPTS, default_retry_delays_ms=[0])
         server.queue.channel_set("others", max_attempts=1000)
         for _ in range(2):
-            crew.add("worker", dsn=server.dsn, processes=2, concurrency=5, lease_ms=700)
+            crew.add("worker", dsn=server.dsn, processes=2, concurrency=5, lease_ms=3000)
         for wave, kinds in enumerate([[kind for kind in KINDS if kind != "kills"], ["kills"]]):
             for kind in kinds:
                 create(
