@@ -109,6 +109,18 @@ async def test_a_schedule_is_run_now(acting):
     await acting.post("run_schedule", {"name": "weekly"}, status=404)
 
 
+async def test_a_schedule_is_paused_and_resumed(acting):
+    body = {"name": "nightly"}
+    assert "acme" in (await acting.post("pause_schedule/preview", body))["will"]
+    assert (await acting.post("pause_schedule", body))["answer"] == "paused"
+    assert (await acting.post("pause_schedule/preview", body))["warning"] == "It is paused already."
+    assert "acme" in (await acting.post("resume_schedule/preview", body))["will"]
+    assert (await acting.post("resume_schedule", body))["answer"] == "resumed"
+    assert (await acting.look("audit"))["entries"][0]["action"] == "resume_schedule"
+    for action in ("pause_schedule", "resume_schedule", "pause_schedule/preview"):
+        await acting.post(action, {"name": "weekly"}, status=404)
+
+
 @pytest.mark.parametrize("name", HOSTILE)
 async def test_a_hostile_name_is_acted_on_as_any_other(acting, name):
     assert (await acting.post("pause", {"channel": name}))["answer"] == "paused"

@@ -22,6 +22,7 @@ from lonnymq.dashboard.deeds import (
     SetLimits,
 )
 from lonnymq.dashboard.deeds_dead import PurgeDead, Redrive
+from lonnymq.dashboard.deeds_schedules import PauseSchedule, ResumeSchedule
 from lonnymq.dashboard.problems import not_found
 from lonnymq.dashboard.queues import logger
 from lonnymq.dashboard.security import refuse_forged
@@ -42,6 +43,8 @@ DEEDS: dict[str, Deed] = {
     "redrive": Redrive(),
     "purge_dead": PurgeDead(),
     "run_schedule": RunSchedule(),
+    "pause_schedule": PauseSchedule(),
+    "resume_schedule": ResumeSchedule(),
 }
 
 
