@@ -51,6 +51,10 @@ class NotInstalled(LonnyMQError):
     """The schema lacks the queue or part of it: call `queue.install()`, or run the script."""
 
 
+class StageLost(LonnyMQError):
+    """Rows that were staged for a load are gone, as after a crash of the server: load them again."""
+
+
 class BadSchemaName(InvalidArgument):
     """A schema name is 1 to 48 of a-z, 0-9 and _, and does not begin with a digit or with `pg_`."""
 
@@ -85,6 +89,7 @@ BY_SQLSTATE: dict[str, type[LonnyMQError]] = {
     "LM007": NotAllowed,
     "LM008": RolesMissing,
     "LM009": StreamFenced,
+    "LM010": StageLost,
     "3F000": NotInstalled,
     "42883": NotInstalled,
     "42P01": NotInstalled,

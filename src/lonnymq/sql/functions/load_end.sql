@@ -1,0 +1,23 @@
+-- Writes down what became of the rows of a load, in the transaction that publishes it.
+--
+-- Answers: nothing.
+-- Locks: the load's key, which load_begin has locked.
+-- Notifies: no.
+create or replace function lonnymq.load_end(
+  p_app text, p_version bigint, p_created bigint, p_duplicate bigint, p_dropped bigint,
+  p_refused bigint, p_invalid bigint
+)
+returns void
+language sql
+volatile
+as $$
+  update lonnymq.load l
+  set created = p_created, duplicate = p_duplicate, dropped = p_dropped, refused = p_refused,
+    invalid = p_invalid
+  where l.app = p_app and l.version = p_version
+$$;
+
+comment on function lonnymq.load_end(
+  text, bigint, bigint, bigint, bigint, bigint, bigint
+) is
+'Writes down what became of the rows of a load.';
