@@ -70,10 +70,10 @@ def dashboard(
         token = token_from(token_file, needed=actions, host=host)
         made = page(at, dsn or [], schema or [], actions=actions, token=token, lake=lake, host=host)
         with listening(host, port) as listener:
-            typer.echo(f"LonnyMQ: {address(listener)}")
+            lines = [f"LonnyMQ: {address(listener)}"]
             if token is not None and token_file is None:
-                typer.echo(f"Token to sign in with: {token}")
-            serve(made, listener)
+                lines.append(f"Token to sign in with: {token}")
+            serve(made, listener, "\n".join(lines))
 
 
 def page(
@@ -161,13 +161,17 @@ def address(listener: socket.socket) -> str:
     return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
 
 
-def serve(made: Any, listener: socket.socket) -> None:
-    """Serve until told to stop; that is a good end, whichever signal says it."""
+def serve(made: Any, listener: socket.socket, words: str) -> None:
+    """Serve until told to stop, which is a good end, whichever signal says it; the words are said once it is there."""
     import uvicorn
+
+    class Server(uvicorn.Server):
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            typer.echo(words)
 
     for number in (signal.SIGTERM, signal.SIGINT):  # uvicorn raises them once more when it is done
         signal.signal(number, lambda *_: None)
-
     config = uvicorn.Config(
         made,
         log_config=None,
@@ -175,4 +179,4 @@ def serve(made: Any, listener: socket.socket) -> None:
         server_header=False,
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
-    uvicorn.Server(config).run(sockets=[listener])
+    Server(config).run(sockets=[listener])

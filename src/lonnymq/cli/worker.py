@@ -26,6 +26,12 @@ Processes = Annotated[int | None, typer.Option(help="So many processes.", min=1)
 Grace = Annotated[
     str | None, typer.Option(metavar="TIME", help="How long handlers may go on after SIGTERM.")
 ]
+Metrics = Annotated[
+    str | None,
+    typer.Option(
+        metavar="PORT", help="Answer /metrics, /health and /ready at a port or HOST:PORT."
+    ),
+]
 
 app = group("Run a worker.")
 
@@ -37,6 +43,7 @@ def worker(
     concurrency: Concurrency = None,
     processes: Processes = None,
     grace: Grace = None,
+    metrics: Metrics = None,
     log_level: LogLevel = "info",
 ) -> None:
     """Run the worker that is called OBJECT in MODULE, until SIGTERM or Ctrl-C.
@@ -56,7 +63,11 @@ def worker(
     found = worker_at(target)
     try:
         found.run(
-            at.common.dsn, concurrency=concurrency, processes=processes, grace_ms=grace_of(grace)
+            at.common.dsn,
+            concurrency=concurrency,
+            processes=processes,
+            grace_ms=grace_of(grace),
+            metrics=metrics,
         )
     except NotInstalled:
         raise Refused(not_installed(found.settings.schema), Code.NOT_INSTALLED) from None

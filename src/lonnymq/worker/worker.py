@@ -19,6 +19,7 @@ from lonnymq.errors import InvalidArgument
 from lonnymq.queue import Queue
 from lonnymq.results import MissedTicks
 from lonnymq.server import DSN_VARIABLE, EmbeddedServer, embedded
+from lonnymq.worker.exposing import exposed, place_of
 from lonnymq.worker.handlers import Function, Handlers
 from lonnymq.worker.hooks import Hook, Hooks
 from lonnymq.worker.scheduling import Declared, declared
@@ -30,6 +31,7 @@ from lonnymq.worker.threads import run_to_end
 
 Registered = TypeVar("Registered", bound=Function)
 CONNECT_SECONDS, SILENT_MS = 5, 15_000
+MOST_PROCESSES = 256  # that look for a port of their own
 
 
 class Worker:
@@ -40,6 +42,8 @@ class Worker:
     Told to stop, handlers have `grace_ms` to end; the rest is given back.
     Outcomes are gathered for `settle_ms` and stored together.
     Where notifications come through, `poll_ms` is how late a worker is at most that has missed one.
+    At `metrics`, a port or host:port, it answers /metrics, /health and /ready; of several processes each takes the
+    next free port.
     """
 
     def __init__(
@@ -54,8 +58,10 @@ class Worker:
         grace_ms: Duration = 30_000,
         poll_ms: Duration | None = None,
         settle_ms: Duration = 2,
+        metrics: str | int | None = None,
     ) -> None:
         self.dsn, self.processes = dsn, count("processes", processes)
+        self.metrics = None if metrics is None else ":".join(map(str, place_of(metrics)))
         self.name = optional(checked_name, "name", name)
         self.settings = Settings(
             dsn="",
@@ -152,6 +158,7 @@ class Worker:
         concurrency: int | None = None,
         processes: int | None = None,
         grace_ms: Duration | None = None,
+        metrics: str | int | None = None,
     ) -> None:
         """Work until SIGTERM or SIGINT, and return once everything is settled or given back.
 
@@ -159,6 +166,8 @@ class Worker:
         """
         self._refuse_idle()
         many = self.processes if processes is None else count("processes", processes)
+        if metrics is not None:
+            self.metrics = ":".join(map(str, place_of(metrics)))
         with self._server(dsn) as where:
             settings = self._settings(where, concurrency, grace_ms)
             if many == 1:
@@ -231,11 +240,12 @@ class Worker:
                 loop.add_signal_handler(each, session.stop)
         if lifeline is not None:
             loop.add_reader(lifeline, self._orphaned, lifeline)
-        await self._work(session)
+        await self._work(session, ports=1 if lifeline is None else MOST_PROCESSES)
 
-    async def _work(self, session: Session) -> None:
+    async def _work(self, session: Session, *, ports: int = 1) -> None:
         try:
-            await session.run()
+            async with exposed(session, self.metrics, tries=ports):
+                await session.run()
         finally:
             self._session = None
 

@@ -1,0 +1,86 @@
+"""The page as a part of another app: under any path, in Starlette, FastAPI's way, and beside Django."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from starlette.applications import Starlette
+from starlette.responses import PlainTextResponse
+from starlette.routing import Mount, Route
+
+from dashboard.conftest import TOKEN
+from dashboard.serving import served
+from lonnymq.dashboard import create_app
+
+
+def host(page: Any) -> Starlette:
+    async def home(_: Any) -> PlainTextResponse:
+        return PlainTextResponse("the host app")
+
+    return Starlette(routes=[Route("/", home), Mount("/ops/queue", app=page)])
+
+
+def test_it_is_mounted_under_any_path(dsn_18):
+    page = create_app({"jobs": dsn_18}, token=TOKEN, actions=True)
+    with served(host(page)) as address, httpx.Client(base_url=address) as client:
+        assert client.get("/").text == "the host app"
+        there = client.get("/ops/queue", follow_redirects=True)
+        assert there.url.path == "/ops/queue/"
+        assert "<!doctype html>" in there.text.lower()
+        session = client.get("/ops/queue/api/session")
+        assert all("Path=/ops/queue/;" in each for each in session.headers.get_list("set-cookie"))
+        headers = {"X-CSRF-Token": session.json()["csrf"]}
+        client.post("/ops/queue/api/session", json={"token": TOKEN}, headers=headers)
+        assert client.get("/ops/queue/api/queues/jobs/overview").status_code == 200
+
+
+def test_it_stands_beside_django(dsn_18):
+    """Django knows no mounting: its asgi.py hands over what begins with the page's path."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "")
+    from django.conf import settings
+
+    if not settings.configured:
+        settings.configure(ROOT_URLCONF=__name__, ALLOWED_HOSTS=["*"], SECRET_KEY="x")
+    from django.core.asgi import get_asgi_application
+
+    application = host_of(get_asgi_application(), create_app({"jobs": dsn_18}))
+    with served(application) as address:
+        assert httpx.get(f"{address}/queue/api/queues/jobs/overview").status_code == 200
+        page = httpx.get(f"{address}/queue/")
+        assert page.headers["content-type"].startswith("text/html")
+
+
+def host_of(django: Any, page: Any) -> Any:
+    routes = [Mount("/queue", app=page), Mount("/", app=django)]
+    return Starlette(routes=routes)
+
+
+urlpatterns: list[Any] = []
+
+
+@pytest.mark.parametrize("path", ["static/../app.py", "static/%2e%2e/app.py", "report/..%2fapp.py"])
+async def test_no_file_outside_is_served(page, path, tmp_path):
+    client = await page(lake=tmp_path)
+    assert (await client.get(f"/{path}")).status_code == 404
+
+
+async def test_the_files_of_a_report_are_shown_when_there_is_one(page, tmp_path: Path):
+    client = await page(lake=tmp_path)
+    empty = (await client.get("/api/report")).json()
+    assert empty["available"] is False
+    assert "lonnymq report" in empty["advice"]
+    (tmp_path / "waits-by-hour.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
+    (tmp_path / "index.html").write_text("<h1>Report</h1>")
+    (tmp_path / "secrets.txt").write_text("no")
+    seen = (await client.get("/api/report")).json()
+    assert seen["pictures"] == [
+        {"name": "waits-by-hour.svg", "url": "report/waits-by-hour.svg", "title": "Waits by hour"}
+    ]
+    picture = await client.get("/report/waits-by-hour.svg")
+    assert picture.headers["content-type"] == "image/svg+xml"
+    assert "sandbox" in picture.headers["content-security-policy"]
+    assert (await client.get(f"/{seen['url']}")).text == "<h1>Report</h1>"
+    assert (await client.get("/report/secrets.txt")).status_code == 404
+    assert (await (await page()).get("/report/")).status_code == 404

@@ -1,0 +1,150 @@
+"""What a worker answers to programs: its figures for Prometheus, whether it runs, whether it takes messages."""
+
+import asyncio
+import logging
+from typing import Any
+
+import httpx
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from lonnymq import Worker
+from lonnymq.errors import InvalidArgument
+from lonnymq.metrics import REST
+from lonnymq.worker.exposing import place_of
+from lonnymq.worker.measuring import MOST_CHANNELS, MOST_WATCHED, Histogram, Tenants
+from working import outcomes, soon, working
+
+
+def scraped(text: str) -> dict[tuple[str, ...], float]:
+    """The samples by name and labels."""
+    return {
+        (
+            sample.name,
+            *(f"{key}={value}" for key, value in sorted(sample.labels.items())),
+        ): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+async def port_of(caplog: pytest.LogCaptureFixture) -> int:
+    """Where the worker answers."""
+    found: list[int] = await soon(
+        lambda: [each.port for each in caplog.records if hasattr(each, "port")]
+    )
+    return found[-1]
+
+
+async def test_a_worker_tells_prometheus_what_it_has_done(dsn_18, queue_18, caplog) -> None:
+    caplog.set_level(logging.INFO, "lonnymq.worker")
+    worker = Worker(metrics=0, concurrency=7)
+
+    @worker.handler("good")
+    async def good(content: bytes) -> None: ...
+
+    @worker.handler("bad", max_attempts=1)
+    async def bad(content: bytes) -> None:
+        raise ValueError
+
+    for _ in range(5):
+        queue_18.create('a "tenant"\n', b"x", kind="good")
+    queue_18.create("other", b"x", kind="bad")
+    async with working(worker, dsn_18), httpx.AsyncClient() as client:
+        await soon(lambda: len(outcomes(queue_18)) == 6)
+        address = f"http://127.0.0.1:{await port_of(caplog)}"
+        answer: Any = None
+        while not answer or answer.text.count("completed") == 0 or "dead" not in answer.text:
+            answer = await client.get(f"{address}/metrics")
+        assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
+        seen = scraped(answer.text)
+        assert seen["lonnymq_worker_settled_total", "answer=completed"] == 5
+        assert seen["lonnymq_worker_settled_total", "answer=dead"] == 1
+        assert seen["lonnymq_worker_slots",] == 7
+        assert seen["lonnymq_worker_up",] == 1
+        assert seen["lonnymq_worker_handling_seconds_count", "kind=good"] == 5
+        assert seen["lonnymq_worker_handling_seconds_bucket", "kind=good", "le=+Inf"] == 5
+        assert seen["lonnymq_worker_waiting_seconds_count",] == 6
+        channels = [each for each in seen if each[0] == "lonnymq_worker_channel_settled_total"]
+        assert sum(seen[each] for each in channels) == 6
+        assert (await client.get(f"{address}/health")).status_code == 200
+        assert (await client.get(f"{address}/ready")).status_code == 200
+        assert (await client.get(f"{address}/other")).status_code == 404
+        assert (await client.post(f"{address}/metrics")).status_code == 405
+        assert (await client.head(f"{address}/metrics")).status_code == 200
+
+
+async def test_a_worker_that_stops_is_not_ready_but_well(dsn_18, queue_18, caplog) -> None:
+    caplog.set_level(logging.INFO, "lonnymq.worker")
+    worker, go_on = Worker(metrics="127.0.0.1:0"), asyncio.Event()
+
+    @worker.handler()
+    async def waits(content: bytes) -> None:
+        await go_on.wait()
+
+    queue_18.create("acme", b"x")
+    async with working(worker, dsn_18), httpx.AsyncClient() as client:
+        address = f"http://127.0.0.1:{await port_of(caplog)}"
+        await soon(lambda: queue_18.channel("acme").stats().leased == 1)
+        worker.stop()
+        answer = await client.get(f"{address}/ready")
+        assert (answer.status_code, answer.text) == (503, "The worker stops.\n")
+        assert (await client.get(f"{address}/health")).status_code == 200
+        go_on.set()
+
+
+async def test_a_worker_whose_port_is_taken_works_without(dsn_18, queue_18, caplog) -> None:
+    caplog.set_level(logging.INFO, "lonnymq.worker")
+    taken = await asyncio.start_server(lambda *_: None, "127.0.0.1", 0)
+    worker = Worker(metrics=taken.sockets[0].getsockname()[1])
+
+    @worker.handler()
+    async def done(content: bytes) -> None: ...
+
+    queue_18.create("acme", b"x")
+    async with taken, working(worker, dsn_18):
+        await soon(lambda: outcomes(queue_18) == ["completed"])
+    assert "metrics cannot be served" in caplog.text
+
+
+def test_an_address_is_a_port_or_a_host_and_a_port() -> None:
+    assert place_of(9100) == ("127.0.0.1", 9100)
+    assert place_of("9100") == ("127.0.0.1", 9100)
+    assert place_of("0.0.0.0:9100") == ("0.0.0.0", 9100)
+    assert place_of("[::1]:9100") == ("::1", 9100)
+    for bad in ("x", "host:", "1:99999", -1, "²"):
+        with pytest.raises(InvalidArgument):
+            Worker(metrics=bad)
+
+
+def test_a_histogram_counts_what_took_at_most_so_long() -> None:
+    histogram = Histogram()
+    for seconds in (0.0, 0.005, 0.006, 1000.0):
+        histogram.add(seconds)
+    assert histogram.counts[:2] == [2, 1]
+    assert histogram.counts[-1] == 1
+
+
+def test_only_channels_with_many_messages_have_a_line_and_no_line_ever_falls() -> None:
+    tenants, before = Tenants(), {}
+    for number in range(20_000):
+        tenants.add(f"small {number}")
+        tenants.add("big")
+        if number % 10 == 0:
+            tenants.add(REST)
+        if number % 1000 == 0:
+            assert all(tenants.lines[each] >= count for each, count in before.items())
+            before = dict(tenants.lines)
+    assert len(tenants.lines) <= MOST_CHANNELS + 1
+    assert len(tenants.watched) <= MOST_WATCHED
+    assert tenants.lines["big"] > 19_900
+    assert sum(tenants.lines.values()) == tenants.total == 42_000
+
+
+def test_a_tenant_that_becomes_big_late_gets_its_line() -> None:
+    tenants = Tenants()
+    for number in range(5_000):
+        tenants.add(f"small {number % 3000}")
+    for _ in range(1_000):
+        tenants.add("late")
+    assert tenants.lines["late"] > 800
