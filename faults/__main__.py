@@ -20,6 +20,9 @@ def main() -> int:
     parser.add_argument("--scenario", action="append", help="a name; may be given again")
     parser.add_argument("--size", choices=["test", "ci", "soak"], default="ci")
     parser.add_argument("--seed", type=int, default=1, help="the same seed draws the same schedule")
+    parser.add_argument(
+        "--bin-dir", type=Path, help="PostgreSQL's programs, if not the 18 that comes along"
+    )
     parser.add_argument("--json", type=Path, help="where to write the results")
     parser.add_argument("--page", type=Path, help="a page to put the tables into")
     parser.add_argument("--list", action="store_true", help="list the scenarios")
@@ -43,7 +46,7 @@ def one(name: str, given: argparse.Namespace) -> Result:
     if given.size not in scenario(name).sizes:
         given.size = "ci"
     print(f"{name}: {scenario(name).about.splitlines()[0]}", flush=True)
-    result = play(name, size=given.size, seed=given.seed, quiet=given.quiet)
+    result = play(name, size=given.size, seed=given.seed, quiet=given.quiet, bin_dir=given.bin_dir)
     verdict = "good" if result.is_good else f"{len(result.violations)} VIOLATIONS"
     print(f"{name}: {verdict} in {result.seconds:.0f} s", flush=True)
     if not result.is_good:

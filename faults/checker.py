@@ -152,7 +152,7 @@ def extra(evidence: Evidence) -> list[Violation]:
 
 def lost_in_a_crash(evidence: Evidence, delivery: Delivery) -> bool:
     """Whether the lease was taken shortly before a crash; its commit is not waited for."""
-    return any(delivery.at - 50 <= crash <= delivery.at + 10_000 for crash in evidence.crashes)
+    return any(delivery.at - 50 <= crash <= delivery.at + 5_000 for crash in evidence.crashes)
 
 
 def phantoms(evidence: Evidence) -> list[Violation]:

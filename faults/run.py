@@ -90,7 +90,9 @@ class Run:
     def stand(self, **settings: Any) -> Iterator[Stand]:
         """A stand for this run; where the run has a known-bad variant, it is put in."""
         variant = VARIANTS.get(self.variant or "", Variant())
-        with stand(self.journal, **{**settings, **variant.settings}) as made:
+        with stand(
+            self.journal, bin_dir=self.sizes.get("bin_dir"), **{**settings, **variant.settings}
+        ) as made:
             with made.connect() as connection:
                 for statement in variant.statements:
                     connection.execute(statement.encode())

@@ -12,7 +12,7 @@ from faults.stand import Stand
 
 SIZES = {
     "test": {"workers": 12, "processes": 6, "messages": 500},
-    "ci": {"workers": 200, "processes": 50, "messages": 20_000},
+    "ci": {"workers": 200, "processes": 50, "messages": 10_000},
     "soak": {"workers": 200, "processes": 50, "messages": 500_000},
 }
 
@@ -26,7 +26,7 @@ def play(run: Run) -> None:
         began = time.monotonic()
         for _ in range(run.workers // run.processes):
             crew.add(
-                "worker", dsn=server.dsn, processes=run.processes, concurrency=4, lease_ms=10_000
+                "worker", dsn=server.dsn, processes=run.processes, concurrency=4, lease_ms=30_000
             )
         run.eventually(
             lambda: present(server) >= run.workers,
