@@ -1,0 +1,135 @@
+"""sample_take and sample_list: how the queue stood, and what became of how many; each attempt is counted once."""
+
+import threading
+
+import psycopg
+import pytest
+
+from lonnymq import Queue
+from support import eventually, waits_for_a_lock
+
+NOW = 1_800_000_000_000
+
+
+def take(connection: psycopg.Connection, at: int) -> None:
+    connection.execute("select lonnymq.sample_take(%s)", (at,))
+
+
+def samples(connection: psycopg.Connection, step: int = 1000, start: int = 0) -> list[dict]:
+    cursor = connection.cursor(row_factory=psycopg.rows.dict_row)
+    return cursor.execute("select * from lonnymq.sample_list(%s, %s)", (start, step)).fetchall()
+
+
+@pytest.fixture
+def queue(dsn):
+    with Queue(dsn) as queue:
+        yield queue
+
+
+def settle(queue: Queue, completed: int, failed: int = 0) -> None:
+    queue.create_many([b"x"] * (completed + failed), channel="acme")
+    batch = list(queue.dequeue(completed + failed))
+    for at, message in enumerate(batch):
+        if at < completed:
+            queue.complete(message)
+        else:
+            queue.fail(message, error="no", dead=True)
+
+
+def test_a_sample_has_what_became_of_messages_since_the_one_before(connection, queue):
+    settle(queue, 5)
+    take(connection, NOW)
+    settle(queue, 3, failed=2)
+    queue.create("acme", b"waits")
+    take(connection, NOW + 10_000)
+    take(connection, NOW + 20_000)
+    first, second, third = samples(connection)
+    assert (first["created"], first["completed"]) == (0, 0)  # since nobody knows when
+    assert (second["created"], second["completed"], second["died"]) == (6, 3, 2)
+    assert (second["waiting"], second["dead"]) == (1, 2)
+    assert (third["created"], third["completed"], third["died"]) == (0, 0, 0)
+
+
+def test_samples_are_five_seconds_apart_whoever_takes_them(connection, queue):
+    for at in (0, 1, 4_999, 5_000, 9_999, 10_000):
+        take(connection, NOW + at)
+    assert [each["at"] - NOW for each in samples(connection)] == [0, 5_000, 10_000]
+
+
+def test_what_commits_after_a_sample_is_in_the_next_one_and_only_there(
+    connect, dsn, direct_dsn, connection, queue
+):
+    """A settlement that is open while a sample is taken has a lower transaction id than later ones."""
+    queue.create("acme", b"x")
+    (message,) = queue.dequeue()
+    slow = connect(direct_dsn, autocommit=False)
+    slow.execute("select lonnymq.message_complete(%s, %s)", (message.id, message.token))
+    settle(queue, 2)
+    take(connection, NOW)
+    settle(queue, 4)
+    take(connection, NOW + 10_000)
+    slow.commit()
+    take(connection, NOW + 20_000)
+    take(connection, NOW + 30_000)
+    assert [each["completed"] for each in samples(connection)] == [0, 4, 1, 0]
+
+
+def test_two_samplers_at_once_are_one(connect, direct_dsn):
+    holder, other = connect(direct_dsn, autocommit=False), connect(direct_dsn)
+    take(holder, NOW)
+    pid = other.info.backend_pid
+    thread = threading.Thread(target=take, args=(other, NOW + 1))
+    thread.start()
+    thread.join(30)
+    assert not thread.is_alive(), waits_for_a_lock(holder, pid)
+    holder.commit()
+    assert len(samples(other)) == 1
+
+
+def test_a_sweep_takes_a_sample(connection, queue):
+    queue.sweep()
+    queue.sweep()
+    assert len(samples(connection)) == 1
+
+
+def test_after_a_long_pause_nothing_is_counted_and_old_samples_are_gone(connection, queue):
+    take(connection, NOW)
+    settle(queue, 2)
+    take(connection, NOW + 300_001)
+    assert [each["completed"] for each in samples(connection)] == [0, 0]
+    take(connection, NOW + 90_000_000 + 100_000)
+    assert [each["at"] - NOW for each in samples(connection)] == [300_000, 90_100_000]
+
+
+def test_samples_are_put_together_in_steps(connection, queue):
+    start = NOW // 300_000 * 300_000
+    for at in range(0, 60_000, 10_000):
+        settle(queue, 1)
+        take(connection, start + at)
+    (point,) = samples(connection, step=300_000)
+    assert (point["at"], point["completed"], point["created"]) == (start, 5, 5)
+    assert samples(connection, step=300_000, start=start + 60_000) == []
+
+
+def test_attempts_are_counted_without_history_too_as_none(connection, queue):
+    queue.set(history="off")
+    take(connection, NOW)
+    settle(queue, 2)
+    take(connection, NOW + 10_000)
+    assert [(each["created"], each["completed"]) for each in samples(connection)] == [
+        (0, 0),
+        (2, 0),
+    ]
+
+
+def test_the_figures_follow_the_statistics_where_a_table_is_large(connection, queue):
+    queue.create_many([b"x"] * 50, channel="acme")
+    exact = connection.execute("select * from lonnymq.table_figure('lonnymq.message', 300)")
+    assert exact.fetchone() == (50, True)
+
+    def estimated():
+        row = connection.execute("select * from lonnymq.table_figure('lonnymq.message', 0)")
+        return row.fetchone() == (50, False)
+
+    connection.execute("analyze lonnymq.message")
+    eventually(estimated)
