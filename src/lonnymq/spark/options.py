@@ -181,11 +181,12 @@ OPTIONS: tuple[Option, ...] = (
     ),
     Option(
         "rejects",
-        "a table for the rows that the queue refuses; none: they are an error",
+        "a table for the rows that the queue refuses; without one they are only counted",
         text,
         None,
         WRITES,
     ),
+    Option("failOnReject", "write nothing if a row is refused", boolean, False, WRITES),
 )
 BY_NAME = {option.name.lower(): option for option in OPTIONS}
 

@@ -1,0 +1,63 @@
+"""What batch and stream writers have in common: checks on the driver before tasks start, and the work of a task."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from uuid import uuid4
+
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql.datasource import WriterCommitMessage
+from pyspark.sql.types import StructType
+
+from lonnymq.errors import InvalidArgument, translated
+from lonnymq.spark.connecting import check_installed, open_connection
+from lonnymq.spark.direct import write_direct
+from lonnymq.spark.loads import sweep
+from lonnymq.spark.options import Operation, Options, read_options
+from lonnymq.spark.rejects import ensure_table
+from lonnymq.spark.staging import stage_rows
+from lonnymq.spark.write_columns import check_columns
+
+
+@dataclass
+class Job:
+    """One write: its options, and a name of its own that no other has."""
+
+    options: Options
+    once: str = field(default_factory=lambda: f"once {uuid4()}")
+    is_done: bool = False
+
+    def write(self, batches: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
+        """The rows of a task, on an executor."""
+        context = TaskContext.get()
+        part = context.partitionId() if context else 0
+        query = context.getLocalProperty("sql.streaming.queryId") if context else None
+        if self.is_done:
+            return WriterCommitMessage()
+        with translated():
+            if self.options["commitMode"] == "direct":
+                write_direct(self.options, batches, (self.once, part))
+                return WriterCommitMessage()
+            return stage_rows(self.options, batches, part=part, query=query)
+
+
+def prepare(
+    given: Mapping[str, str], schema: StructType, operation: Operation, *, overwrite: bool
+) -> Job:
+    """Check everything that can be checked before tasks start, on the driver."""
+    if overwrite:
+        raise InvalidArgument(
+            "a queue is appended to, and nothing else: use mode('append'), "
+            "or outputMode('append') or 'update' for a stream"
+        )
+    options = read_options(given, operation)
+    check_columns(schema)
+    if options["commitMode"] == "direct" and options["txnAppId"] is not None:
+        raise InvalidArgument("txnAppId needs commitMode=staged: direct writes are not remembered")
+    with translated(), open_connection(options) as connection:
+        check_installed(connection, options, table="load")
+        ensure_table(connection, options)
+        sweep(connection, options)
+    return Job(options)
