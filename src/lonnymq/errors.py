@@ -47,6 +47,10 @@ class StreamFenced(LonnyMQError):
     """Another query has opened the stream since: let that one go on, or give this one a stream of its own."""
 
 
+class InstallBlocked(LonnyMQError):
+    """A transaction holds a table of the queue for long: `lonnymq doctor` shows which; end it and install again."""
+
+
 class NotInstalled(LonnyMQError):
     """The schema lacks the queue or part of it: call `queue.install()`, or run the script."""
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import random
 import re
+import time
 from functools import cache
 from hashlib import sha256
 from importlib.metadata import version
@@ -10,13 +13,19 @@ from importlib.resources import files
 from typing import Any
 
 from psycopg import AsyncConnection, Connection, connect
+from psycopg.errors import DeadlockDetected, LockNotAvailable
 from psycopg.pq import TransactionStatus
 
 from lonnymq.calls import schema_name
-from lonnymq.errors import translated
+from lonnymq.errors import InstallBlocked, translated
 
 ISOLATION = b"set transaction isolation level read committed"
 WRITTEN_SCHEMA = re.compile(r"\blonnymq\b")
+LOCK_TIMEOUT = (
+    "200ms"  # shorter than deadlock_timeout is by default: nobody else is ever the one to give way
+)
+PATIENCE_SECONDS = 60.0
+LOCKED = (LockNotAvailable, DeadlockDetected)
 WRITTEN = {True: "true", False: "false", None: "null"}
 PLACE = re.compile(r"(?<![:\w]):([a-z]+)\b")
 
@@ -32,29 +41,53 @@ def install(
     if isinstance(connection, str):
         with connect(connection, autocommit=True, prepare_threshold=None) as own:
             return install(own, schema=schema, roles=roles)
-    body = statements(schema, roles).encode()
     with translated():
         if connection.info.transaction_status != TransactionStatus.IDLE:
-            connection.execute(body, prepare=False)
+            connection.execute(statements(schema, roles).encode(), prepare=False)
             return None
-        with connection.transaction():
-            connection.execute(ISOLATION, prepare=False)
-            connection.execute(body, prepare=False)
-    return None
+        body = statements(schema, roles, LOCK_TIMEOUT).encode()
+        tries = Tries()
+        while True:
+            try:
+                with connection.transaction():
+                    connection.execute(ISOLATION, prepare=False)
+                    connection.execute(body, prepare=False)
+                return None
+            except LOCKED as error:
+                time.sleep(tries.pause(error))
 
 
 async def install_async(
     connection: AsyncConnection[Any], *, schema: str = "lonnymq", roles: bool | None = None
 ) -> None:
     """Do the same over an async connection."""
-    body = statements(schema, roles).encode()
     with translated():
         if connection.info.transaction_status != TransactionStatus.IDLE:
-            await connection.execute(body, prepare=False)
+            await connection.execute(statements(schema, roles).encode(), prepare=False)
             return
-        async with connection.transaction():
-            await connection.execute(ISOLATION, prepare=False)
-            await connection.execute(body, prepare=False)
+        body = statements(schema, roles, LOCK_TIMEOUT).encode()
+        tries = Tries()
+        while True:
+            try:
+                async with connection.transaction():
+                    await connection.execute(ISOLATION, prepare=False)
+                    await connection.execute(body, prepare=False)
+                return
+            except LOCKED as error:
+                await asyncio.sleep(tries.pause(error))
+
+
+class Tries:
+    """How long to go on: who waits for a table's lock holds up everybody behind, so it lets go soon and comes again."""
+
+    def __init__(self) -> None:
+        self.until = time.monotonic() + PATIENCE_SECONDS
+
+    def pause(self, error: Exception) -> float:
+        """Seconds until the next try, or the error that there is to be none."""
+        if time.monotonic() > self.until:
+            raise InstallBlocked(f"{error}; {InstallBlocked.__doc__}") from error
+        return random.uniform(0.05, 0.3)  # noqa: S311 - spreads load
 
 
 def script(schema: str = "lonnymq", *, roles: bool | None = None) -> str:
@@ -63,8 +96,9 @@ def script(schema: str = "lonnymq", *, roles: bool | None = None) -> str:
 
 
 @cache
-def statements(schema: str, roles: bool | None = None) -> str:
+def statements(schema: str, roles: bool | None = None, lock_timeout: str | None = None) -> str:
     """The statements of an install, for a READ COMMITTED transaction."""
+    waiting = quoted(lock_timeout) if lock_timeout else "current_setting('lock_timeout')"
     migrations, functions = sql_files("migrations"), sql_files("functions")
     code = "\n".join(functions.values())
     release = {"version": quoted(version("lonnymq")), "rank": quoted(rank(version("lonnymq")))}
@@ -79,11 +113,14 @@ def statements(schema: str, roles: bool | None = None) -> str:
                 number=str(number(name)),
                 name=quoted(name),
                 text=dollar_quoted(text),
+                waiting=waiting,
             )
             for name, text in migrations.items()
         ),
         filled(steps["replace_functions"], text=dollar_quoted(code), checksum=checksum, **release),
-        filled(steps["apply_grants"], grants=steps["grants"], roles=WRITTEN[roles]),
+        filled(
+            steps["apply_grants"], grants=steps["grants"], roles=WRITTEN[roles], waiting=waiting
+        ),
     ]
     return WRITTEN_SCHEMA.sub(schema_name(schema), "\n".join(parts))
 

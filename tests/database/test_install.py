@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 import lonnymq
-from lonnymq.errors import NotInstalled, SchemaNewer
+from lonnymq.errors import InstallBlocked, NotInstalled, SchemaNewer
 from lonnymq.install import install, script
 from lonnymq.programs import embedded_programs
 
@@ -122,17 +122,62 @@ def test_a_newer_database_is_refused_and_left_as_it_is(
     assert dump(dsn, "other") == before
 
 
-def test_functions_are_replaced_as_a_set_and_those_of_no_set_are_dropped(
+STALE = "create function other.stale(a integer default 1) returns integer language sql return a"
+EARLIER = "update other.installed set functions_checksum = 'earlier'"
+
+
+def test_functions_of_no_set_stay_for_calls_under_way_and_go_with_the_next_install(
+    dsn: str, connection: Connection
+) -> None:
+    install(dsn, schema="other")
+    right = dump(dsn, "other")
+    connection.execute(f"{STALE}; {EARLIER}".encode())
+    install(dsn, schema="other")
+    assert count(connection, "select other.stale()") == 1
+    install(dsn, schema="other")
+    assert count(connection, "select other.stale()") == 1
+    connection.execute("update other.installed set installed_at = now() - interval '2 minutes'")
+    install(dsn, schema="other")
+    assert dump(dsn, "other") == right
+    assert count(connection, "select stale from other.installed") == []
+
+
+def test_an_upgrade_drops_what_the_one_before_it_left(dsn: str, connection: Connection) -> None:
+    install(dsn, schema="other")
+    right = dump(dsn, "other")
+    for _ in range(2):
+        connection.execute(EARLIER.encode())
+        if count(connection, "select to_regprocedure('other.stale(integer)') is null"):
+            connection.execute(STALE.encode())
+        install(dsn, schema="other")
+    assert dump(dsn, "other") == right
+
+
+def test_a_function_with_other_arguments_is_dropped_at_once(
     dsn: str, connection: Connection
 ) -> None:
     install(dsn, schema="other")
     right = dump(dsn, "other")
     connection.execute(
-        "create function other.stale(a integer default 1) returns integer language sql return a"
+        "create function other.channel_pause(text, integer default 1) returns text language sql return 'wrong';"
+        + EARLIER
     )
-    connection.execute("update other.installed set functions_checksum = 'earlier'")
     install(dsn, schema="other")
     assert dump(dsn, "other") == right
+
+
+def test_an_install_that_meets_a_lock_for_long_says_so_and_leaves_nothing(
+    dsn_18: str, connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lonnymq.install.PATIENCE_SECONDS", 0)
+    install(dsn_18, schema="blocked")
+    holder = connect(dsn_18)
+    with holder.transaction():
+        holder.execute("lock table blocked.message in row exclusive mode")
+        with pytest.raises(InstallBlocked, match="lonnymq doctor"):
+            install(dsn_18, schema="blocked", roles=True)
+    assert count(holder, "select to_regrole('blocked_owner') is null") is True
+    assert count(holder, "select roles from blocked.installed") is False
 
 
 def test_an_install_inside_the_callers_transaction_is_undone_with_it(

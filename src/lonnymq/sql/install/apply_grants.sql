@@ -17,9 +17,11 @@ declare
   v_is_on boolean := :roles;
   v_was_on boolean := (select i.roles from lonnymq.installed i);
   v_missing text[];
+  v_waiting text := current_setting('lock_timeout');
   v_each record;
   v_role text;
 begin
+  perform set_config('lock_timeout', :waiting, true);
   v_is_on := coalesce(v_is_on, v_was_on);
 
   if v_is_on then
@@ -151,5 +153,6 @@ begin
       update lonnymq.installed i set roles = v_is_on;
     end if;
   end if;
+  perform set_config('lock_timeout', v_waiting, true);
 end
 $install$;

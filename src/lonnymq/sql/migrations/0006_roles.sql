@@ -13,3 +13,6 @@ create table lonnymq.confined (
 
 -- Whether the functions run with their owner's rights, for the roles of this queue.
 alter table lonnymq.installed add column roles boolean not null default false;
+
+-- Functions that the last upgrade left in place for calls that were under way: the next install drops them.
+alter table lonnymq.installed add column stale text[] not null default '{}';
