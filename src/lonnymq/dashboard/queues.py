@@ -46,7 +46,7 @@ class Shown:
         self.database = ""
         if isinstance(source, str):
             source = with_our_name(source)
-            self.database = str(conninfo_to_dict(source).get("dbname") or "")
+            self.database = place_name(source)
         self.source: Source = source_of(source)
         self.places = asyncio.Semaphore(AT_ONCE)
         self.creating = Creating()
@@ -182,6 +182,13 @@ def with_our_name(dsn: str) -> str:
         ) from None
     ours = {"connect_timeout": "5", "application_name": "lonnymq dashboard"}
     return make_conninfo(dsn, **{**ours, **known})
+
+
+def place_name(dsn: str) -> str:
+    """A database for people: its name, and its host if it is another machine."""
+    known = conninfo_to_dict(dsn)
+    host, name = str(known.get("host") or ""), str(known.get("dbname") or "")
+    return f"{name} at {host}" if host and not host.startswith(("/", "@")) else name
 
 
 def sqlstate(error: Exception) -> str:

@@ -17,6 +17,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from lonnymq import AsyncQueue, Context, NewMessage, Queue, SyncContext, Worker
+from lonnymq.worker.inline import Inline
 from working import outcomes, soon, working
 
 
@@ -147,6 +148,23 @@ async def test_a_batch_is_one_span_with_links_to_where_its_messages_come_from(
     linked = {each.context.span_id for each in processed.links}
     assert linked == {many.context.span_id, copied.context.span_id}
     assert processed.parent is None
+
+
+def test_handlers_that_are_run_inline_are_traced_too(
+    dsn_18: str, spans: InMemorySpanExporter
+) -> None:
+    """As a Spark task does: whoever leases the messages, the attempt belongs to the trace of the creation."""
+    worker = Worker()
+
+    @worker.handler()
+    def plain(content: bytes) -> None: ...
+
+    with Queue(dsn_18) as queue, Inline(worker.handlers, dsn_18) as inline:
+        queue.create("acme", b"x")
+        inline.settle(inline.handle(list(queue.dequeue(1))))
+        assert outcomes(queue) == ["completed"]
+    (created,), (processed,) = named(spans, "create lonnymq"), named(spans, "process lonnymq")
+    assert is_child(processed, created)
 
 
 def test_a_message_that_says_where_it_comes_from_is_left_as_it_is(

@@ -1,0 +1,85 @@
+"""Payloads, errors and cursors, whatever is in them."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lonnymq.dashboard.content import content_of, document_of, head_of, summary_of
+from lonnymq.dashboard.cursors import packed, unpacked
+from lonnymq.dashboard.problems import Problem
+
+NO_NUL = st.characters(codec="utf-8", exclude_characters="\0")
+PARTS = st.one_of(st.text(NO_NUL), st.integers(-(2**62), 2**62))
+
+
+def test_json_is_shown_in_lines_text_as_it_is_and_the_rest_as_bytes() -> None:
+    def shown(data: bytes) -> tuple[str, str | None]:
+        found = content_of(data, len(data))
+        assert found is not None
+        return found["kind"], found["text"]
+
+    assert shown(b'{"a":[1]}') == ("json", '{\n  "a": [\n    1\n  ]\n}')
+    assert shown(b"7") == ("text", "7")
+    assert shown("grüße\n".encode()) == ("text", "grüße\n")
+    assert shown(b"{broken") == ("text", "{broken")
+    assert shown(b"\x00\x01") == ("hex", None)
+    assert shown(b"\x1b[31m") == ("hex", None)
+    assert shown(b"") == ("text", "")
+    assert shown(b"[" * 20_000) == ("text", "[" * 20_000)
+
+
+def test_a_large_payload_is_cut_between_characters() -> None:
+    data = "ü🦄".encode()
+    for end in range(1, len(data)):
+        found = content_of(data[:end], 100)
+        assert found is not None
+        assert (found["cut"], found["shown"], found["size"]) == (True, end, 100)
+        assert found["kind"] == "text"
+
+
+@given(st.binary(max_size=200))
+def test_any_payload_can_be_shown(data: bytes) -> None:
+    found = content_of(data, len(data))
+    assert found is not None
+    assert bytes.fromhex(found["hex"]) == data
+    json.dumps([found, head_of(data, len(data))])
+    assert "\n" not in head_of(data, len(data))
+
+
+def test_numbers_that_json_cannot_say_are_spelled_out() -> None:
+    text = '{"a": 1' + "0" * 400 + '.5, "b": 1.5}'
+    found = document_of(text)
+    assert found["b"] == 1.5
+    json.dumps(found, allow_nan=False)
+    assert document_of(None) is None
+
+
+def test_what_went_wrong_is_the_last_line() -> None:
+    assert summary_of("Traceback\n  File x\nValueError: no\n\n") == "ValueError: no"
+    assert summary_of("") is None
+    assert summary_of(None) is None
+
+
+@given(st.lists(PARTS, max_size=3))
+def test_a_cursor_comes_out_as_it_went_in(parts: list[str | int]) -> None:
+    assert unpacked(packed(*parts), (), *map(type, parts)) == parts
+
+
+@given(st.text(max_size=50))
+def test_what_is_no_cursor_is_refused(text: str) -> None:
+    with pytest.raises(Problem) as refused:
+        unpacked(text, (), str, int, str, int)
+    assert refused.value.code == "invalid"
+
+
+@pytest.mark.parametrize("cursor", [packed(2**63), packed("a"), packed(True), packed(1, 2)])
+def test_a_cursor_of_another_list_is_refused(cursor: str) -> None:
+    with pytest.raises(Problem):
+        unpacked(cursor, (0,), int)
+
+
+def test_a_cursor_with_what_cannot_be_stored_is_refused() -> None:
+    with pytest.raises(Problem):
+        unpacked(packed("a\0"), ("",), str)
