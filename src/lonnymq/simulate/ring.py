@@ -1,0 +1,166 @@
+"""The ring of channels that have something due, and the consumers that walk it: who is where, and who is next."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import deque
+from dataclasses import dataclass
+
+Message = tuple[int, int]  # when it is due, and its number: the order of a line
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a channel is allowed."""
+
+    max_concurrency: int | None = None
+    release_interval_ms: int | None = None
+    burst: int = 1
+    weight: int = 1
+
+
+class Channel:
+    """One tenant: the line of what waits, what is leased, and where the channel stands."""
+
+    __slots__ = (
+        "burst_ms",
+        "freed",
+        "hold",
+        "in_flight",
+        "interval",
+        "is_known",
+        "is_limited",
+        "leased",
+        "line",
+        "max_concurrency",
+        "name",
+        "number",
+        "seat",
+        "tat",
+        "top",
+        "wake_at",
+        "weight",
+    )
+
+    def __init__(self, name: str, limits: Limits, number: int = 0) -> None:
+        self.name, self.number = name, number
+        self.max_concurrency, self.weight = limits.max_concurrency, limits.weight
+        self.interval = limits.release_interval_ms
+        self.burst_ms = limits.burst * (limits.release_interval_ms or 0)
+        self.is_limited = self.max_concurrency is not None or self.interval is not None
+        self.is_known = False
+        self.line: deque[Message] = deque()
+        self.leased: set[Message] = set()
+        self.top: Message = (0, 0)  # the highest that was ever taken
+        self.seat: int | None = None
+        self.hold: str | None = None
+        self.wake_at: int | None = None
+        self.in_flight = self.tat = 0
+        self.freed = 0  # slots of which the engine has not heard yet
+
+    def add(self, message: Message) -> None:
+        """Put a message in line, which is nearly always its end."""
+        line = self.line
+        if not line or message > line[-1]:
+            line.append(message)
+        else:
+            line.insert(bisect_left(line, message), message)
+
+    def allowed(self, now: int) -> int:
+        """How many may be leased now."""
+        most = self.weight
+        if self.max_concurrency is not None:
+            most = min(most, self.max_concurrency - self.in_flight)
+        if self.interval is not None:
+            most = min(most, (now + self.burst_ms - max(self.tat, now)) // self.interval)
+        return max(most, 0)
+
+    def held(self, now: int) -> str | None:
+        """Why it may give nothing now."""
+        if self.max_concurrency is not None and self.in_flight >= self.max_concurrency:
+            return "saturated"
+        if self.interval is not None and self.tat - self.burst_ms + self.interval > now:
+            return "throttled"
+        return None
+
+    def charge(self, now: int) -> None:
+        """Count one lease."""
+        if self.max_concurrency is not None:
+            self.in_flight += 1
+        if self.interval is not None:
+            self.tat = max(self.tat, now) + self.interval
+
+
+class Cursor:
+    """A consumer's place in the ring: the last visit, where its lap ends, and how much of a turn it has had."""
+
+    __slots__ = ("is_tail", "lap", "seat", "used")
+
+    def __init__(self, seat: int = -1) -> None:
+        self.seat = seat  # -1: it has not been anywhere yet
+        self.lap = self.used = 0
+        self.is_tail = False
+
+
+class Ring:
+    """Seats in the order of sitting down. Who leaves leaves a gap, and gaps are closed when they are many."""
+
+    __slots__ = ("count", "head", "last", "numbers", "seated")
+
+    def __init__(self) -> None:
+        self.numbers: list[int] = []
+        self.seated: list[Channel | None] = []
+        self.count = self.last = 0
+        self.head = 0  # nobody sits before this index
+
+    def sit(self, channel: Channel) -> None:
+        """Give a channel the next seat."""
+        self.last += 1
+        self.count += 1
+        channel.seat = self.last
+        self.numbers.append(self.last)
+        self.seated.append(channel)
+
+    def leave(self, channel: Channel) -> None:
+        """Take a channel's seat."""
+        if channel.seat is None:
+            return
+        self.seated[bisect_left(self.numbers, channel.seat)] = None
+        channel.seat = None
+        self.count -= 1
+        if len(self.seated) > 2 * self.count + 32:
+            kept = [(n, c) for n, c in zip(self.numbers, self.seated, strict=True) if c is not None]
+            self.numbers, self.seated = [n for n, _ in kept], [c for _, c in kept]
+            self.head = 0
+
+    def next(self, cursor: Cursor) -> Channel | None:
+        """Whose visit it is, and the cursor moved there: to the end of the lap, its tail, then from the start."""
+        if not self.count:
+            cursor.is_tail, cursor.used = False, 0 if cursor.is_tail else cursor.used
+            return None
+        seated, used = self.seated, cursor.used
+        if cursor.seat < 0:
+            cursor.seat, cursor.lap = 0, self.last
+        start = cursor.seat - 1 if used else cursor.seat
+        at, end = bisect_right(self.numbers, start), len(seated)
+        while at < end and seated[at] is None:
+            at += 1
+        if at == end or (cursor.is_tail and self.numbers[at] > cursor.lap):
+            at = self.head
+            while seated[at] is None:
+                at += 1
+            self.head = at
+        seat = self.numbers[at]
+        if seat <= start:
+            cursor.lap = cursor.lap if cursor.is_tail else self.last
+            cursor.is_tail = False
+        elif seat > cursor.lap:
+            if cursor.is_tail:  # only channels that sat down after this lap had come to its end
+                cursor.is_tail, cursor.used = False, 0
+                return self.next(cursor)
+            cursor.is_tail, cursor.lap = True, self.last
+        channel = seated[at]
+        if used and (seat != start + 1 or used >= (channel.weight if channel else 0)):
+            cursor.used = 0
+        cursor.seat = seat
+        return channel

@@ -1,0 +1,155 @@
+"""The simulator decides as the engine does: one random day through both, on the same clock, message by message.
+
+Where the engine draws lots (channels that become ready in the same millisecond) or goes by the wall clock (when a
+floor is moved, when quiet notes are folded), the engine of this test goes by number and at once.
+"""
+
+import random
+import re
+
+import psycopg
+import pytest
+
+from database.model.clean import START, stop_the_clock
+from lonnymq import Queue
+from lonnymq.simulate.ring import Channel, Cursor, Limits
+from lonnymq.simulate.scheduler import Scheduler
+
+FIXED = [
+    ("message_dequeue", r"random\(\) < 0\.01", "false"),
+    ("message_dequeue", r"clock_timestamp\(\) - v_started > interval '1 millisecond'", "false"),
+    ("message_dequeue", r"interval '20 milliseconds'", "interval '-1 day'"),
+    ("ring_take", r"v_is_due := .*?;", "v_is_due := false;"),
+    ("note_take", r">= 200", ">= 2000000000"),
+    ("channel_place", r"i\.due_at\), random\(\)", "i.due_at), p.channel_id"),
+    ("channel_wake", r"p\.wake_at, random\(\)", "p.wake_at, p.channel_id"),
+]
+
+
+def without_lots(connection: psycopg.Connection) -> None:
+    """Replace what is left to chance or to the wall clock."""
+    for name, pattern, instead in FIXED:
+        [source] = connection.execute(
+            "select pg_get_functiondef(p.oid) from pg_proc p where p.proname = %s "
+            "and p.pronamespace = 'lonnymq'::regnamespace",
+            (name,),
+        ).fetchone()
+        changed, times = re.subn(pattern, instead, source, flags=re.DOTALL)
+        assert times == 1, f"{name}: {pattern} was replaced {times} times"
+        connection.execute(changed)
+
+
+class Both:
+    """The engine and the simulator, given the same things to do."""
+
+    def __init__(
+        self, dsn: str, rng: random.Random, limits: list[Limits], most: int | None
+    ) -> None:
+        self.rng, self.now, self.most = rng, START, most
+        self.connection = psycopg.connect(dsn, autocommit=True)
+        self.queue = Queue(dsn)
+        stop_the_clock(self.connection)
+        without_lots(self.connection)
+        self.tick(0)
+        self.channels = []
+        for number, each in enumerate(limits):
+            name = f"channel {number:03}"
+            self.queue.channel_set(
+                name,
+                max_concurrency=each.max_concurrency,
+                release_interval_ms=each.release_interval_ms,
+                burst=each.burst,
+                weight=each.weight,
+            )
+            self.channels.append(Channel(name, each, number))
+            self.channels[-1].is_known = True
+        self.queue.set(max_concurrency=most)
+        self.dequeue(None)  # from here on the engine knows them
+        self.scheduler = Scheduler(self.channels, max_concurrency=most)
+        self.scheduler.swept = self.now
+        self.cursors = [Cursor(seat=0) for _ in range(3)]
+        self.positions: list[list[int]] = [[0, 0, 0] for _ in self.cursors]
+        self.leased: list[tuple[Channel, tuple[int, int], object]] = []
+        self.names = {each.name: each for each in self.channels}
+
+    def tick(self, milliseconds: int) -> None:
+        self.now += milliseconds
+        self.connection.execute("update lonnymq.test_clock set now_at = %s", (self.now,))
+
+    def dequeue(self, cursor: list[int] | None):
+        return self.connection.execute(
+            "select answer, id, token, channel, dequeue_at, cursor "
+            "from lonnymq.message_dequeue(1, 3600000, null, %s)",
+            (cursor,),
+        ).fetchone()
+
+    def create(self) -> None:
+        channel = self.rng.choice(self.channels)
+        self.tick(self.rng.randrange(1, 4))
+        delay = self.rng.choice([0, 0, 0, 0, self.rng.randrange(1, 400)])
+        due = self.now + delay
+        created = self.queue.create(channel.name, b"x", dequeue_at=due)
+        self.scheduler.arrive(channel, (due, created.id))
+
+    def complete(self) -> None:
+        if not self.leased:
+            return
+        channel, message, token = self.leased.pop(self.rng.randrange(len(self.leased)))
+        [answer] = self.connection.execute(
+            "select lonnymq.message_complete(%s::bigint, %s::uuid)", (message[1], token)
+        ).fetchone()
+        assert answer == "completed"
+        self.scheduler.finish(channel, message)
+
+    def take(self) -> str:
+        """One decision of both."""
+        who = self.rng.randrange(len(self.cursors))
+        expected = self.scheduler.take(self.cursors[who], self.now)
+        answer, id_, token, name, due, cursor = self.dequeue(self.positions[who])
+        for _ in range(3):
+            if answer != "contended":  # it has just folded what it had been told quietly
+                break
+            answer, id_, token, name, due, cursor = self.dequeue(cursor[:3])
+        self.positions[who] = cursor[:3]
+        given = None if answer != "leased" else (self.names[name], (due, id_))
+        assert given == expected, (
+            f"at {self.now - START} the engine gave {seen(given)}, the simulator {seen(expected)}"
+        )
+        if given is None:
+            return answer
+        self.leased.append((*given, token))
+        return "leased"
+
+
+def seen(decision) -> str:
+    return "nothing" if decision is None else f"{decision[0].name}: {decision[1]}"
+
+
+def some_limits(rng: random.Random) -> Limits:
+    return Limits(
+        max_concurrency=rng.choice([None, None, 1, 2, 5]),
+        release_interval_ms=rng.choice([None, None, None, 7, 60]),
+        burst=rng.choice([1, 1, 3]),
+        weight=rng.choice([1, 1, 1, 2, 5]),
+    )
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_simulator_takes_the_message_that_the_engine_takes(dsn_18, seed) -> None:
+    rng = random.Random(seed)
+    plain = seed % 3 == 0
+    many = rng.choice([2, 5, 12])
+    limits = [Limits() if plain else some_limits(rng) for _ in range(many)]
+    both = Both(dsn_18, rng, limits, rng.choice([None, None, 4]))
+    leased = 0
+    for _ in range(700):
+        what = rng.random()
+        if what < 0.3 + 0.1 * (seed % 2):
+            both.create()
+        elif what < 0.55:
+            both.complete()
+        elif what < 0.6:
+            both.tick(rng.choice([1, 20, 300, 1500]))
+        else:
+            leased += both.take() == "leased"
+    assert leased > 50
