@@ -3,7 +3,7 @@ import { useEffect, useState } from "./html.js";
 import { get, queuePath } from "./api.js";
 import { heard } from "./clock.js";
 
-const ROUNDS = 10;
+const ROUNDS = 12; // of 10,000 names each; who wants to look further asks for the next page
 
 /** `{data, error, looking}`; `data.channels` grows while `looking`. */
 export function useChannelSearch(queue, query, beat) {

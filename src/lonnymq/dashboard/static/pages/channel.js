@@ -20,14 +20,15 @@ export function Channel({ rest }) {
   const found = useQueueResource("channel", { name });
   const row = found.data?.channel;
   const body = { channel: name };
+  const of = (words) => html`${words} <${Name} of=${name} />?`;
   return html`
     <${Title} over=${html`<a href=${link("channels")}>Channels</a>`} title=${html`<${Name} of=${name} /> ${row && html`<${State} of=${row.state} />`}`}>
       ${row && acting.allowed && html`
         ${row.paused
-          ? html`<${Act} label="Resume" action="resume" body=${body} title="Resume the channel?" onDone=${found.reload} />`
-          : html`<${Act} label="Pause" action="pause" body=${body} title="Pause the channel?" onDone=${found.reload} />`}
+          ? html`<${Act} label="Resume" action="resume" body=${body} title=${of("Resume")} onDone=${found.reload} />`
+          : html`<${Act} label="Pause" action="pause" body=${body} title=${of("Pause")} onDone=${found.reload} />`}
         <button type="button" class="button" onClick=${() => setEditing(true)}>Edit limits</button>
-        <${Act} label="Purge waiting" action="purge" body=${body} title="Delete what waits in the channel?" verb="Delete them" grave onDone=${found.reload} />`}
+        <${Act} label="Purge waiting" action="purge" body=${body} title=${of("Delete what waits in")} verb="Delete them" grave onDone=${found.reload} />`}
     <//>
     <${Shown} of=${found}>${({ channel, recent, defaults }) => html`
       ${channel.held && html`<${Notice} tone="warn" title=${sentence(channel.held)} />`}

@@ -43,11 +43,11 @@ function Acts({ message, onDone }) {
   const ids = { ids: [message.id] };
   if (message.state === "dead") {
     return html`
-      <${Act} main label="Redrive" action="redrive" body=${ids} title="Queue this message again?" verb="Redrive" onDone=${onDone} />
-      <${Act} grave label="Purge" action="purge_dead" body=${ids} title="Delete this dead message?" verb="Delete it" onDone=${onDone} />`;
+      <${Act} main label="Redrive" action="redrive" body=${ids} title=${`Queue message ${message.id} again?`} verb="Redrive" onDone=${onDone} />
+      <${Act} grave label="Purge" action="purge_dead" body=${ids} title=${`Delete message ${message.id}?`} verb="Delete it" onDone=${onDone} />`;
   }
   if (message.state === "waiting" || message.state === "scheduled") {
-    return html`<${Act} grave label="Cancel" action="cancel" body=${{ id: message.id }} title="Cancel this message?" verb="Cancel it" onDone=${onDone} />`;
+    return html`<${Act} grave label="Cancel" action="cancel" body=${{ id: message.id }} title=${`Cancel message ${message.id}?`} verb="Cancel it" onDone=${onDone} />`;
   }
   return null;
 }

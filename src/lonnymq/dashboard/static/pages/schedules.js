@@ -23,10 +23,10 @@ export function Schedules() {
     { key: "last", label: "Last", number: true, cell: (row) => (row.message_id == null ? row.answer ?? NONE : html`<a href=${link("message", [row.message_id])}>${row.message_id}</a>`) },
     { key: "missed", label: "Missed ones are", cell: (row) => MISSED[row.missed] ?? row.missed },
     { key: "acts", label: "Actions", acts: true, hideLabel: true, cell: (row) => html`
-      <${Act} small label="Run now" action="run_schedule" body=${body(row)} title="Run this schedule now?" verb="Run it now" onDone=${found.reload} />
+      <${Act} small label="Run now" action="run_schedule" body=${body(row)} title=${html`Run <${Name} of=${row.name} /> now?`} verb="Run it now" onDone=${found.reload} />
       ${row.paused
-        ? html`<${Act} small label="Resume" action="resume_schedule" body=${body(row)} title="Resume this schedule?" onDone=${found.reload} />`
-        : html`<${Act} small label="Pause" action="pause_schedule" body=${body(row)} title="Pause this schedule?" onDone=${found.reload} />`}` },
+        ? html`<${Act} small label="Resume" action="resume_schedule" body=${body(row)} title=${html`Resume <${Name} of=${row.name} />?`} onDone=${found.reload} />`
+        : html`<${Act} small label="Pause" action="pause_schedule" body=${body(row)} title=${html`Pause <${Name} of=${row.name} />?`} onDone=${found.reload} />`}` },
   ];
   return html`<${Title} title="Schedules" over="Workers create these messages when their time comes" />
     <section class="card flush"><${Shown} of=${found}>${({ schedules }) => (schedules.length

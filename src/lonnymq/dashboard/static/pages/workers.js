@@ -15,7 +15,7 @@ const COLUMNS = [
   { key: "name", label: "Worker", what: true, cell: (row) => html`<span class="cut-2"><${Name} of=${row.name} /></span>` },
   { key: "state", label: "State", hideLabel: true, cell: (row) => html`<${State} of=${stateOf(row)} />` },
   { key: "running", label: "Running", number: true, cell: (row) => html`<${OfLimit} used=${row.running} limit=${row.concurrency} what="slots busy" />` },
-  { key: "done", label: "Done, failed", number: true, cell: (row) => `${count(row.about.done)}, ${count(row.about.failed)}` },
+  { key: "done", label: "Done, failed", number: true, cell: (row) => (row.about.completed == null ? NONE : `${count(row.about.completed)}, ${count((row.about.retrying ?? 0) + (row.about.dead ?? 0))}`) },
   { key: "kinds", label: "Kinds", what: true, cell: (row) => html`<span class="cut-2">${(row.about.kinds ?? []).map((kind, i) => html`${i > 0 && ", "}<${Name} of=${String(kind)} />`)}</span>` },
   { key: "where", label: "Where", cell: (row) => html`<span class="brief"><${Name} of=${`${known(row.about.host)}, ${known(row.about.pid)}`} /></span>` },
   { key: "up", label: "Up for", number: true, cell: (row) => html`<${Age} since=${row.started_at} />` },

@@ -92,7 +92,7 @@ export function Chart({ title, times, series, from, to, format, isDuration = fal
   return html`<figure class="chart">
     <figcaption id=${label} class="unseen">${summary(title, times, series, format)}</figcaption>
     <ul class="legend" aria-hidden="true">
-      ${series.map((one) => html`<li><i style=${{ background: one.colour }}></i>${one.name} <b>${shown < 0 ? "–" : format(one.values[shown])}</b></li>`)}
+      ${series.map((one) => html`<li><i style=${{ background: one.colour }}></i>${one.name} <strong>${shown < 0 ? "–" : format(one.values[shown])}</strong></li>`)}
       <li class="at">${index == null ? "now" : dayTime(times[index])}</li>
     </ul>
     <div ref=${box} class="plot" tabindex="0" role="img" aria-labelledby=${label}
