@@ -66,14 +66,20 @@ class Channel:
         else:
             line.insert(bisect_left(line, message), message)
 
-    def allowed(self, now: int) -> int:
-        """How many may be leased now."""
-        most = self.weight
+    def allowed(self, most: int, now: int) -> int:
+        """How many may be leased now, so many at most."""
         if self.max_concurrency is not None:
-            most = min(most, self.max_concurrency - self.in_flight)
+            free = self.max_concurrency - self.in_flight
+            most = free if free < most else most
         if self.interval is not None:
-            most = min(most, (now + self.burst_ms - max(self.tat, now)) // self.interval)
-        return max(most, 0)
+            start = self.tat if self.tat > now else now
+            most = min(most, (now + self.burst_ms - start) // self.interval)
+        return most
+
+    @property
+    def allowed_at(self) -> int:
+        """When the rate allows the next."""
+        return self.tat - self.burst_ms + (self.interval or 0)
 
     def held(self, now: int) -> str | None:
         """Why it may give nothing now."""
@@ -83,12 +89,13 @@ class Channel:
             return "throttled"
         return None
 
-    def charge(self, now: int) -> None:
-        """Count one lease."""
+    def charge(self, now: int) -> str | None:
+        """Count one lease; say whether and why it may give no more."""
         if self.max_concurrency is not None:
             self.in_flight += 1
         if self.interval is not None:
-            self.tat = max(self.tat, now) + self.interval
+            self.tat = (self.tat if self.tat > now else now) + self.interval
+        return self.held(now)
 
 
 class Cursor:

@@ -151,19 +151,15 @@ class Scheduler:
             or due_at is None
             or (channel.wake_at is not None and due_at >= channel.wake_at)
         ):
-            return
-        hold = channel.held(now) if channel.is_limited else None
-        was_held, channel.hold = channel.hold is not None, hold
-        if hold is not None:
-            self.ring.leave(channel)
-            allowed_at = channel.tat - channel.burst_ms + (channel.interval or 0)
-            self.set_wake(channel, allowed_at if hold == "throttled" else None)
-            return
+            return None
+        if channel.is_limited and channel.held(now):
+            return self.hold(channel, now)
+        was_held, channel.hold = channel.hold is not None, None
         if channel.wake_at is not None and (due_at is None or channel.wake_at < due_at):
             due_at = channel.wake_at
         if channel.seat is None and (was_held or (due_at is not None and due_at <= now)):
             self.ring.sit(channel)
-        self.set_wake(channel, due_at if channel.seat is None else None)
+        return self.set_wake(channel, due_at if channel.seat is None else None)
 
     def set_wake(self, channel: Channel, at: int | None) -> None:
         """Have a channel given a seat at a time."""
@@ -173,55 +169,52 @@ class Scheduler:
 
     def walk(self, cursor: Cursor, now: int) -> tuple[Channel, Message] | None:
         """Visit one channel after the other until one gives a message."""
-        if self.max_concurrency is not None and self.in_flight >= self.max_concurrency:
+        most = self.max_concurrency
+        if most is not None and self.in_flight >= most:
             return None
-        ring, visits = self.ring, 0
-        by_window = self.max_concurrency is not None
+        ring, visits, by_window = self.ring, 0, most is not None
         while ring.count:
             channel = ring.next(cursor)
             if channel is None:
                 return None
-            quota, visits = 1, visits + 1
+            visits += 1
             by_window = by_window or channel.is_limited or visits > MOST_ONE_BY_ONE
-            if by_window:
-                quota = min(channel.weight - cursor.used, channel.allowed(now))
-            message = None
-            if quota > 0 and channel.line and channel.line[0][0] <= now:
-                message = channel.line.popleft()
+            quota = channel.weight - cursor.used if by_window else 1
+            if channel.is_limited:
+                quota = channel.allowed(quota, now)
+            line = channel.line
+            if quota > 0 and line and line[0][0] <= now:
+                message = line.popleft()
                 self.lease(channel, message)
                 cursor.used += 1
                 if cursor.used >= channel.weight:
                     cursor.used = 0
-            else:
-                cursor.used = 0
-            self.depart(channel, message, quota if by_window else 0, now)
-            if message is not None:
-                if self.max_concurrency is not None:
+                if most is not None:
                     self.in_flight += 1
+                if channel.is_limited and channel.charge(now):
+                    self.hold(channel, now)
+                elif quota > 1 or (not by_window and self.is_last(channel, message, now)):
+                    self.look(channel, now)
                 return channel, message
+            cursor.used = 0
+            if channel.is_limited and channel.held(now):
+                self.hold(channel, now)
+            else:
+                self.look(channel, now)
         return None
 
-    def depart(self, channel: Channel, message: Message | None, quota: int, now: int) -> None:
-        """Count what a visit took, and take the seat of a channel that is at its limit or has nothing left.
+    def hold(self, channel: Channel, now: int) -> None:
+        """Take the seat of a channel that is at its limit, or its next one until the rate allows it."""
+        channel.hold = channel.held(now)
+        self.ring.leave(channel)
+        self.set_wake(channel, channel.allowed_at if channel.hold == "throttled" else None)
 
-        `quota` is what a visit in a window was to give at most, 0 where channels are visited one by one.
-        """
-        if channel.is_limited:
-            if message is not None:
-                channel.charge(now)
-            hold = channel.held(now)
-            if hold is not None:
-                self.ring.leave(channel)
-                channel.hold = hold
-                allowed_at = channel.tat - channel.burst_ms + (channel.interval or 0)
-                self.set_wake(channel, allowed_at if hold == "throttled" else None)
-                return
-        is_short = (
-            message is None or quota > 1 or (not quota and self.is_last(channel, message, now))
-        )
-        if is_short and (not channel.line or channel.line[0][0] > now):
+    def look(self, channel: Channel, now: int) -> None:
+        """Take the seat of a channel that has nothing due."""
+        line = channel.line
+        if not line or line[0][0] > now:
             self.ring.leave(channel)
-            self.set_wake(channel, channel.line[0][0] if channel.line else None)
+            self.set_wake(channel, line[0][0] if line else None)
 
     def is_last(self, channel: Channel, message: Message, now: int) -> bool:
         """Whether nothing that is due, waiting or leased, comes after this message in its line."""
