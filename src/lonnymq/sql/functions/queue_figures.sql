@@ -3,8 +3,8 @@
 --
 --   waiting      not leased, scheduled ones too; like dead and channels counted where their table has
 --                up to p_pages pages
---   running      leased: by the latest 500 leases that are watched, the queue's own count where it
---                has a limit, and what workers say
+--   running      leased: from 500 messages out of the latest 500 dequeues, scaled; the queue's own count
+--                where it has a limit; at least what workers say
 --   ready        channels in the ring, counted up to 500
 --   oldest_at    since when the first message of a channel is there and due: of 300 channels in the
 --                ring, 100 that wake next, 100 with leases
@@ -31,6 +31,7 @@ declare
   v_ids bigint[];
   v_channels text[];
   v_said bigint;
+  v_step integer;
 begin
   now_at := lonnymq.epoch();
   select q.max_concurrency, q.history into max_concurrency, history
@@ -44,18 +45,21 @@ begin
     select i.id
     from (select l.message_ids from lonnymq.lease l order by l.due_at desc limit 500) l
     cross join unnest(l.message_ids) as i (id)
-    limit 500
+    limit 50000
   );
+  v_step := greatest((cardinality(v_ids) + 499) / 500, 1);
+  select cardinality(v_ids) < 500 and count(*) < 500 into running_is_exact
+  from (select from lonnymq.lease l limit 500) l;
   select count(distinct m.id), (array_agg(distinct m.channel))[1:100] into running, v_channels
-  from unnest(v_ids) as i (id)
+  from unnest(v_ids) with ordinality as i (id, place)
   cross join lateral (
     select m.id, m.channel from lonnymq.message m where m.id = i.id and m.token is not null limit 1
-  ) m;
-  running_is_exact := cardinality(v_ids) < 500;
+  ) m
+  where i.place % v_step = 0;
   select m.in_flight into in_flight from lonnymq.meter m
   where m.channel_id = 0 and max_concurrency is not null order by m.version desc limit 1;
   if not running_is_exact then
-    running := coalesce(in_flight, greatest(running, v_said));
+    running := coalesce(in_flight, greatest(running * v_step, v_said));
   end if;
   in_flight := coalesce(in_flight, running);
 
