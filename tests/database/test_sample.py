@@ -45,6 +45,8 @@ def test_a_sample_has_what_became_of_messages_since_the_one_before(connection, q
     take(connection, NOW + 20_000)
     first, second, third = samples(connection)
     assert (first["created"], first["completed"]) == (0, 0)  # since nobody knows when
+    assert first["oldest_ms"] is None
+    assert second["oldest_ms"] > 0
     assert (second["created"], second["completed"], second["died"]) == (6, 3, 2)
     assert (second["waiting"], second["dead"]) == (1, 2)
     assert (third["created"], third["completed"], third["died"]) == (0, 0, 0)
@@ -99,6 +101,22 @@ def test_after_a_long_pause_nothing_is_counted_and_old_samples_are_gone(connecti
     assert [each["completed"] for each in samples(connection)] == [0, 0]
     take(connection, NOW + 90_000_000 + 100_000)
     assert [each["at"] - NOW for each in samples(connection)] == [300_000, 90_100_000]
+
+
+def test_a_clock_that_was_set_back_leaves_no_samples_of_the_future_and_counts_nothing_twice(
+    connection, queue
+):
+    take(connection, NOW)
+    settle(queue, 1)
+    take(connection, NOW + 10_000)
+    settle(queue, 2)
+    take(connection, NOW + 2_000)
+    take(connection, NOW + 12_000)
+    assert [(each["at"] - NOW, each["completed"]) for each in samples(connection)] == [
+        (0, 0),
+        (2_000, 2),
+        (12_000, 0),
+    ]
 
 
 def test_samples_are_put_together_in_steps(connection, queue):

@@ -58,7 +58,7 @@ begin
     group by e.channel order by 2 desc, e.channel limit p_limit;
   elsif p_by = 'oldest' then
     return query
-    select n.channel, v_now - greatest(f.dequeue_at, f.created_at)
+    select n.channel, v_now - greatest(f.dequeue_at, f.created_at, 0)
     from (
       (select i.channel from lonnymq.channel_in_state('ready', 400) i)
       union

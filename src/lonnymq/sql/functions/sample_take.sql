@@ -26,6 +26,8 @@ begin
   if v_last.at < p_now - 300000 then
     v_last := null;
   end if;
+  -- The clock was set back: what it says now comes after all that was counted.
+  delete from lonnymq.sample s where s.at > p_now;
   select * into v_figures from lonnymq.queue_figures(10);
 
   insert into lonnymq.sample (
@@ -39,7 +41,8 @@ begin
     count(*) filter (where e.outcome = 'deferred'),
     count(*) filter (where e.outcome = 'expired'),
     count(*) filter (where e.outcome = 'dead'),
-    v_figures.waiting, v_figures.running, v_figures.dead, p_now - v_figures.oldest_at,
+    v_figures.waiting, v_figures.running, v_figures.dead,
+    case when v_figures.oldest_at is not null then p_now - greatest(v_figures.oldest_at, 0) end,
     v_figures.workers, count(*) < 200000
   from (
     (
