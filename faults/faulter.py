@@ -5,7 +5,6 @@ from __future__ import annotations
 import heapq
 import random
 import signal
-import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -16,6 +15,7 @@ import psycopg
 
 from faults.crew import Crew, Hand
 from faults.journal import Journal, records_of
+from faults.limits import QUEUE
 from faults.schedule import Fault
 from faults.stand import Stand
 from lonnymq.errors import LonnyMQError
@@ -49,15 +49,22 @@ class Faulter:
         self.is_up = True
         self.resting: set[str] = set()
         self.open: list[psycopg.Connection] = []
-        self.stopping = threading.Event()
+        self.broken: Exception | None = None
 
     def run(self, faults: list[Fault]) -> None:
-        """Carry out all of them, and undo what is to be undone."""
+        """Carry out all of them, undo what is to be undone, and keep what went wrong with that for the run."""
+        try:
+            self.carry_out(faults)
+        except Exception as error:
+            self.broken = error
+        finally:
+            self.calm()
+
+    def carry_out(self, faults: list[Fault]) -> None:
+        """Each fault at its time."""
         began = time.monotonic()
         for fault in faults:
             self.until(began + fault.at)
-            if self.stopping.is_set():
-                break
             self.journal.write(fault=fault.kind, target=fault.target, seconds=fault.seconds)
             self.say(str(fault).strip())
             with suppress(psycopg.Error, LonnyMQError):
@@ -65,7 +72,6 @@ class Faulter:
             self.done += 1
         while self.later:
             self.until(self.later[0][0])
-        self.calm()
 
     def until(self, moment: float) -> None:
         """Wait, and do what falls due meanwhile."""
@@ -231,16 +237,21 @@ class Faulter:
 
 
 def made(path: Path) -> int:
-    """How many messages a producer has begun to make."""
+    """How many messages a producer has begun to make; one that was killed at once has no journal."""
+    if not path.exists():
+        return 0
     return sum(len(record.get("labels", ())) for record in records_of(path))
 
 
 def set_limits(stand: Stand, journal: Journal, channel: str, **options: int) -> None:
-    """Set a channel's limits and write it down; one whose outcome is unknown is set again."""
+    """Set a channel's limits, or the queue's, and write it down; one whose outcome is unknown is set again."""
     number = journal.begin("channel_set", channel=channel, options=options)
     for _ in range(600):
         try:
-            stand.queue.channel_set(channel, **options)  # type: ignore[arg-type]  # limits are numbers
+            if channel == QUEUE:
+                stand.queue.set(**options)  # type: ignore[arg-type]  # limits are numbers
+            else:
+                stand.queue.channel_set(channel, **options)  # type: ignore[arg-type]
         except (psycopg.Error, LonnyMQError):
             time.sleep(0.05)
         else:

@@ -9,6 +9,7 @@ from typing import Any
 
 from faults.evidence import Change, Evidence
 
+QUEUE = "(queue)"  # the changes of the limit of all channels together are kept under this name
 ANSWER_LOST_MS = (
     40_000  # a dequeue whose answer nobody heard began at most so long before its leases
 )
@@ -36,6 +37,8 @@ def held_by_channel(evidence: Evidence) -> dict[str, list[Held]]:
         if stored.at is not None:
             since = begun.get((id_, stored.at), stored.at - ANSWER_LOST_MS)
             held[stored.channel].append(Held(since, stored.at, float("inf"), id_))
+    if QUEUE in evidence.changes:
+        held[QUEUE] = [each for one in held.values() for each in one]
     return {channel: sorted(one, key=lambda each: each.at) for channel, one in held.items()}
 
 

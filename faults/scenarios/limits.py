@@ -6,14 +6,14 @@ import random
 import time
 
 from faults.faulter import set_limits
-from faults.limits import held_by_channel
+from faults.limits import QUEUE, held_by_channel
 from faults.load import create
 from faults.run import Run, crew_of
 from faults.stand import Stand
 
 SIZES = {
     "test": {"messages": 1_000, "changes": 15, "workers": 2, "gap": 0.1},
-    "ci": {"messages": 20_000, "changes": 100, "workers": 4, "gap": 0.15},
+    "ci": {"messages": 14_000, "changes": 100, "workers": 4, "gap": 0.15},
     "soak": {"messages": 200_000, "changes": 3_000, "workers": 6, "gap": 0.2},
 }
 CONCURRENT = [f"concurrent-{number}" for number in range(4)]
@@ -28,6 +28,7 @@ def play(run: Run) -> None:
             set_limits(server, run.journal, channel, max_concurrency=3)
         for channel in RATED:
             set_limits(server, run.journal, channel, release_interval_ms=5, burst=3)
+        set_limits(server, run.journal, QUEUE, max_concurrency=20)
         for _ in range(run.workers):
             crew.add("worker", dsn=server.dsn, concurrency=30, lease_ms=3000)
         channels = chance.choices([*CONCURRENT, *RATED], k=run.messages)
@@ -50,24 +51,25 @@ def play(run: Run) -> None:
                 run.say(f"{number + 1} of {run.changes} changes")
         for channel in RATED:
             set_limits(server, run.journal, channel, release_interval_ms=1, burst=50)
-        for channel in CONCURRENT:
+        for channel in (*CONCURRENT, QUEUE):
             set_limits(server, run.journal, channel, max_concurrency=50)
         run.drain(server, seconds=300)
         crew.end()
         evidence = run.judge(server)
         leases = held_by_channel(evidence)
-        run.result.figures["leases swept"] = sum(map(len, leases.values()))
+        run.result.figures["leases swept"] = len(leases[QUEUE])
         run.result.figures["changes beside a backlog"] = f"{beside} of {run.changes}"
 
 
 def change(run: Run, server: Stand, chance: random.Random) -> None:
-    """Change one channel's limit."""
-    if chance.random() < 0.5:
-        set_limits(
-            server, run.journal, chance.choice(CONCURRENT), max_concurrency=chance.randint(1, 12)
-        )
-    else:
-        interval, burst = chance.choice([5, 10, 20, 40]), chance.randint(1, 6)
-        set_limits(
-            server, run.journal, chance.choice(RATED), release_interval_ms=interval, burst=burst
-        )
+    """Change one channel's limit, or that of the queue."""
+    options = {"max_concurrency": chance.randint(1, 12)}
+    channel = chance.choice([*CONCURRENT, *RATED, QUEUE, QUEUE])
+    if channel in RATED:
+        options = {
+            "release_interval_ms": chance.choice([5, 10, 20, 40]),
+            "burst": chance.randint(1, 6),
+        }
+    elif channel == QUEUE:
+        options = {"max_concurrency": chance.randint(10, 30)}
+    set_limits(server, run.journal, channel, **options)

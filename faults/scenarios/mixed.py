@@ -39,10 +39,15 @@ def play(run: Run) -> None:
     with run.stand() as server, crew_of(run) as crew:
         limited = prepare(run, server)
         begin(run, server, crew)
+        run.eventually(
+            lambda: server.values("select exists (select from lonnymq.history)")[0],
+            seconds=120, what="work begins",
+        )  # fmt: skip
         faulter = Faulter(server, crew, run.journal, limited=limited, say=run.say)
         thread = threading.Thread(target=faulter.run, args=(faults,))
         thread.start()
         watch(run, server, thread, faulter)
+        run.must(faulter.broken is None, "broke off", f"the faults: {faulter.broken!r}")
         for fault in faults[: faulter.done]:
             run.fault(fault.kind)
         run.eventually(
