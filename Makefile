@@ -47,6 +47,13 @@ reference: setup ## write docs/reference.md and docs/commands.md from the SQL fu
 	$(BIN)/python scripts/make_reference.py
 	$(BIN)/python scripts/make_commands.py
 
+.PHONY: faults soak
+faults: setup ## break everything on purpose and look what came of it, at most 15 minutes (FAULTS_ARGS='--seed 7')
+	$(BIN)/python -m faults --size ci $(FAULTS_ARGS)
+
+soak: setup ## the same, larger and longer than an hour (FAULTS_ARGS='--scenario mixed')
+	$(BIN)/python -m faults --size soak $(FAULTS_ARGS)
+
 bench: $(BENCH_STAMP) ## run the queue beside its peers, at most 20 minutes (BENCH_ARGS='--only drain')
 	$(BENCH_VENV)/bin/python -m benchmarks $(BENCH_ARGS)
 
