@@ -1,6 +1,22 @@
 """The scheduler without a database: what would have happened with other limits, weights and workers."""
 
+from lonnymq.simulate.answers import Answer, Waits, answer
 from lonnymq.simulate.replay import Replayed, Workload, replay
 from lonnymq.simulate.ring import Limits
+from lonnymq.simulate.settings import Scenario, Setting, setting
+from lonnymq.simulate.synthetic import Shape, workload
 
-__all__ = ["Limits", "Replayed", "Workload", "replay"]
+__all__ = [
+    "Answer",
+    "Limits",
+    "Replayed",
+    "Scenario",
+    "Setting",
+    "Shape",
+    "Waits",
+    "Workload",
+    "answer",
+    "replay",
+    "setting",
+    "workload",
+]
