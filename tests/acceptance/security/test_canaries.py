@@ -92,6 +92,7 @@ def test_a_worker_logs_no_secret(fort: Secured, tmp_path: Path) -> None:
         worker.tell()  # at once: one of them never ends
         assert worker.ends() in (0, 1)
         assert leaks(worker.errors.read_text()) == []
+        queue.purge("of worker")
 
 
 def test_the_doctor_and_an_explanation_tell_no_secret(fort: Secured, planted: int) -> None:
