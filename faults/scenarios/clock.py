@@ -15,7 +15,7 @@ from faults.stand import Clock
 SIZES = {
     "test": {"steps": 4, "rate": 50, "gap": 0.6, "most": 5},
     "ci": {"steps": 30, "rate": 200, "gap": 0.8, "most": 15},
-    "soak": {"steps": 300, "rate": 200, "gap": 2.0, "most": 60},
+    "soak": {"steps": 120, "rate": 200, "gap": 1.0, "most": 30},
 }
 BY_TIME = ("overlaps", "extra", "over limit")
 

@@ -13,7 +13,7 @@ from lonnymq import Queue
 SIZES = {
     "test": {"limit": 24, "seconds": 2, "messages": 100},
     "ci": {"limit": 40, "seconds": 8, "messages": 2_500},
-    "soak": {"limit": 40, "seconds": 120, "messages": 50_000},
+    "soak": {"limit": 40, "seconds": 30, "messages": 5_000},
 }
 DONE = "select count(*) from lonnymq.history"
 NO_WORKERS = "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'lonnymq worker'"

@@ -13,7 +13,7 @@ from faults.stand import Stand
 SIZES = {
     "test": {"workers": 12, "processes": 6, "messages": 500},
     "ci": {"workers": 200, "processes": 50, "messages": 10_000},
-    "soak": {"workers": 200, "processes": 50, "messages": 500_000},
+    "soak": {"workers": 200, "processes": 50, "messages": 50_000},
 }
 
 

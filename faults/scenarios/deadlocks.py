@@ -10,7 +10,7 @@ from faults.run import Run, crew_of
 SIZES = {
     "test": {"transactions": 1_500, "sessions": 4},
     "ci": {"transactions": 50_000, "sessions": 8},
-    "soak": {"transactions": 1_000_000, "sessions": 12},
+    "soak": {"transactions": 300_000, "sessions": 12},
 }
 
 

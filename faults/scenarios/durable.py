@@ -11,7 +11,7 @@ from faults.stand import Stand
 SIZES = {
     "test": {"crashes": 2, "producers": 2, "gap": 0.7},
     "ci": {"crashes": 6, "producers": 4, "gap": 1.0},
-    "soak": {"crashes": 200, "producers": 4, "gap": 2.0},
+    "soak": {"crashes": 40, "producers": 4, "gap": 2.0},
 }
 
 

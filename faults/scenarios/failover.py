@@ -25,7 +25,7 @@ from lonnymq.server import TemporaryServer
 SIZES = {
     "test": {"rate": 100, "before": 1.0, "apart": 0.3, "after": 1.0},
     "ci": {"rate": 500, "before": 4.0, "apart": 0.5, "after": 3.0},
-    "soak": {"rate": 500, "before": 60.0, "apart": 2.0, "after": 60.0},
+    "soak": {"rate": 500, "before": 20.0, "apart": 2.0, "after": 20.0},
 }
 
 

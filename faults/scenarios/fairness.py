@@ -14,7 +14,7 @@ from lonnymq import Queue
 SIZES = {
     "test": {"hot": 2_000, "quiet": 99, "channels": 20, "backlog": 20, "consumers": 4},
     "ci": {"hot": 50_000, "quiet": 999, "channels": 50, "backlog": 40, "consumers": 8},
-    "soak": {"hot": 500_000, "quiet": 9_999, "channels": 500, "backlog": 100, "consumers": 8},
+    "soak": {"hot": 200_000, "quiet": 4_999, "channels": 200, "backlog": 100, "consumers": 8},
 }
 BATCH = 10
 

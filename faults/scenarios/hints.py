@@ -12,7 +12,7 @@ from faults.run import Run, crew_of
 SIZES = {
     "test": {"messages": 60, "kills": 6},
     "ci": {"messages": 2_000, "kills": 40},
-    "soak": {"messages": 20_000, "kills": 400},
+    "soak": {"messages": 10_000, "kills": 200},
 }
 POLL = 5.0
 LATE = "select coalesce(max(dequeued_at - dequeue_at), 0) / 1000.0 from lonnymq.history where attempt = 1"

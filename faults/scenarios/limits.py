@@ -14,7 +14,7 @@ from faults.stand import Stand
 SIZES = {
     "test": {"messages": 1_000, "changes": 15, "workers": 2, "gap": 0.1},
     "ci": {"messages": 14_000, "changes": 100, "workers": 4, "gap": 0.15},
-    "soak": {"messages": 200_000, "changes": 3_000, "workers": 6, "gap": 0.2},
+    "soak": {"messages": 60_000, "changes": 1_000, "workers": 6, "gap": 0.2},
 }
 CONCURRENT = [f"concurrent-{number}" for number in range(4)]
 RATED = [f"rated-{number}" for number in range(4)]

@@ -15,7 +15,7 @@ from faults.stand import Stand
 SIZES = {
     "test": {"messages": 1_500, "tenants": 20, "workers": 3, "producers": 2, "faults": 16, "gap": 0.5},
     "ci": {"messages": 100_000, "tenants": 200, "workers": 8, "producers": 4, "faults": 200, "gap": 0.9},
-    "soak": {"messages": 1_000_000, "tenants": 200, "workers": 8, "producers": 4, "faults": 2_000, "gap": 1.5},
+    "soak": {"messages": 1_000_000, "tenants": 200, "workers": 8, "producers": 4, "faults": 2_000, "gap": 1.2},
 }  # fmt: skip
 LEASE_MS = 2000
 KINDS = {

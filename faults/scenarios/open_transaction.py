@@ -9,7 +9,7 @@ from faults.stand import Stand
 SIZES = {
     "test": {"rounds": 1, "seconds": 2.0, "rate": 50},
     "ci": {"rounds": 4, "seconds": 2.5, "rate": 200},
-    "soak": {"rounds": 20, "seconds": 15.0, "rate": 200},
+    "soak": {"rounds": 10, "seconds": 5.0, "rate": 200},
 }
 CHANNELS = ["acme", "bloom"]
 GRAIN_MS = 5  # times are whole milliseconds, and one turn of the scheduler is several

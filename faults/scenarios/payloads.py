@@ -10,7 +10,7 @@ from faults.run import Run, crew_of
 SIZES = {
     "test": {"mebibytes": 48, "concurrency": 5},
     "ci": {"mebibytes": 1024, "concurrency": 10},
-    "soak": {"mebibytes": 10_240, "concurrency": 10},
+    "soak": {"mebibytes": 4_096, "concurrency": 10},
 }
 MEBIBYTE = 1 << 20
 BESIDES = 150 * MEBIBYTE  # Python, the library, and what its allocator keeps

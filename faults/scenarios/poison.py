@@ -9,7 +9,7 @@ from faults.stand import Stand
 SIZES = {
     "test": {"each": 1, "others": 50},
     "ci": {"each": 3, "others": 2_000},
-    "soak": {"each": 30, "others": 20_000},
+    "soak": {"each": 10, "others": 10_000},
 }
 MAX_ATTEMPTS = 3
 KINDS = dict.fromkeys(

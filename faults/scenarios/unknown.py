@@ -19,7 +19,7 @@ from lonnymq.results import Created, Duplicate
 SIZES = {
     "test": {"cuts": 40, "threads": 2},
     "ci": {"cuts": 1_000, "threads": 4},
-    "soak": {"cuts": 20_000, "threads": 4},
+    "soak": {"cuts": 5_000, "threads": 4},
 }
 
 

@@ -12,7 +12,7 @@ from faults.stand import Stand
 SIZES = {
     "test": {"zombies": 2, "take": 5},
     "ci": {"zombies": 10, "take": 10},
-    "soak": {"zombies": 20, "take": 100},
+    "soak": {"zombies": 20, "take": 50},
 }
 LEASE_MS = 2000  # so long that all have taken theirs before the first runs out
 
