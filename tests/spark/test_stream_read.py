@@ -15,6 +15,9 @@ from spark.streams import Table, finished, left
 from support import eventually
 
 
+pytestmark = pytest.mark.timeout(900)  # a Spark on a machine that may be busy
+
+
 def fill(queue: Queue, count: int, channels: int = 5) -> list[int]:
     made = queue.create_many(
         [NewMessage(b"%d" % each, f"c{each % channels}") for each in range(count)]

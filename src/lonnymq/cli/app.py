@@ -40,6 +40,7 @@ COMMANDS = {
     "message": Place("lonnymq.cli.message"),
     "dead": Place("lonnymq.cli.dead"),
     "worker": Place("lonnymq.cli.worker", about="lonnymq.worker"),
+    "spark-worker": Place("lonnymq.cli.spark_worker", about="lonnymq.spark"),
     "schedule": Place("lonnymq.cli.schedule", about="lonnymq.worker"),
     "doctor": Place("lonnymq.cli.doctor"),
     "demo": Place("lonnymq.cli.demo", about="lonnymq.demo"),

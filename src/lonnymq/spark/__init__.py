@@ -9,19 +9,22 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from lonnymq.spark.session import register, session
     from lonnymq.spark.shifts import run_shifts
+    from lonnymq.spark.shipping import pack, ship
     from lonnymq.spark.source import LonnySource
     from lonnymq.spark.verdicts import outcomes
 
 HOME = {
     "LonnySource": "lonnymq.spark.source",
     "outcomes": "lonnymq.spark.verdicts",
+    "pack": "lonnymq.spark.shipping",
     "register": "lonnymq.spark.session",
     "run_shifts": "lonnymq.spark.shifts",
     "session": "lonnymq.spark.session",
+    "ship": "lonnymq.spark.shipping",
 }
 NEEDED = ("pyspark", "pyarrow", "adbc_driver_postgresql")
 
-__all__ = ["LonnySource", "outcomes", "register", "run_shifts", "session"]
+__all__ = ["LonnySource", "outcomes", "pack", "register", "run_shifts", "session", "ship"]
 
 for needed in NEEDED:
     if find_spec(needed) is None:

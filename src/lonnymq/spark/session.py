@@ -42,8 +42,9 @@ def session(
         os.environ["JAVA_HOME"] = java
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     given = {key: str(value) for key, value in (config or {}).items()}
-    if "spark.pyspark.python" not in given:
-        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    if "spark.pyspark.python" in given:  # which only spark-submit would read
+        os.environ["PYSPARK_PYTHON"] = given["spark.pyspark.python"]
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName(app)
     if master is not None:
         builder = builder.master(master)

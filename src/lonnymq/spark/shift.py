@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
+import io
+import pickle
 import queue
 import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_type_hints
 
 import pyarrow as pa
 from pyspark import TaskContext
+from pyspark.cloudpickle import CloudPickler
 
 from lonnymq.spark.schemas import Column, arrow_schema, columns
 from lonnymq.worker.context import Facts
@@ -38,14 +42,20 @@ class Registration:
     function: Function
     kind: str | None
     options: dict[str, Any]
+    hints: dict[str, Any]
+
+    def register(self, handlers: Handlers) -> None:
+        """Register it; what its annotations name may be unknown here, and what they mean was sent along."""
+        if inspect.isfunction(self.function):
+            self.function.__annotations__ = dict(self.hints)
+        handlers.add(self.function, self.kind, **self.options)
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What the tasks of one shift are told."""
+    """What the tasks of one shift are told; the registered handlers and the hooks are packed."""
 
-    registrations: tuple[Registration, ...]
-    hooks: Hooks
+    packed: bytes
     dsn: str
     schema: str
     concurrency: int
@@ -55,16 +65,40 @@ class Plan:
     seconds: float
     until_empty: bool
 
-    def handlers(self) -> Handlers:
-        """The handlers, registered here."""
+    def unpacked(self) -> tuple[Handlers, Hooks]:
+        """The handlers, registered here, and the hooks."""
+        registrations, hooks = pickle.loads(self.packed)  # noqa: S301 - our own driver's
         found = Handlers()
-        for each in self.registrations:
-            found.add(each.function, each.kind, **each.options)
-        return found
+        for each in registrations:
+            each.register(found)
+        return found, hooks
 
     def left(self) -> float:
         """How many seconds are left of the shift: the second try of a task has less."""
         return max(0.0, min(self.seconds, self.ends_at - time.time()))
+
+
+class Packer(CloudPickler):
+    """Packs functions with what they need, where executors cannot import it.
+
+    Of a payload's class not what its reader keeps there, which is made anew; and its annotations with their meaning.
+    """
+
+    def reducer_override(self, obj: Any) -> Any:
+        """Say how a class or a function is packed."""
+        if isinstance(obj, type) and "__msgspec_cache__" in vars(obj):
+            del obj.__msgspec_cache__  # type: ignore[attr-defined]  # it is there
+            meant = get_type_hints(obj, include_extras=True)
+            obj.__annotations__ = {name: meant[name] for name in obj.__annotations__}
+        return super().reducer_override(obj)  # type: ignore[no-untyped-call]  # Spark's copy has no types
+
+
+def packed(registrations: tuple[Registration, ...], hooks: Hooks) -> bytes:
+    """Handlers and hooks for executors."""
+    buffer = io.BytesIO()
+    packer: Any = Packer(buffer)  # type: ignore[no-untyped-call]  # Spark's copy has no types
+    packer.dump((registrations, hooks))
+    return buffer.getvalue()
 
 
 class UntilEmpty(Fetcher):
@@ -113,7 +147,8 @@ class Shift:
             poll_ms=None,
             settle_ms=2,
         )
-        session = Session(settings, handlers=plan.handlers(), hooks=plan.hooks)
+        handlers, hooks = plan.unpacked()
+        session = Session(settings, handlers=handlers, hooks=hooks)
         session.jobs.told = self.tell
         if plan.until_empty:
             fetcher = UntilEmpty(session.link, session.jobs, settings, session.keeper)

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from threading import Event
 from typing import TYPE_CHECKING, Any
+
+from psycopg import OperationalError
 
 from lonnymq.calls import Duration, schema_name
 from lonnymq.calls.check import milliseconds
 from lonnymq.errors import InvalidArgument
+from lonnymq.queue import Queue
+from lonnymq.spark.connecting import Unreachable
 from lonnymq.spark.schemas import spark_schema
-from lonnymq.spark.shift import COLUMNS, Plan, Registration, work_shift
+from lonnymq.spark.shift import COLUMNS, Plan, Registration, packed, work_shift
 from lonnymq.worker import Handlers, Worker
+from lonnymq.worker.handlers import hints_of
 from lonnymq.worker.worker import count, lease
 
 if TYPE_CHECKING:
@@ -50,22 +56,45 @@ def run_shifts(
         lease_ms=lease_ms,
         grace_ms=grace_ms,
     )
-    many = spark.sparkContext.defaultParallelism if tasks is None else count("tasks", tasks)
-    rows = spark.range(0, many, 1, many).mapInArrow(work_shift(plan), spark_schema(COLUMNS))
+    look(plan)
     # Kept on the executors that had them: a lost one's rows are an error to read, and not a shift anew.
-    return rows.localCheckpoint(eager=True)
+    return working(spark, plan, tasks).localCheckpoint(eager=True)
+
+
+def look(plan: Plan) -> None:
+    """Refuse a database that is out of reach, or has no queue, before any task starts."""
+    try:
+        with Queue(plan.dsn, schema=plan.schema) as queue:
+            queue.worker_list(limit=1)
+    except OperationalError as error:
+        raise Unreachable(f"the database cannot be reached: {str(error).strip()}") from None
+
+
+def working(spark: SparkSession, plan: Plan, tasks: int | None) -> DataFrame:
+    """The rows of a shift, which is worked whenever they are read."""
+    many = spark.sparkContext.defaultParallelism if tasks is None else count("tasks", tasks)
+    return spark.range(0, many, 1, many).mapInArrow(work_shift(plan), spark_schema(COLUMNS))
+
+
+def keep_working(
+    spark: SparkSession, worker: Worker, *, tasks: int | None, until: Event, **options: Any
+) -> Iterator[dict[str, int]]:
+    """Shift after shift until told to stop; of each how many messages ended in which way, and no row is kept."""
+    while not until.is_set():
+        rows = working(spark, planned(worker_of(worker), **options), tasks)
+        yield {row["answer"]: row["count"] for row in rows.groupBy("answer").count().collect()}
 
 
 def planned(
     worker: Worker,
     *,
     url: str | None,
-    schema: str | None,
+    schema: str | None = None,
     duration: Duration,
-    until_empty: bool,
-    concurrency: int | None,
-    lease_ms: Duration | None,
-    grace_ms: Duration | None,
+    until_empty: bool = False,
+    concurrency: int | None = None,
+    lease_ms: Duration | None = None,
+    grace_ms: Duration | None = None,
 ) -> Plan:
     """What the tasks are told: what was said here, else what the worker says."""
     settings, dsn = worker.settings, url or worker.dsn
@@ -73,8 +102,7 @@ def planned(
         raise InvalidArgument("run_shifts needs the url of the database: it is on other machines")
     length = milliseconds("duration", duration)
     return Plan(
-        registrations=registrations(worker.handlers),
-        hooks=worker.hooks,
+        packed=packed(registrations(worker.handlers), worker.hooks),
         dsn=dsn,
         schema=settings.schema if schema is None else schema_name(schema),
         concurrency=settings.concurrency
@@ -114,6 +142,7 @@ def registrations(handlers: Iterable[Any]) -> tuple[Registration, ...]:
             each.function,
             each.kind,
             {name: getattr(each, name) for name in OPTIONS},
+            hints_of(each.function),
         )
         for each in handlers
     )

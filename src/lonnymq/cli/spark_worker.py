@@ -1,0 +1,155 @@
+"""`lonnymq spark-worker module:object`: run a worker's handlers on the executors of a Spark cluster."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import sys
+from threading import Event
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lonnymq.cli.logs import LogLevel, log_to_stderr
+from lonnymq.cli.refusals import Code, Refused, not_installed
+from lonnymq.cli.session import Session, command, group
+from lonnymq.cli.target import worker_at
+from lonnymq.cli.words import milliseconds
+from lonnymq.errors import NotInstalled
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from lonnymq.worker import Worker
+
+logger = logging.getLogger("lonnymq.spark")
+
+Target = Annotated[
+    str, typer.Argument(metavar="MODULE:OBJECT", help="Where the Worker is, like jobs:worker.")
+]
+Master = Annotated[
+    str | None,
+    typer.Option(metavar="URL", help="The cluster, like spark://host:7077; else this machine."),
+]
+Tasks = Annotated[
+    int | None, typer.Option(help="So many workers at once; else as many as the cluster.", min=1)
+]
+ShiftTime = Annotated[str, typer.Option("--shift", metavar="TIME", help="How long a shift is.")]
+Concurrency = Annotated[int | None, typer.Option(help="So many messages at once in a task.", min=1)]
+Grace = Annotated[
+    str | None, typer.Option(metavar="TIME", help="How long handlers may go on after a shift.")
+]
+Conf = Annotated[
+    list[str] | None, typer.Option(metavar="KEY=VALUE", help="A setting of Spark's; any number.")
+]
+Ship = Annotated[bool, typer.Option(help="Send the library to the executors.")]
+
+app = group("Run a worker's handlers on Spark.")
+
+
+@command(app)
+def spark_worker(
+    at: Session,
+    target: Target,
+    master: Master = None,
+    tasks: Tasks = None,
+    shift: ShiftTime = "10s",
+    concurrency: Concurrency = None,
+    grace: Grace = None,
+    conf: Conf = None,
+    ship: Ship = True,
+    log_level: LogLevel = "info",
+) -> None:
+    """Run the handlers of the worker that is called OBJECT in MODULE on a Spark cluster, until SIGTERM or Ctrl-C.
+
+    Executors take and settle messages by themselves, shift after shift; what came of them is said after each.
+    On SIGTERM the shift that is under way is the last, and the command ends with 0.
+    The module is sent to the executors with its handlers; other modules of yours go there by --conf
+    spark.submit.pyFiles.
+    """
+    if at.common.schema is not None:
+        raise Refused(
+            "The schema is said where the Worker is made: Worker(schema=...).", Code.USAGE
+        )
+    log_to_stderr(log_level, as_json=at.out.as_json)
+    sys.path.insert(0, "")
+    worker, until = worker_at(target), Event()
+    by_value(worker)
+    options = {"duration": span(shift, "--shift"), "concurrency": concurrency}
+    if grace is not None:
+        options["grace_ms"] = span(grace, "--grace")
+    look(at, worker)
+    spark = started(master, conf or [], is_shipped=ship)
+    for each in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(each, lambda *_: until.set())
+    try:
+        serve(spark, worker, url=at.dsn, tasks=tasks, until=until, **options)
+    finally:
+        spark.stop()
+
+
+def serve(
+    spark: SparkSession,
+    worker: Worker,
+    *,
+    url: str,
+    tasks: int | None,
+    until: Event,
+    **options: int | None,
+) -> None:
+    """Work shift after shift, and say what came of each."""
+    from lonnymq.spark.shifts import keep_working
+
+    logger.info("shifts begin")
+    for counts in keep_working(spark, worker, tasks=tasks, until=until, url=url, **options):
+        said = ", ".join(f"{many} {answer}" for answer, many in sorted(counts.items()))
+        logger.info("a shift has ended: %s", said or "nothing to do", extra={"answers": counts})
+    logger.info("shifts have ended")
+
+
+def started(master: str | None, conf: list[str], *, is_shipped: bool) -> SparkSession:
+    """A Spark session with the settings that were given."""
+    try:
+        from lonnymq.spark import session
+        from lonnymq.spark.shipping import ship as ship_to
+    except ImportError as error:
+        raise Refused(f"{error}.") from None
+    wrong = [each for each in conf if "=" not in each]
+    if wrong:
+        raise Refused(f"'{wrong[0]}' is no setting: write key=value.", Code.USAGE)
+    pairs = (each.partition("=") for each in conf)
+    spark = session(
+        master, app="lonnymq spark-worker", config={key: each for key, _, each in pairs}
+    )
+    is_local = str(spark.sparkContext.master).startswith("local")
+    return ship_to(spark) if is_shipped and not is_local else spark
+
+
+def by_value(worker: Worker) -> None:
+    """Have the handlers' own modules sent to executors with them, where they could not be imported."""
+    from pyspark.cloudpickle import register_pickle_by_value
+
+    for name in {each.function.__module__ for each in worker.handlers}:
+        if not name.startswith("lonnymq."):
+            register_pickle_by_value(sys.modules[name])  # type: ignore[no-untyped-call]  # Spark's copy
+
+
+def look(at: Session, worker: Worker) -> None:
+    """Refuse a database without the queue before a cluster is started."""
+    from lonnymq.queue import Queue
+
+    if not len(worker.handlers):
+        raise Refused("The worker has no handlers: register one with @worker.handler.")
+    try:
+        with Queue(at.dsn, schema=worker.settings.schema) as queue:
+            queue.worker_list(limit=1)
+    except NotInstalled:
+        raise Refused(not_installed(worker.settings.schema), Code.NOT_INSTALLED) from None
+
+
+def span(value: str, option: str) -> int:
+    """A length of time in milliseconds."""
+    try:
+        return milliseconds(value)
+    except ValueError as error:
+        raise Refused(f"{option}: {error}.", Code.USAGE) from None
