@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 import psycopg
 import pytest
+from faults.stand import Clock as SteppedClock
 
 import lonnymq
 from commands import run as command
@@ -205,6 +206,23 @@ def test_a_queue_of_notifications_that_fills_up_is_found(sick: str, connect) -> 
     eventually(is_read)
 
 
+def test_a_flood_of_notifications_of_others_is_found_and_the_queue_goes_on_beside_it(
+    sick: str, connect
+) -> None:
+    deaf = connect(sick)
+    deaf.execute("listen flood")
+    deaf.execute("begin; select 1")
+    with lonnymq.Queue(sick) as queue:
+        speaker = connect(sick)
+        for number in range(40):
+            speaker.execute("select pg_notify('flood', %s)", (f"{number} " + "x" * 7_900,))
+        assert "a session listens and stays in a transaction" in found(sick, "notifications").said
+        queue.create("acme", b"x")
+        assert [each.complete() for each in queue.dequeue()] == ["completed"]
+    deaf.close()
+    eventually(lambda: speaker.execute("notify flood") and is_cured(sick, "notifications"))
+
+
 def test_connections_that_run_out_are_found(sick: str, connect) -> None:
     opened = [connect(sick) for _ in range(15)]
     assert "of 17 connections are in use" in found(sick, "connections").said
@@ -269,6 +287,46 @@ def test_a_pooler_in_between_is_told_of(server_behind_pgbouncer: Target) -> None
 def test_a_clock_that_is_off_is_found(sick: str, by: int, words: str) -> None:
     finding = found(sick, "clock", clock=lambda: time.time() + by)
     assert words in finding.said
+
+
+@pytest.fixture
+def stepped() -> Iterator[tuple[str, SteppedClock]]:
+    """A server whose clock can be set, with a queue that has been at work."""
+    if SteppedClock.library() is None:
+        pytest.skip("the wheel libfaketime is missing")
+    clock = SteppedClock()
+    with clock.in_force():
+        server = temporary()
+    with server, lonnymq.Queue(server.dsn) as queue:
+        queue.install()
+        queue.create("acme", b"x")
+        assert len(queue.dequeue()) == 1
+        yield server.dsn, clock
+
+
+@pytest.mark.parametrize(("step", "words"), [(120, "ahead of"), (-120, "behind")])
+def test_a_server_whose_clock_was_stepped_is_found(
+    stepped: tuple[str, SteppedClock], step: int, words: str
+) -> None:
+    dsn, clock = stepped
+    assert is_cured(dsn, "clock")
+    clock.step(step)
+    finding = found(dsn, "clock")
+    assert words in finding.said
+    assert is_cured(dsn, "clock step") == (step > 0)
+    clock.step(0)
+    assert is_cured(dsn, "clock")
+    assert is_cured(dsn, "clock step")
+
+
+def test_a_clock_that_was_set_back_is_told_from_one_that_is_only_apart(
+    stepped: tuple[str, SteppedClock],
+) -> None:
+    dsn, clock = stepped
+    clock.step(-120)
+    finding = found(dsn, "clock step", clock=lambda: time.time() - 120)
+    assert (finding.level, "was set back" in finding.said) == ("warning", True)
+    assert is_cured(dsn, "clock", clock=lambda: time.time() - 120)
 
 
 def test_a_clock_that_a_test_left_behind_is_found(sick: str) -> None:

@@ -47,6 +47,7 @@ CHECKS = (
     Check("replication slots", sessions.replication_slots, of_queue=False),
     Check("installed", installed, of_queue=False),
     Check("queue clock", settings.queue_clock),
+    Check("clock step", settings.clock_step),
     Check("autovacuum", tables.autovacuum),
     Check("dead rows", tables.dead_rows),
     Check("bloat", tables.bloat),

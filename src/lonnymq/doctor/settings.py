@@ -103,6 +103,22 @@ def queue_clock(patient: Patient) -> Iterator[Finding]:
         )
 
 
+def clock_step(patient: Patient) -> Iterator[Finding]:
+    """What the queue wrote down is of the past, unless the server's clock was set back since."""
+    ahead = patient.value(
+        "select (extract(epoch from t.folded_at - clock_timestamp()) * 1000)::bigint "
+        "from {schema}.tick t order by t.id desc limit 1"
+    )
+    if int(ahead or 0) > CLOCK_MS:
+        yield Finding(
+            "clock step",
+            "warning",
+            f"The server's clock was set back: the queue was at work {int(ahead)} ms from now. What is leased or "
+            "scheduled comes so much later than it should.",
+            "timedatectl set-ntp true",
+        )
+
+
 def notifications(patient: Patient) -> Iterator[Finding]:
     """When the queue of notifications is full, every create fails."""
     usage = float(patient.value("select pg_notification_queue_usage()"))
