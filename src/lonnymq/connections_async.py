@@ -21,8 +21,9 @@ from lonnymq.connections import (
     is_alive,
     needs_transaction,
     refuse_open_transaction,
+    written,
 )
-from lonnymq.errors import UnknownConnection, WrongIsolation, translated
+from lonnymq.errors import UnknownConnection, WrongIsolation, raise_translated, translated
 
 Answer = TypeVar("Answer")
 
@@ -44,6 +45,21 @@ class Source(Protocol):
         """Close what was opened here."""
 
 
+class Kept(AsyncConnection[Any]):
+    """A connection that keeps a cursor for each statement: one that runs the same again knows its types already."""
+
+    cursors: dict[str, AsyncCursor[Any]]
+
+    @classmethod
+    async def to(cls, dsn: str) -> Kept:
+        """Open one."""
+        kept = await cls.connect(
+            dsn, autocommit=True, prepare_threshold=None, row_factory=tuple_row
+        )
+        kept.cursors = {}
+        return kept
+
+
 class Own:
     """Opens connections to a DSN as they are needed and keeps idle ones."""
 
@@ -52,22 +68,29 @@ class Own:
         self.prepare: bool | None = None
         self.isolate = False
         self.process = os.getpid()
-        self.idle: list[AsyncConnection[Any]] = []
+        self.idle: list[Kept] = []
         weakref.finalize(self, finish, self.idle, self.process)
 
     @asynccontextmanager
-    async def connection(self) -> AsyncIterator[AsyncConnection[Any]]:
+    async def connection(self) -> AsyncIterator[Kept]:
         """Lend an idle connection or a new one; take it back unless it broke."""
         connection = await self.take() or await self.open()
         try:
             yield connection
         finally:
-            if connection.info.transaction_status == TransactionStatus.IDLE:
-                self.idle.append(connection)
-            else:
-                await connection.close()
+            await self.give_back(connection)
 
-    async def take(self) -> AsyncConnection[Any] | None:
+    async def run(self, call: Call[Answer]) -> Answer:
+        """Run a call on an idle connection or a new one, with nothing around it that a single call would feel."""
+        connection = await self.take() or await self.open()
+        try:
+            return await execute(connection, call, prepare=self.prepare)
+        except Exception as error:
+            raise_translated(error)
+        finally:
+            await self.give_back(connection)
+
+    async def take(self) -> Kept | None:
         """An idle connection that the server has not closed meanwhile; none that a fork inherited."""
         if self.process != os.getpid():
             self.process = os.getpid()
@@ -79,11 +102,16 @@ class Own:
             await connection.close()
         return None
 
-    async def open(self) -> AsyncConnection[Any]:
+    async def give_back(self, connection: Kept) -> None:
+        """Keep it for the next call, unless it broke."""
+        if connection.pgconn.transaction_status == TransactionStatus.IDLE:
+            self.idle.append(connection)
+        else:
+            await connection.close()
+
+    async def open(self) -> Kept:
         """Open a connection; behind a pooler, whose process ids are its own, nothing is prepared on it."""
-        connection = await AsyncConnection.connect(
-            self.dsn, autocommit=True, prepare_threshold=None, row_factory=tuple_row
-        )
+        connection = await Kept.to(self.dsn)
         row = await (await connection.execute("select pg_backend_pid()")).fetchone()
         if row == (connection.info.backend_pid,):
             connection.prepare_threshold = PREPARE_AT_ONCE
@@ -144,12 +172,19 @@ def source_of(given: object) -> Source:
 
 async def run(source: Source, call: Call[Answer]) -> Answer:
     """Run a call on one of the source's connections."""
+    if isinstance(source, Own):
+        return await source.run(call)
     async with source.connection() as connection:
         return await run_on(connection, call, prepare=source.prepare)
 
 
 async def run_dequeue(source: Source, call: Call[Answer]) -> Answer:
     """Run a dequeue, which needs a READ COMMITTED transaction of its own."""
+    if isinstance(source, Own) and not source.isolate:
+        try:
+            return await source.run(call)
+        except WrongIsolation:
+            source.isolate = True
     async with source.connection() as connection:
         refuse_open_transaction(connection)
         if not source.isolate:
@@ -178,9 +213,22 @@ async def execute(
     connection: AsyncConnection[Any], call: Call[Answer], *, prepare: bool | None
 ) -> Answer:
     """Run a call on a connection as it stands, whatever rows and cursors it makes by itself."""
-    cursor = AsyncCursor(connection, row_factory=tuple_row)
-    await cursor.execute(call.sql.encode(), call.parameters, prepare=prepare, binary=True)
-    return call.parse(await cursor.fetchall())
+    cursor = cursor_for(connection, call.sql)
+    await cursor.execute(written(call.sql), call.parameters, prepare=prepare, binary=True)
+    rows = await cursor.fetchall()
+    if cursor.pgresult is not None:
+        cursor.pgresult.clear()  # a cursor that is kept must not keep what it read
+    return call.parse(rows)
+
+
+def cursor_for(connection: AsyncConnection[Any], sql: str) -> AsyncCursor[Any]:
+    """The cursor that this connection keeps for the statement, or a new one on somebody else's connection."""
+    if not isinstance(connection, Kept):
+        return AsyncCursor(connection, row_factory=tuple_row)
+    cursor = connection.cursors.get(sql)
+    if cursor is None:
+        cursor = connection.cursors[sql] = AsyncCursor(connection, row_factory=tuple_row)
+    return cursor
 
 
 async def copy_in(source: Source, bulk: Bulk) -> int:
