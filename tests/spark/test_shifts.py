@@ -13,7 +13,6 @@ from lonnymq.spark import run_shifts
 from lonnymq.spark.connecting import Unreachable
 from spark.streams import finished, left
 
-
 pytestmark = pytest.mark.timeout(900)  # a Spark on a machine that may be busy
 
 

@@ -14,7 +14,6 @@ from lonnymq import NewMessage, Queue
 from spark.streams import Table, finished, left
 from support import eventually
 
-
 pytestmark = pytest.mark.timeout(900)  # a Spark on a machine that may be busy
 
 
