@@ -12,6 +12,7 @@ SIZES = {
     "soak": {"each": 10, "others": 10_000},
 }
 MAX_ATTEMPTS = 3
+LEASES_MS = (60_000, 1_000)  # no lease runs out but those of the killed
 KINDS = dict.fromkeys(
     ("raises", "hangs", "kills", "nul", "surrogate", "huge", "nobody"), MAX_ATTEMPTS
 )
@@ -23,18 +24,20 @@ def play(run: Run) -> None:
     with run.stand() as server, crew_of(run) as crew:
         server.queue.set(default_max_attempts=MAX_ATTEMPTS, default_retry_delays_ms=[0])
         server.queue.channel_set("others", max_attempts=1000)
-        for _ in range(2):
-            crew.add("worker", dsn=server.dsn, processes=2, concurrency=5, lease_ms=3000)
         for wave, kinds in enumerate([[kind for kind in KINDS if kind != "kills"], ["kills"]]):
             for kind in kinds:
                 create(
                     server.queue, run.journal, [f"tenant-{kind}"] * run.each, kind=kind, prefix=kind
                 )
                 run.fault(f"poison: {kind}", run.each)
+            for _ in range(2):
+                crew.add(
+                    "worker", dsn=server.dsn, processes=2, concurrency=5, lease_ms=LEASES_MS[wave]
+                )
             others = ["others"] * (run.others // 2)
             create(server.queue, run.journal, others, kind="quick", prefix=f"other-{wave}")
             run.drain(server, seconds=180)
-        crew.end()
+            crew.end()
         run.judge(server)
         dead_as_told(run, server)
 

@@ -15,8 +15,7 @@ SIZES = {
 }
 LEASE, SWEEP, POLL = 1.0, 13.0, 5.0  # seconds, as the worker's defaults are, but for the lease
 HOLDERS = """
-select id, worker, (extract(epoch from clock_timestamp()) * 1000 - dequeued_at) / 1000
-from lonnymq.message where token is not null and lease_until > lonnymq.epoch()
+select id, worker from lonnymq.message where token is not null and lease_until > lonnymq.epoch()
 """
 
 
@@ -58,7 +57,9 @@ def holders(run: Run, server: Stand) -> dict[int, str]:
     def look() -> dict[int, str] | None:
         with server.connect() as connection:
             rows = connection.execute(HOLDERS).fetchall()
-        return {row[0]: row[1].split(":")[0] for row in rows} if len(rows) == run.messages else None
+        names = {each.name for each in run.crew.of("worker")}
+        held = {row[0]: row[1].split(":")[0] for row in rows}
+        return held if len(held) == run.messages and names.issuperset(held.values()) else None
 
     return run.eventually(look, seconds=60, what="all messages are held") or {}
 
