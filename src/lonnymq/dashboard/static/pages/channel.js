@@ -2,6 +2,7 @@
 import { html, useState } from "../lib/html.js";
 import { compact, count, duration, plural, rate } from "../lib/format.js";
 import { useHere, useQueueResource } from "../lib/here.js";
+import { heldBecause } from "../parts/channel_table.js";
 import { ChannelCharts } from "../parts/channel_charts.js";
 import { Act, useActing } from "../parts/dialog.js";
 import { LimitsDialog } from "../parts/limits.js";
@@ -31,15 +32,13 @@ export function Channel({ rest }) {
         <${Act} label="Purge waiting" action="purge" body=${body} title=${of("Delete what waits in")} verb="Delete them" grave onDone=${found.reload} />`}
     <//>
     <${Shown} of=${found}>${({ channel, recent, defaults }) => html`
-      ${channel.held && html`<${Notice} tone="warn" title=${sentence(channel.held)} />`}
+      ${channel.held && html`<${Notice} tone="warn" title=${channel.state === "throttled" ? `It is at its rate limit: ${heldBecause(channel)}.` : channel.held} />`}
       <${Standing} row=${channel} />
       <${Limits} row=${channel} />
       <section class="card"><header><h2>The last hour</h2><p>${recent.exact ? "" : "from the newest attempts"}</p></header><${ChannelCharts} recent=${recent} nowAt=${found.data.now_at} /></section>
       <${Messages} name=${name} />
       ${editing && html`<${LimitsDialog} ...${{ name, row: channel, defaults }} onClose=${() => setEditing(false)} onDone=${found.reload} />`}`}<//>`;
 }
-
-const sentence = (text) => `${text[0].toUpperCase()}${text.slice(1)}${text.endsWith(".") ? "" : "."}`;
 
 function Standing({ row }) {
   const { link } = useHere();

@@ -58,11 +58,13 @@ const TONES = { leased: "good", dead: "bad", next: "good", behind: "calm", sched
 function Why({ data }) {
   const { answer, text } = data.explanation;
   const said = data.message.state === "completed" ? "completed" : answer;
-  return html`<section aria-label="Why it waits"><${Notice} tone=${TONES[said] ?? "warn"} title=${TITLES[said] ?? "Why it waits"}><p class="clamped">${firstLine(text)}</p><//></section>`;
+  return html`<section aria-label="Why it waits"><${Notice} tone=${TONES[said] ?? "warn"} title=${TITLES[said] ?? "Why it waits"}><p>${firstLine(text, data.attempts.at(-1)?.summary)}</p><//></section>`;
 }
 
-const firstLine = (text) => {
-  const [first] = (text ?? "").split("\n", 1);
+/** A sentence; where an error is quoted that begins with a traceback, what came of it stands there instead. */
+const firstLine = (text, summary) => {
+  const [line] = (text ?? "").split("\n", 1);
+  const first = summary ? line.replace(/Traceback \(most recent call last\):$/, summary) : line;
   return first.length > 500 ? `${first.slice(0, 500)} …` : first;
 };
 

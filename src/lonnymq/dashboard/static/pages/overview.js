@@ -16,21 +16,22 @@ export function Overview() {
   const { live, session, queue } = useHere();
   const [span, setSpan] = useState("hour");
   const series = useQueueResource("series", { span }, { every: 4 });
+  const busiest = useQueueResource("channels", { sort: "waiting", limit: 10 }, { every: 2 });
   const { overview } = live;
-  const label = session.queues.find((one) => one.key === queue)?.label;
+  const label = session.queues.length > 1 && session.queues.find((one) => one.key === queue)?.label;
   if (!overview) return html`<${Title} title="Overview" over=${label} /><div class="card">${live.trouble ? html`<${Failed} error=${live.trouble} />` : html`<${Waiting} />`}</div>`;
   return html`
     <${Title} title="Overview" over=${label} />
     <${Verdict} overview=${overview} />
     <${Figures} overview=${overview} points=${span === "hour" ? series.data?.points ?? [] : []} />
     <section class="card"><header><h2>Fair turns, now</h2><${Evenness} overview=${overview} /></header>
-      ${overview.top.length ? html`<${Shares} top=${overview.top} />` : html`<p class="soft">Nothing waits and nothing runs, so nobody needs a turn.</p>`}
+      <${Shown} of=${busiest}>${({ channels }) => (channels.length ? html`<${Shares} channels=${channels} />` : html`<p class="soft">Nothing waits and nothing runs, so nobody needs a turn.</p>`)}<//>
     </section>
     <section aria-labelledby="charts" class="card"><header><h2 id="charts">${span === "hour" ? "The last hour" : "The last day"}</h2>
       <${Choice} label="Span of the charts" options=${[["hour", "Hour"], ["day", "Day"]]} value=${span} onChange=${setSpan} /></header>
       <${Shown} of=${series}>${(data) => html`<${QueueCharts} data=${data} />`}<//>
     </section>
-    <${Busiest} />`;
+    <${Busiest} found=${busiest} />`;
 }
 
 /** What needs somebody's hands, if anything does. */
@@ -67,13 +68,12 @@ function Figures({ overview, points }) {
     <${Tile} name="Oldest waiting" note=${overview.oldest_at == null ? "nothing is due" : overview.oldest_exact ? "due since" : "of those looked at"} spark=${spark("oldest_ms", "var(--series-6)")}><${Age} since=${overview.oldest_at} units=${1} /><//>
     <${Tile} name="Running" note=${overview.max_concurrency == null ? "no limit" : `of ${count(overview.max_concurrency)}`} spark=${spark("running", "var(--series-5)")}><${Figure} of=${overview.running} /><//>
     <${Tile} name="Dead" tone=${overview.dead.value > 0 && "grave"} note=${overview.dead.value > 0 ? "out of attempts" : "none"} spark=${spark("dead", "var(--series-2)")}><a href=${link("dead")}><${Figure} of=${overview.dead} /></a><//>
-    <${Tile} name="Workers alive" tone=${workers.alive === 0 && "warn"} note=${`${count(workers.running)} of ${count(workers.concurrency)} slots busy`}><a href=${link("workers")}>${count(workers.alive)}</a><//>
+    <${Tile} name="Workers alive" tone=${workers.alive === 0 && "warn"} note=${`${count(workers.running)} of ${count(workers.concurrency)} slots`}><a href=${link("workers")}>${count(workers.alive)}</a><//>
   </dl></section>`;
 }
 
-function Busiest() {
+function Busiest({ found }) {
   const { link } = useHere();
-  const found = useQueueResource("channels", { sort: "waiting", limit: 10 }, { every: 2 });
   return html`<section class="card flush"><header><h2>Busiest channels</h2><p><a href=${link("channels")}>All channels</a></p></header>
     <${Shown} of=${found}>${({ channels }) => (channels.length
       ? html`<${ChannelTable} caption="Busiest channels" rows=${channels} />`

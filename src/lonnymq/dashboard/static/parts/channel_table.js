@@ -1,5 +1,6 @@
 // Channels as rows: what waits, what runs of how many, how fast of how fast, since when, what comes next, why it is held.
 import { html } from "../lib/html.js";
+import { duration } from "../lib/format.js";
 import { useHere } from "../lib/here.js";
 import { Figure, Name, OfLimit, RateOf, State } from "./marks.js";
 import { Table } from "./table.js";
@@ -13,11 +14,17 @@ function NextTurn({ row }) {
   return "–";
 }
 
+/** Why it is held, without what its state says already. */
+export function heldBecause(row) {
+  if (row.state === "throttled") return `one every ${duration(row.release_interval_ms)}`;
+  return row.held.replace(/^It is [^:]*: /, "").replace(/\.$/, "");
+}
+
 export function ChannelTable({ caption, rows, sorted, onSort }) {
   const { link } = useHere();
   const columns = [
     { key: "channel", label: "Channel", sort: onSort && "name", what: true, cell: (row) => html`<a class="cut-2" href=${link("channel", [row.channel])}><${Name} of=${row.channel} /></a>` },
-    { key: "state", label: "State", what: true, hideLabel: true, cell: (row) => html`<${State} of=${row.state} />${row.held && html` <span class="soft held">${row.held}</span>`}` },
+    { key: "state", label: "State", what: true, hideLabel: true, cell: (row) => html`<${State} of=${row.state} />${row.held && html` <span class="soft held" title=${row.held}>${heldBecause(row)}</span>`}` },
     { key: "waiting", label: "Waiting", sort: onSort && "waiting", number: true, cell: (row) => html`<${Figure} of=${row.waiting} />${row.scheduled?.value > 0 && html`<span class="soft" title="scheduled for later"> + <${Figure} of=${row.scheduled} /> later</span>`}` },
     { key: "running", label: "Running", sort: onSort && "running", number: true, cell: (row) => html`<${OfLimit} used=${row.running} limit=${row.max_concurrency} what="running" />` },
     { key: "rate", label: "Rate", sort: onSort && "rate", number: true, cell: (row) => html`<${RateOf} perSecond=${row.out_per_s} limit=${row.rate_limit_per_s} />` },

@@ -88,12 +88,13 @@ export function Chart({ title, times, series, from, to, format, isDuration = fal
     event.preventDefault();
     setChosen(Math.max(0, Math.min(last, (index ?? last) + step)));
   };
-  const shown = index ?? last;
+  const latest = (values) => values.findLast((value) => value != null);
+  const read = (one) => format(index == null ? latest(one.values) : one.values[index]);
   return html`<figure class="chart">
     <figcaption id=${label} class="unseen">${summary(title, times, series, format)}</figcaption>
     <ul class="legend" aria-hidden="true">
-      ${series.map((one) => html`<li><i style=${{ background: one.colour }}></i>${one.name} <strong>${shown < 0 ? "–" : format(one.values[shown])}</strong></li>`)}
-      <li class="at">${index == null ? "now" : dayTime(times[index])}</li>
+      ${series.map((one) => html`<li><i style=${{ background: one.colour }}></i>${one.name} <strong>${read(one)}</strong></li>`)}
+      <li class="at">${index == null ? "latest" : dayTime(times[index])}</li>
     </ul>
     <div ref=${box} class="plot" tabindex="0" role="img" aria-labelledby=${label}
       onPointerMove=${point} onPointerLeave=${() => setChosen(null)} onKeyDown=${key} onBlur=${() => setChosen(null)}>

@@ -4,18 +4,14 @@ import { compact, duration, rate } from "../lib/format.js";
 import { Chart } from "./chart.js";
 import { Notice } from "./states.js";
 
-/** Points on their steps, with null where nobody has measured. */
+/** Points on their steps, with null where nobody has measured; a step that is not over yet would look like a fall. */
 export function onSteps(points, from, to, step) {
   const by = new Map(points.map((point) => [Math.floor(point.at / step), point]));
   const times = [];
   const rows = [];
-  for (let n = Math.ceil(from / step); n * step <= to; n += 1) {
+  for (let n = Math.ceil(from / step); (n + 1) * step <= to; n += 1) {
     times.push(n * step);
     rows.push(by.get(n) ?? null);
-  }
-  while (rows.length && rows.at(-1) === null && to - times.at(-1) < 2 * step) { // the step that has only begun
-    rows.pop();
-    times.pop();
   }
   return { times, of: (pick) => rows.map((row) => (row === null ? null : pick(row))) };
 }

@@ -62,7 +62,7 @@ function Nav({ page }) {
 
 function Who({ session, onSession }) {
   if (session.login !== "token") return session.user && html`<p class="soft">Signed in as <bdi>${session.user}</bdi></p>`;
-  return html`<div class="who"><p class="soft">Signed in${session.user && html` as <bdi>${session.user}</bdi>`}</p>
+  return html`<div class="who"><p class="soft brief"><span class="unseen">Signed in as </span><bdi>${session.user ?? "token"}</bdi></p>
     <button type="button" class="button small" onClick=${() => signOut().then(onSession)}>Sign out</button></div>`;
 }
 

@@ -21,7 +21,7 @@ function Heading({ column, sorted, onSort }) {
   const is = sorted === column.sort;
   const order = column.sort === "name" ? "ascending" : "descending";
   return html`<th role="columnheader" scope="col" class=${kind(column)} aria-sort=${is ? order : "none"}>
-    <button type="button" onClick=${() => onSort(column.sort)}>${label}<span aria-hidden="true">${is ? (order === "ascending" ? "↑" : "↓") : ""}</span></button></th>`;
+    <button type="button" onClick=${() => onSort(column.sort)}>${label}${is && html`<span aria-hidden="true">${order === "ascending" ? "↑" : "↓"}</span>`}</button></th>`;
 }
 
 export function Pager({ said, first, next, onFirst, onNext }) {
