@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import psycopg
 import pytest
 
 from dashboard.stocked import HOSTILE, stock
@@ -129,9 +130,26 @@ async def test_one_channel_has_its_limits_and_its_recent_past(look):
     seen = await look("channel", name="broken")
     assert seen["channel"]["max_attempts"] == 1
     assert seen["defaults"]["max_attempts"] == 5
-    assert sum(each["died"] for each in seen["recent"]["points"]) == 4
-    assert seen["recent"]["exact"] is True
     assert (await look("channel", status=404, name="nobody"))["error"]["advice"]
+
+
+async def test_a_channels_past_is_that_of_the_samples_or_of_the_latest_attempts(look, dsn_18):
+    """The first sample counts nothing, since nobody knows since when; without any, history is looked at."""
+    for span in ("hour", "day"):
+        assert (await look("channel/series", name="broken", span=span))["points"] == []
+    with psycopg.connect(dsn_18, autocommit=True) as connection:
+        connection.execute("delete from lonnymq.sample")
+    seen = await look("channel", name="broken")
+    assert sum(each["died"] for each in seen["recent"]["points"]) == 4
+    with psycopg.connect(dsn_18, autocommit=True) as connection, Queue(dsn_18) as queue:
+        connection.execute("select lonnymq.sample_take(lonnymq.epoch() - 10000)")
+        queue.create("quick", b"x")
+        for message in queue.dequeue(100):
+            queue.complete(message)
+        connection.execute("select lonnymq.sample_take(lonnymq.epoch())")
+    seen = await look("channel/series", name="quick")
+    assert sum(each["completed"] for each in seen["points"]) == 1
+    assert seen["exact"] is True
 
 
 async def test_the_messages_of_a_channel_are_listed_in_their_order(look):

@@ -151,3 +151,49 @@ def test_the_figures_follow_the_statistics_where_a_table_is_large(connection, qu
 
     connection.execute("analyze lonnymq.message")
     eventually(estimated)
+
+
+def of_channel(connection: psycopg.Connection, channel: str, step: int = 60_000) -> list[dict]:
+    cursor = connection.cursor(row_factory=psycopg.rows.dict_row)
+    query = "select * from lonnymq.channel_sample_list(%s, 0, %s)"
+    return cursor.execute(query, (channel, step)).fetchall()
+
+
+def test_channels_are_told_apart_by_the_minute(connection, queue):
+    start = NOW // 60_000 * 60_000
+    take(connection, start)
+    for at in (10_000, 20_000, 70_000):
+        settle(queue, 2, failed=1)
+        take(connection, start + at)
+    seen = of_channel(connection, "acme")
+    assert [(each["at"] - start, each["completed"], each["died"]) for each in seen] == [
+        (0, 4, 2),
+        (60_000, 2, 1),
+    ]
+    assert all(each["all_channels"] for each in seen)
+    assert seen[0]["from_at"] == start
+    (whole,) = of_channel(connection, "acme", 86_400_000)
+    assert (whole["completed"], whole["died"]) == (6, 3)
+    (other,) = of_channel(connection, "nobody")
+    assert (other["at"], other["all_channels"]) == (None, True)
+
+
+def test_where_more_channels_were_at_work_than_are_told_apart_it_is_said(connection, queue):
+    take(connection, NOW)
+    for number in range(101):
+        queue.create(f"tenant {number}", b"x")
+    queue.create("tenant 7", b"x")
+    for _ in range(102):
+        queue.complete_many(list(queue.dequeue(10)))
+    take(connection, NOW + 10_000)
+    (seen,) = of_channel(connection, "tenant 7")
+    assert (seen["completed"], seen["all_channels"]) == (2, False)
+    kept = connection.execute("select count(*) from lonnymq.channel_sample").fetchone()
+    assert kept == (100,)
+    take(connection, NOW + 90_100_000)
+    assert connection.execute("select count(*) from lonnymq.channel_sample").fetchone() == (0,)
+
+
+def test_without_samples_nothing_is_known(connection):
+    (seen,) = of_channel(connection, "acme")
+    assert (seen["at"], seen["all_channels"], seen["from_at"]) == (None, False, None)

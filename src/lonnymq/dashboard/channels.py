@@ -6,6 +6,7 @@ from typing import Any
 
 from lonnymq.dashboard.cursors import packed, unpacked
 from lonnymq.dashboard.figures import channel_row, figure
+from lonnymq.dashboard.past import past
 from lonnymq.dashboard.problems import invalid, not_found
 from lonnymq.dashboard.queues import Row, Shown, fetch
 
@@ -19,11 +20,6 @@ DEAD = "select * from {schema}.channel_dead(%(names)s)"
 FIGURES = "select * from {schema}.queue_figures()"
 STATS = "select * from {schema}.channel_stats(%(name)s)"
 OPTIONS = "select {schema}.queue_options_now() as options"
-RECENT = """
-select * from {schema}.history_recent(
-  ({schema}.epoch() - 3600000)::bigint, 60000, %(name)s, 10000)
-"""
-
 SORTS = ("name", "waiting", "running", "oldest", "rate", "dead")
 STATES = ("ready", "idle", "scheduled", "saturated", "throttled", "paused", "releasing")
 LOOKED_AT = 10_000
@@ -38,7 +34,6 @@ POLICY = (
     "retry_delays_ms",
     "retry_jitter",
 )
-COUNTED = ("completed", "failed", "deferred", "expired", "died")
 
 
 async def channels(
@@ -146,12 +141,12 @@ async def channel(queue: Shown, name: str) -> dict[str, Any]:
             )
         active = await fetch(connection, queue.schema, ROWS, {"names": [name]})
         options = (await fetch(connection, queue.schema, OPTIONS))[0]["options"]
-        recent = await fetch(connection, queue.schema, RECENT, {"name": name})
+        recent = await past(connection, queue.schema, name, "hour")
     return {
         "now_at": active[0]["now_at"],
         "channel": whole(stats[0], active[0]),
         "defaults": {word: options[f"default_{word}"] for word in POLICY},
-        "recent": recently(recent),
+        "recent": recent,
     }
 
 
@@ -165,24 +160,4 @@ def whole(stats: Row, active: Row) -> dict[str, Any]:
         "dead": figure(stats["dead"], at_least=stats["dead"] >= LOOKED_AT),
         "size": figure(stats["size"], exact=counted or stats["max_size"] is not None),
         **{word: stats[word] for word in POLICY},
-    }
-
-
-def recently(recent: list[Row]) -> dict[str, Any]:
-    """What became of a channel's attempts, minute by minute, as far as a bounded look goes back."""
-    first = recent[0]
-    return {
-        "step_ms": 60_000,
-        "exact": first["from_at"] <= first["now_at"] - 3_600_000 + 1000,
-        "from_at": first["from_at"],
-        "points": [
-            {
-                "at": each["at"],
-                **{word: each[word] for word in COUNTED},
-                "wait_ms": round(each["wait_ms"]),
-                "run_ms": round(each["run_ms"]),
-            }
-            for each in recent
-            if each["at"] is not None
-        ],
     }

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from lonnymq.dashboard import channels, dead, messages, others, overview
+from lonnymq.dashboard import channels, dead, messages, others, overview, past
 from lonnymq.dashboard.parameters import CURSOR, ID, LIMIT, QUEUE, Parameter
 from lonnymq.dashboard.queues import Shown
 from lonnymq.dashboard.report import report_of
@@ -69,6 +69,11 @@ LOOKS = (
     )),
     Look("channel", "One channel.", "Channel", channels.channel, (
         Parameter("name", "The channel's name.", required=True),
+    )),
+    Look("channel/series", "What became of a channel's attempts over the last hour or day.",
+         "ChannelSeries", past.series, (
+        Parameter("name", "The channel's name.", required=True),
+        Parameter("span", "How far back.", default="hour", words=("hour", "day")),
     )),
     Look("messages", "A page of a channel's live messages, in their order.", "Messages",
          messages.messages, (

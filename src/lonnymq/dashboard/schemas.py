@@ -147,12 +147,14 @@ FORMS: dict[str, Schema] = {
             **ROW, **{k: v for k, v in POLICY.items() if k not in ROW}, size=ref("Figure")
         ),
         defaults=record(**POLICY),
-        recent=record(
-            step_ms=INTEGER,
-            exact=FLAG,
-            from_at=MOMENT,
-            points=many(record(at=MOMENT, **ENDED, wait_ms=INTEGER, run_ms=INTEGER)),
-        ),
+        recent=ref("ChannelSeries"),
+    ),
+    "ChannelSeries": record(
+        now_at=MOMENT,
+        step_ms=INTEGER,
+        exact=FLAG,
+        from_at=MOMENT,
+        points=many(record(at=MOMENT, **ENDED, wait_ms=INTEGER, run_ms=INTEGER)),
     ),
     "Messages": record(
         now_at=MOMENT,

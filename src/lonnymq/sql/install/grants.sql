@@ -16,6 +16,7 @@ from (
   ('channel_rank', 'owner', '{viewer,admin}'),
   ('channel_release', 'owner', '{admin}'),
   ('channel_resume', 'owner', '{admin}'),
+  ('channel_sample_list', 'owner', '{viewer,admin}'),
   ('channel_set', 'owner', '{admin}'),
   ('channel_stats', 'owner', '{viewer,admin}'),
   ('claim_acknowledge', 'owner', '{consumer,admin}'),

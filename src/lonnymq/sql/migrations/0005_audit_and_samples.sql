@@ -24,6 +24,7 @@ create index audit_subject_ix on lonnymq.audit (subject, id);
 --   seen      the snapshot up to which attempts are counted: the next sample begins there
 --   last_id   how far messages were numbered; created is the step since the sample before it
 --   whole     false: more attempts had ended than one sample counts
+--   all_channels   false: attempts had ended in more channels than a sample tells apart
 create table lonnymq.sample (
   at bigint primary key,
   seen pg_snapshot not null,
@@ -39,8 +40,25 @@ create table lonnymq.sample (
   dead bigint not null,
   oldest_ms bigint,
   workers integer not null,
-  whole boolean not null
+  whole boolean not null,
+  all_channels boolean not null
 );
+
+-- What became of how many attempts of a channel in a minute, for those that had the most in a sample.
+--   wait_ms, run_ms   all of them together
+create table lonnymq.channel_sample (
+  channel text collate "C" not null,
+  at bigint not null,
+  completed bigint not null,
+  failed bigint not null,
+  deferred bigint not null,
+  expired bigint not null,
+  died bigint not null,
+  wait_ms bigint not null,
+  run_ms bigint not null,
+  primary key (channel, at)
+) with (fillfactor = 70);
+create index channel_sample_at_ix on lonnymq.channel_sample (at);
 
 -- The attempts of a message that did not go well, for who asks after it. Completions, which are nearly
 -- all attempts, are not in it and do not pay for it.
