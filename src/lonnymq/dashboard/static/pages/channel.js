@@ -4,6 +4,7 @@ import { compact, count, duration, plural, rate } from "../lib/format.js";
 import { useHere, useQueueResource } from "../lib/here.js";
 import { heldBecause } from "../parts/channel_table.js";
 import { ChannelCharts } from "../parts/channel_charts.js";
+import { Choice } from "../parts/choice.js";
 import { Act, useActing } from "../parts/dialog.js";
 import { LimitsDialog } from "../parts/limits.js";
 import { Figure, Name, OfLimit, RateOf, State } from "../parts/marks.js";
@@ -31,13 +32,13 @@ export function Channel({ rest }) {
         <button type="button" class="button" onClick=${() => setEditing(true)}>Edit limits</button>
         <${Act} label="Purge waiting" action="purge" body=${body} title=${of("Delete what waits in")} verb="Delete them" grave onDone=${found.reload} />`}
     <//>
-    <${Shown} of=${found}>${({ channel, recent, defaults }) => html`
+    <${Shown} of=${found}>${({ channel }) => html`
       ${channel.held && html`<${Notice} tone="warn" title=${channel.state === "throttled" ? `It is at its rate limit: ${heldBecause(channel)}.` : channel.held} />`}
       <${Standing} row=${channel} />
       <${Limits} row=${channel} />
-      <section class="card"><header><h2>The last hour</h2><p>${recent.exact ? "" : "from the newest attempts"}</p></header><${ChannelCharts} recent=${recent} nowAt=${found.data.now_at} /></section>
+      <${Past} name=${name} />
       <${Messages} name=${name} />
-      ${editing && html`<${LimitsDialog} ...${{ name, row: channel, defaults }} onClose=${() => setEditing(false)} onDone=${found.reload} />`}`}<//>`;
+      ${editing && html`<${LimitsDialog} ...${{ name, row: channel }} onClose=${() => setEditing(false)} onDone=${found.reload} />`}`}<//>`;
 }
 
 function Standing({ row }) {
@@ -51,6 +52,15 @@ function Standing({ row }) {
     ${tile("Next turn", row.next_at != null ? html`<${Ago} at=${row.next_at} />` : row.state === "ready" ? "in turn" : "–", `${plural(row.weight, "message")} a turn`)}
     ${tile("Dead", html`<a href=${link("dead", [], { channel: row.channel })}><${Figure} of=${row.dead} /></a>`, row.dead.value > 0 ? "out of attempts" : "none", row.dead.value > 0 ? "grave" : "")}
   </dl></section>`;
+}
+
+function Past({ name }) {
+  const [span, setSpan] = useState("hour");
+  const series = useQueueResource("channel/series", { name, span }, { every: 4 });
+  return html`<section class="card"><header><h2>${span === "hour" ? "The last hour" : "The last day"}</h2>
+      ${series.data && !series.data.exact && html`<p>as far as samples tell it apart</p>`}
+      <${Choice} label="Span of the charts" options=${[["hour", "Hour"], ["day", "Day"]]} value=${span} onChange=${setSpan} /></header>
+    <${Shown} of=${series}>${(data) => html`<${ChannelCharts} data=${data} span=${span} />`}<//></section>`;
 }
 
 function Limits({ row }) {
