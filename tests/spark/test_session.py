@@ -93,3 +93,13 @@ def fake(program: Path, version: int) -> None:
     program.parent.mkdir(parents=True, exist_ok=True)
     program.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}.0.1\"' >&2\n")
     program.chmod(0o755)
+
+
+def test_a_public_name_is_what_it_says_whatever_was_imported_before() -> None:
+    import lonnymq.spark.sessions
+    import lonnymq.spark.shipping
+    import lonnymq.spark.verdicts
+
+    for name in lonnymq.spark.__all__:
+        assert callable(getattr(lonnymq.spark, name))
+        assert f"{lonnymq.spark.__name__}.{name}" not in sys.modules

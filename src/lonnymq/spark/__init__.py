@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lonnymq.spark.session import register, session
+    from lonnymq.spark.sessions import register, session
     from lonnymq.spark.shifts import run_shifts
     from lonnymq.spark.shipping import pack, ship
     from lonnymq.spark.source import LonnySource
@@ -17,9 +17,9 @@ HOME = {
     "LonnySource": "lonnymq.spark.source",
     "outcomes": "lonnymq.spark.verdicts",
     "pack": "lonnymq.spark.shipping",
-    "register": "lonnymq.spark.session",
+    "register": "lonnymq.spark.sessions",
     "run_shifts": "lonnymq.spark.shifts",
-    "session": "lonnymq.spark.session",
+    "session": "lonnymq.spark.sessions",
     "ship": "lonnymq.spark.shipping",
 }
 NEEDED = ("pyspark", "pyarrow", "adbc_driver_postgresql")

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lonnymq.spark.session import register
+from lonnymq.spark.sessions import register
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
