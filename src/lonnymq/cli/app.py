@@ -47,7 +47,7 @@ COMMANDS = {
     "dashboard": Place("lonnymq.cli.dashboard", about="lonnymq.dashboard"),
     "lake": Place("lonnymq.cli.lake", about="lonnymq.spark"),
     "report": Place("lonnymq.cli.report", about="lonnymq.spark"),
-    "simulate": Place("lonnymq.cli.simulate", about="lonnymq.spark"),
+    "simulate": Place("lonnymq.cli.simulate", about="lonnymq.simulate"),
 }
 
 

@@ -1,6 +1,8 @@
 """The scheduler without a database: what would have happened with other limits, weights and workers."""
 
 from lonnymq.simulate.answers import Answer, Waits, answer
+from lonnymq.simulate.calibration import Calibration, calibrate, play
+from lonnymq.simulate.recorded import Recorded, recorded
 from lonnymq.simulate.replay import Replayed, Workload, replay
 from lonnymq.simulate.ring import Limits
 from lonnymq.simulate.settings import Scenario, Setting, setting
@@ -8,7 +10,9 @@ from lonnymq.simulate.synthetic import Shape, workload
 
 __all__ = [
     "Answer",
+    "Calibration",
     "Limits",
+    "Recorded",
     "Replayed",
     "Scenario",
     "Setting",
@@ -16,6 +20,9 @@ __all__ = [
     "Waits",
     "Workload",
     "answer",
+    "calibrate",
+    "play",
+    "recorded",
     "replay",
     "setting",
     "workload",

@@ -1,0 +1,66 @@
+"""Whether the simulator can be believed here: what was recorded beside what it makes of the recorded settings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lonnymq.errors import InvalidArgument
+from lonnymq.simulate.answers import Answer, Waits, answer
+from lonnymq.simulate.recorded import Recorded
+from lonnymq.simulate.replay import replay
+from lonnymq.simulate.settings import Scenario
+
+PERCENTILES = ("p50", "p95", "p99")
+SMALL_MS = 50  # a difference below this is how long a worker takes to hear of a message
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """The waits of all messages, as they were and as they were replayed."""
+
+    recorded: Waits
+    replayed: Waits
+
+    @property
+    def off(self) -> float:
+        """By which part of what was recorded the worst percentile is off; small differences are none."""
+        return max(self.off_by(name) for name in PERCENTILES)
+
+    def off_by(self, percentile: str) -> float:
+        """By which part one percentile is off."""
+        was, is_now = (getattr(each, percentile) for each in (self.recorded, self.replayed))
+        difference = abs(is_now - was)
+        if difference <= SMALL_MS:
+            return 0.0
+        return float(difference / max(was, SMALL_MS))
+
+    def refuse_beyond(self, most: float) -> None:
+        """Refuse to go on where the replay is off by more than that."""
+        if self.off > most:
+            said = ", ".join(
+                f"{name} {getattr(self.recorded, name)} ms recorded and "
+                f"{getattr(self.replayed, name)} ms replayed"
+                for name in PERCENTILES
+            )
+            raise InvalidArgument(
+                f"the replay at the recorded settings is off by {self.off:.0%}, more than {most:.0%}: {said}; "
+                "what it says of other settings would be no better. "
+                "Were limits or workers changed meanwhile? Choose a stretch of time in which they were not"
+            )
+
+
+def calibrate(history: Recorded, scenario: Scenario) -> Calibration:
+    """Replay history at the settings that it was recorded at."""
+    return Calibration(answer(history.work, history.went).all, play(history, scenario).all)
+
+
+def play(history: Recorded, scenario: Scenario) -> Answer:
+    """Replay history under a scenario, and sum it up."""
+    replayed = replay(
+        history.work,
+        scenario.limits,
+        workers=scenario.workers,
+        max_concurrency=scenario.max_concurrency,
+        otherwise=scenario.otherwise,
+    )
+    return answer(history.work, replayed)
