@@ -17,7 +17,7 @@ from benchmarks.report.__main__ import publish
 from benchmarks.report.machine import surroundings
 from benchmarks.run import Run
 from benchmarks.server import running_server
-from benchmarks.shapes import QUICK, QUICK_PEERS, SHAPES, run_shapes
+from benchmarks.shapes import APART, QUICK, QUICK_PEERS, SHAPES, run_shapes
 
 RESULTS = Path(__file__).parent / "results"
 NOT_INSTALLED = Path(sys.prefix) / "not-installed.json"  # left by environment.py
@@ -30,7 +30,8 @@ def arguments(given: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument(
         "--quick", action="store_true", help="fewer peers, shapes and rounds: 3 minutes"
     )
-    parser.add_argument("--only", default="", metavar="SHAPE[,…]", help=f"of {', '.join(SHAPES)}")
+    known = ", ".join((*SHAPES, *APART))
+    parser.add_argument("--only", default="", metavar="SHAPE[,…]", help=f"of {known}")
     parser.add_argument(
         "--peers",
         default="",
@@ -55,6 +56,9 @@ def arguments(given: list[str] | None = None) -> argparse.Namespace:
         metavar="SECONDS",
         help="how long the reader of `snapshot` stays",
     )
+    parser.add_argument(
+        "--rows", type=int, default=1_000_000, metavar="N", help="how many rows `spark` moves"
+    )
     options = parser.parse_args(given)
     options.shapes = chosen_shapes(parser, options)
     options.contestants = chosen_peers(parser, options)
@@ -65,8 +69,9 @@ def chosen_shapes(parser: argparse.ArgumentParser, options: argparse.Namespace) 
     if not options.only:
         return list(QUICK if options.quick else SHAPES)
     shapes = [part.strip() for part in options.only.split(",")]
-    if unknown := set(shapes) - set(SHAPES):
-        parser.error(f"unknown shapes: {', '.join(sorted(unknown))}; there are {', '.join(SHAPES)}")
+    if unknown := set(shapes) - {*SHAPES, *APART}:
+        there = ", ".join((*SHAPES, *APART))
+        parser.error(f"unknown shapes: {', '.join(sorted(unknown))}; there are {there}")
     return shapes
 
 
@@ -84,7 +89,11 @@ def main() -> int:
         around = surroundings(server.dsn)
         rounds = options.repeat or (2 if options.quick else 3)
         seconds = options.seconds or (1.0 if options.quick else 1.5)
-        run = Run(server, options.contestants, rounds, options.quick, seconds, options.held)
+        run = Run(
+            *(server, options.contestants, rounds, options.quick, seconds),
+            held_seconds=options.held,
+            rows=options.rows,
+        )
         try:
             broken = run_shapes(options.shapes, run)
         finally:

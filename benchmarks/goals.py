@@ -194,7 +194,29 @@ def other_goals() -> list[Goal]:
     return goals
 
 
-GOALS = speed_goals() + growth_goals() + other_goals()
+def spark_goals() -> list[Goal]:
+    """The shape spark: against Spark's own JDBC, by name of what was done."""
+    write, read = {"what": "write"}, {"what": "history to Parquet"}
+    jdbc = "Spark JDBC"
+    asked = (
+        ("lonnymq direct", write, 1.7),
+        ("lonnymq staged", write, 0.9),
+        ("lonnymq", read, 1.4),
+    )
+    return [
+        Goal(
+            "spark",
+            f"{case['what']}: {ours} ÷ {jdbc}",
+            (ours, case),
+            (jdbc, case),
+            "at least",
+            bound,
+        )
+        for ours, case, bound in asked
+    ]
+
+
+GOALS = speed_goals() + growth_goals() + other_goals() + spark_goals()
 
 
 def rivals(shape: str) -> set[str]:

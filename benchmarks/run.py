@@ -24,6 +24,7 @@ class Run:
     quick: bool
     seconds: float = 2.0  # how long a sample is
     held_seconds: int = 60  # how long the reader of the snapshot shape stays
+    rows: int = 1_000_000  # how many rows the spark shape moves
     record: Record = field(default_factory=Record)
     crews: dict[str, Crew] = field(default_factory=dict)
     lanes: dict[tuple[str, int, str], Lane] = field(default_factory=dict)

@@ -22,6 +22,7 @@ HEADINGS = {
     "limits": "The price of limits",
     "worker": "Workers",
     "memory": "Memory of a consumer",
+    "spark": "Spark",
 }
 
 

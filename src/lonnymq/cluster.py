@@ -139,12 +139,8 @@ class Cluster:
             ):  # in a container we may be its foster parent
                 os.waitpid(left, os.WNOHANG)
         make_private(self.socket_folder, self.account)
-        place = {
-            "listen_addresses": "",
-            "port": 5432,
-            "unix_socket_directories": self.socket_folder,
-        }
-        settings = {**self.settings, **place}
+        place = {"port": 5432, "unix_socket_directories": self.socket_folder}
+        settings = {"listen_addresses": "", **self.settings, **place}
         options = shlex.join(f"--{name}={_written(value)}" for name, value in settings.items())
         patient = ("-w", "-t", "600", "-l", "server.log")
         try:

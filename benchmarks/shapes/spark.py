@@ -1,0 +1,180 @@
+"""(l) Spark: a DataFrame into the queue and history into Parquet, beside Spark's own JDBC, which writes and reads the
+same tables of the same server."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from benchmarks.crew import Failed
+from benchmarks.lane import Reading
+from benchmarks.payload import BYTES
+from benchmarks.run import Run
+from benchmarks.server import SETTINGS, tidy
+from lonnymq import Queue
+from lonnymq.server import temporary
+
+JAR = Path("/usr/share/java/postgresql.jar")
+DRIVER = "org.postgresql.Driver"
+JDBC = "Spark JDBC"
+CHANNELS = 1_000
+TASKS = 4
+# What a user of JDBC would write: the table is the queue's, with its indexes, and nobody tells the queue.
+REWRITTEN = "reWriteBatchedInserts=true"
+FINISHED = """
+    insert into lonnymq.history (message_id, created_at, dequeue_at, dequeued_at, finished_at, size, attempt, outcome,
+      channel, kind, worker)
+    select i, 1893456000000 + i, 1893456000000 + i, 1893456000010 + i, 1893456000020 + i, 100, 1, 'completed',
+      'channel ' || i %% %s, 'kind', 'worker 1'
+    from generate_series(1, %s) i
+"""
+
+
+def run(run: Run) -> None:
+    with fresh_server() as dsn, session() as spark:
+        load_history(dsn, run.rows)
+        bench = Bench(run, spark, dsn)
+        bench.warm_up()
+        for _ in range(run.repeat):
+            bench.write("lonnymq direct", lambda frame: bench.ours(frame, "direct"))
+            bench.write("lonnymq staged", lambda frame: bench.ours(frame, "staged"))
+            bench.write(JDBC, bench.jdbc)
+            bench.read("lonnymq", bench.our_history)
+            bench.read(JDBC, bench.jdbc_history)
+
+
+class Bench:
+    """The cases, over one session and one server."""
+
+    def __init__(self, run: Run, spark: Any, dsn: str) -> None:
+        self.run, self.spark, self.dsn, self.rows = run, spark, dsn, run.rows
+
+    def frame(self, rows: int) -> Any:
+        """Rows that cost next to nothing to make."""
+        channel = f"concat('channel ', id % {CHANNELS}) as channel"
+        content = f"cast(repeat('x', {BYTES}) as binary) as content"
+        return self.spark.range(0, rows, 1, TASKS).selectExpr(channel, content)
+
+    def ours(self, frame: Any, mode: str) -> None:
+        write = frame.write.format("lonnymq").mode("append")
+        write.option("url", self.dsn).option("commitMode", mode).save()
+
+    def jdbc(self, frame: Any) -> None:
+        if not JAR.exists():
+            raise Failed(
+                "needs Debian's libpostgresql-jdbc-java: scripts/system-packages installs it"
+            )
+        options = {"url": f"{jdbc_url(self.dsn)}&{REWRITTEN}", "dbtable": "lonnymq.message"}
+        options |= {"driver": DRIVER, "batchsize": 10_000, "numPartitions": TASKS}
+        frame.write.format("jdbc").mode("append").options(**options).save()
+
+    def our_history(self) -> Any:
+        read = self.spark.read.format("lonnymq").option("url", self.dsn)
+        return read.option("numPartitions", TASKS).load("history").drop("headers", "xid")
+
+    def jdbc_history(self) -> Any:
+        if not JAR.exists():
+            raise Failed(
+                "needs Debian's libpostgresql-jdbc-java: scripts/system-packages installs it"
+            )
+        columns = ", ".join(self.our_history().columns)
+        options = {
+            "url": jdbc_url(self.dsn),
+            "driver": DRIVER,
+            "dbtable": f"(select {columns} from lonnymq.history) h",
+            "partitionColumn": "message_id",
+            "lowerBound": 1,
+            "upperBound": self.rows,
+            "numPartitions": TASKS,
+            "fetchsize": 10_000,
+        }
+        return self.spark.read.format("jdbc").options(**options).load()
+
+    def warm_up(self) -> None:
+        """The first of everything pays for Java, for Python's workers and for the server's pages."""
+        small = self.frame(1_000)
+        for write in (lambda: self.ours(small, "direct"), lambda: self.ours(small, "staged")):
+            write()
+        if JAR.exists():
+            self.jdbc(small)
+            self.jdbc_history().limit(10).collect()
+        self.our_history().limit(10).collect()
+
+    def write(self, name: str, write: Callable[[Any], None]) -> None:
+        def take() -> Reading:
+            with psycopg.connect(self.dsn, autocommit=True) as connection:
+                connection.execute("truncate lonnymq.message, lonnymq.note")
+            tidy(self.dsn)
+            reading = timed(self.rows, lambda: write(self.frame(self.rows)))
+            self.check(self.rows)
+            return reading
+
+        self.run.sample("spark", {"what": "write"}, name, "rows/s", take)
+
+    def read(self, name: str, frame: Callable[[], Any]) -> None:
+        def take() -> Reading:
+            folder = Path(tempfile.mkdtemp(prefix="lonnymq-bench-"))
+            try:
+                target = str(folder / "history")
+                reading = timed(self.rows, lambda: frame().write.parquet(target))
+                found = self.spark.read.parquet(target).count()
+                if found != self.rows:
+                    raise Failed(f"{found} rows of {self.rows} were read")
+                return reading
+            finally:
+                shutil.rmtree(folder)
+
+        self.run.sample("spark", {"what": "history to Parquet"}, name, "rows/s", take)
+
+    def check(self, rows: int) -> None:
+        with psycopg.connect(self.dsn, autocommit=True) as connection:
+            found = connection.execute("select count(*) from lonnymq.message").fetchone()
+        if found != (rows,):
+            raise Failed(f"{found} rows of {rows} were written")
+
+
+def timed(count: int, do: Callable[[], object]) -> Reading:
+    started = time.perf_counter()
+    do()
+    return Reading(count, time.perf_counter() - started)
+
+
+@contextmanager
+def fresh_server() -> Iterator[str]:
+    """A server like the others', that also listens on this machine's port 5432: JDBC knows no sockets but those."""
+    with temporary(on_disk=True, listen_addresses="127.0.0.1", **SETTINGS):
+        dsn = "postgresql://postgres@127.0.0.1:5432/postgres"
+        Queue(dsn).install()
+        yield dsn
+
+
+@contextmanager
+def session() -> Iterator[Any]:
+    import lonnymq.spark
+
+    config = {"spark.ui.enabled": "false", "spark.driver.memory": "2g"}
+    if JAR.exists():
+        config["spark.jars"] = str(JAR)
+    spark = lonnymq.spark.session(f"local[{TASKS}]", config=config)
+    spark.sparkContext.setLogLevel("ERROR")
+    try:
+        yield spark
+    finally:
+        spark.stop()
+
+
+def load_history(dsn: str, rows: int) -> None:
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        connection.execute(FINISHED, (CHANNELS, rows))
+        connection.execute("vacuum analyze lonnymq.history")
+
+
+def jdbc_url(dsn: str) -> str:
+    return f"jdbc:{dsn.replace('postgres@', '')}?user=postgres"
