@@ -57,6 +57,10 @@ soak: setup ## the same, larger and longer than an hour (FAULTS_ARGS='--scenario
 bench: $(BENCH_STAMP) ## run the queue beside its peers, at most 20 minutes (BENCH_ARGS='--only drain')
 	$(BENCH_VENV)/bin/python -m benchmarks $(BENCH_ARGS)
 
+.PHONY: bench-spark
+bench-spark: setup ## DataFrames into the queue and history out of it, beside Spark's JDBC (BENCH_ARGS='--rows 100000')
+	$(BIN)/python -m benchmarks --only spark $(BENCH_ARGS)
+
 bench-quick: $(BENCH_STAMP) ## the same with fewer peers, shapes and rounds, at most 3 minutes
 	$(BENCH_VENV)/bin/python -m benchmarks --quick $(BENCH_ARGS)
 
