@@ -36,6 +36,7 @@ BODIES: dict[str, Schema] = {
     "kind": maybe(NAME),
     "all": FLAG,
 }  # fmt: skip
+SIGN_IN = record(("name",), token=TEXT, name=TEXT)
 PROBLEMS = {
     401: "Nobody is signed in.",
     404: "There is no such thing.",
@@ -79,7 +80,9 @@ def paths(site: Site) -> dict[str, Any]:
     found: dict[str, Any] = {
         "/api/session": {
             "get": operation("Who looks, and what there is.", "Session", (), problems={}),
+            "post": posting("Sign in with the token; a cookie stands for it.", "Session", SIGN_IN),
         },
+        "/api/session/end": {"post": posting("Sign out.", "Session", None)},
         "/api/report": {"get": operation("The latest report.", "Report", (), problems=PROBLEMS)},
         "/health": {"get": operation("The process runs.", "Health", (), problems={})},
         "/ready": {"get": readiness()},
@@ -94,6 +97,13 @@ def paths(site: Site) -> dict[str, Any]:
     }
     found["/api/queues/{queue}/messages/{id}/content"] = {
         "get": plain("A message's whole content.", "application/octet-stream", (QUEUE, ID))
+    }
+    found["/api/queues/{queue}/events"] = {
+        "get": plain(
+            "What goes on, as it goes: events `overview`, in its form, and `trouble`, a problem.",
+            "text/event-stream",
+            (QUEUE,),
+        )
     }
     if site.actions:
         found |= actions()
@@ -113,10 +123,19 @@ def actions() -> dict[str, Any]:
             (f"{name}/preview", "Preview", f"What would happen: {about}"),
             (name, "Done", about),
         ):
-            spec = operation(what, form, (QUEUE,), problems=ACTION_PROBLEMS)
-            spec["requestBody"] = {"required": True, "content": {JSON: {"schema": body}}}
+            spec = posting(what, form, body, (QUEUE,))
             found[f"/api/queues/{{queue}}/actions/{path}"] = {"post": spec}
     return found
+
+
+def posting(
+    about: str, form: str, body: Schema | None, parameters: tuple[Parameter, ...] = ()
+) -> dict[str, Any]:
+    """One operation that changes something."""
+    spec = operation(about, form, parameters, problems=ACTION_PROBLEMS)
+    if body is not None:
+        spec["requestBody"] = {"required": True, "content": {JSON: {"schema": body}}}
+    return spec
 
 
 def operation(
