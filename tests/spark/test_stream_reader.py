@@ -372,3 +372,14 @@ def test_a_database_that_is_out_of_reach_is_told_of() -> None:
     stream = Query("postgresql://nobody@127.0.0.1:1/none")
     with pytest.raises(Unreachable, match="the database cannot be reached"):
         stream.reader.initialOffset()
+
+
+def test_a_channel_with_a_limit_has_its_turn_in_every_batch(queue: Queue, query: Make) -> None:
+    queue.channel("few").set(max_concurrency=1)
+    queue.create_many([b""] * 3, channel="few")
+    queue.create_many([b""] * 20, channel="free")
+    stream = query(maxMessagesPerTrigger=5)
+    start = stream.reader.initialOffset()
+    for _ in range(3):
+        start, rows = stream.batch(start)
+        assert [row["channel"] for row in rows].count("few") == 1

@@ -43,6 +43,7 @@ class Taken:
     answer: str
     token: str | None
     messages: int
+    is_limited: bool
     look_at: int | None
     cursor: list[int]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -38,6 +39,9 @@ class Driver:
         self.ear = Ear(address, schema=options.schema)
         self.cursor: list[int] | None = None
         self.epoch = self.acknowledged = self.given = 0
+        self.is_limited = (
+            True  # whether the last claim counts in limits; of one made before a crash nobody knows
+        )
         self.is_bounded, self.moment = False, (0, 0)
         self.fenced: StreamFenced | None = None
         self.stopping = threading.Event()
@@ -72,14 +76,27 @@ class Driver:
     def latest(self, start: Offset, most: int | None) -> Offset:
         """Settle all up to `start`, which Spark has by now, and say where the next batch ends."""
         self.open()
-        self.settle(start)
         if (pending := self.pending(start)) is not None:
+            self.settle(start)
             return pending
         seq = max(start["seq"], self.given) + 1
-        if not self.make(seq, most):
+        if not self.settle_and_make(start, seq, most):
             return start
         self.given = seq
         return offset_of(next(each for each in self.claims.parts() if each.seq == seq))
+
+    def settle_and_make(self, start: Offset, seq: int, most: int | None) -> int:
+        """Settle one claim and make the next, together unless the next may need the room of the first."""
+        if start["seq"] <= self.acknowledged:
+            return self.make(seq, most)
+        if self.is_limited:
+            self.settle(start)
+            return self.make(seq, most)
+        with ThreadPoolExecutor(1) as aside:
+            settling = aside.submit(self.settle, start)
+            made = self.make(seq, most, is_patient=False)
+            settling.result()
+        return made or self.make(seq, most)
 
     def pending(self, start: Offset) -> Offset | None:
         """A claim that was made before a crash and given to no batch, if it is still whole."""
@@ -100,10 +117,11 @@ class Driver:
         if lost := sum(each.lost for each in found):
             self.complain(f"claim {start['seq']} of stream {self.stream} was late: {lost} messages")
 
-    def make(self, seq: int, most: int | None) -> int:
+    def make(self, seq: int, most: int | None, *, is_patient: bool = True) -> int:
         """Make a claim of up to so many messages; 0: there are none, and a while was waited for some."""
         self.ear.open()
-        until, made = time.monotonic() + IDLE_SECONDS, 0
+        until, made = time.monotonic() + (IDLE_SECONDS if is_patient else 0), 0
+        self.is_limited = False
         while most is None or made < most:
             limit = MOST_AT_ONCE if most is None else min(MOST_AT_ONCE, most - made)
             taken = self.claims.take(
@@ -117,6 +135,7 @@ class Driver:
             )
             self.cursor = taken.cursor
             made += taken.messages
+            self.is_limited = self.is_limited or taken.is_limited
             if made and taken.messages < limit:
                 break
             if not made and not self.wait(taken.answer, until):

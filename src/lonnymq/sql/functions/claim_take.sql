@@ -8,8 +8,8 @@
 -- are the same. Names cost what was named, a pattern costs a look at every channel that is in the ring.
 -- p_last_id and p_last_at leave alone what was created, or became due, after a moment.
 --
--- Answers: one row: claimed, with the claim's token and how many messages were added; else empty or
---   contended, as a dequeue. look_at and cursor are those of a dequeue.
+-- Answers: one row: claimed, with the claim's token, how many messages were added, and whether any of them
+--   counts in a limit; else empty or contended, as a dequeue. look_at and cursor are those of a dequeue.
 -- Locks: channels that have limits, and messages, without ever waiting for one; then the stream's key.
 -- Notifies: no.
 create or replace function lonnymq.claim_take(
@@ -27,6 +27,7 @@ create or replace function lonnymq.claim_take(
   out answer text,
   out token text,
   out messages integer,
+  out is_limited boolean,
   out look_at bigint,
   out cursor bigint[]
 )
@@ -93,6 +94,7 @@ begin
   select c.token into v_token from lonnymq.claim c where c.stream = p_stream and c.seq = p_seq;
   v_token := coalesce(v_token, left(replace(gen_random_uuid()::text, '-', ''), 16));
   messages := 0;
+  is_limited := false;
 
   v_is_folder := lonnymq.fold_lock();
   if v_is_folder then
@@ -262,6 +264,7 @@ begin
       v_ids := v_ids || t_ids;
     end if;
     if w_locked is not null then
+      is_limited := true;
       perform lonnymq.channel_charge(array_agg(w.id), array_agg(w.taken), v_now)
       from unnest(w_ids, t_taken) as w (id, taken)
       where w.id = any (w_locked);
@@ -296,6 +299,7 @@ begin
   answer := 'claimed';
   token := v_token;
   if v_queue_bit > 0 then
+    is_limited := true;
     perform lonnymq.meter_add(0, messages, 0);
   end if;
   insert into lonnymq.lease (due_at, message_ids) values (v_now + p_lease_ms, v_ids);
