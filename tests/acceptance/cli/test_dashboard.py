@@ -1,5 +1,6 @@
 """`lonnymq dashboard`: a real process that serves the page, to this machine alone unless told otherwise."""
 
+import contextlib
 import re
 import signal
 import subprocess
@@ -65,6 +66,18 @@ def test_it_serves_the_page_on_this_machine_for_looking_only(tmp_path, dsn_18):
         strange = httpx.get(page.address, headers={"Host": "evil.example"})
         assert strange.status_code == 403
     assert "Token" not in page.said()
+
+
+def test_it_stops_though_pages_are_open(tmp_path, dsn_18):
+    with dashboard(tmp_path, dsn=dsn_18) as page:
+        stream = httpx.stream("GET", f"{page.address}api/queues/lonnymq/events", timeout=60)
+        lines = stream.__enter__().iter_lines()
+        assert any(line == "event: overview" for line in lines)
+        page.process.send_signal(signal.SIGTERM)
+        assert page.process.wait(60) == 0
+        with contextlib.suppress(httpx.HTTPError):
+            list(lines)
+        stream.__exit__(None, None, None)
 
 
 def test_with_actions_a_token_is_made_and_printed_once(tmp_path, dsn_18):
