@@ -46,6 +46,7 @@ tour: setup ## a short tour by hand: install, tenants, create, fair dequeue, com
 reference: setup ## write docs/reference.md and docs/commands.md from the SQL functions and the commands
 	$(BIN)/python scripts/make_reference.py
 	$(BIN)/python scripts/make_commands.py
+	$(BIN)/python scripts/make_grants_table.py
 
 .PHONY: faults soak
 faults: setup ## break everything on purpose and look what came of it, at most 15 minutes (FAULTS_ARGS='--seed 7')

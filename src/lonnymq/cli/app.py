@@ -42,6 +42,7 @@ COMMANDS = {
     "worker": Place("lonnymq.cli.worker", about="lonnymq.worker"),
     "spark-worker": Place("lonnymq.cli.spark_worker", about="lonnymq.spark"),
     "schedule": Place("lonnymq.cli.schedule", about="lonnymq.worker"),
+    "role": Place("lonnymq.cli.role"),
     "doctor": Place("lonnymq.cli.doctor"),
     "demo": Place("lonnymq.cli.demo", about="lonnymq.demo"),
     "dashboard": Place("lonnymq.cli.dashboard", about="lonnymq.dashboard"),

@@ -40,11 +40,17 @@ begin
   if p_channel is null or octet_length(p_channel) not between 1 and 255
     or p_content is null or octet_length(p_content) > 67108864
     or octet_length(p_name) not between 1 and 255 or octet_length(p_kind) not between 1 and 255
-    or p_delay_ms is not null or p_headers is not null or current_user <> session_user
+    or p_delay_ms is not null or p_headers is not null
   then
     perform lonnymq.guard_message(p_channel, p_content, p_dequeue_at, p_delay_ms, p_name, p_kind,
       p_headers);
-    perform lonnymq.guard_channel(p_channel);
+  end if;
+  if current_user <> session_user then
+    -- With roles: is anybody confined?
+    perform from lonnymq.confined c limit 1;
+    if found then
+      perform lonnymq.guard_channel(p_channel);
+    end if;
   end if;
   v_told := lonnymq.commit_durably();
 

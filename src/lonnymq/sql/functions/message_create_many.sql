@@ -76,7 +76,10 @@ begin
     end loop;
   end if;
   if current_user <> session_user then
-    perform lonnymq.guard_channel(c.name) from (select distinct unnest(p_channels) as name) c;
+    perform from lonnymq.confined c limit 1;
+    if found then
+      perform lonnymq.guard_channel(c.name) from (select distinct unnest(p_channels) as name) c;
+    end if;
   end if;
   v_is_plain := lonnymq.commit_durably();
 
