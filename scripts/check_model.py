@@ -133,7 +133,7 @@ def check(case: Case, *, workers: int = 1) -> Found:
         shutil.copy(MODEL, folder)
         (Path(folder) / "queue.cfg").write_text(configuration(case))
         memory = (
-            ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+            ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx1g"]
             if workers == 1
             else ["-XX:+UseParallelGC"]
         )
@@ -159,6 +159,7 @@ def main() -> None:
     """Check the large configurations, or with --small those of the tests, and every broken variant."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--small", action="store_true", help="the configurations of the tests")
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="threads of TLC")
     parser.add_argument("--only", default="", help="cases whose name has this in it")
     options = parser.parse_args()
     cases = [
@@ -167,7 +168,7 @@ def main() -> None:
     failed = False
     print(f"{'case':<36} {'expected':<10} {'found':<10} {'distinct states':>15}")
     for case in cases:
-        found = check(case, workers=1 if options.small else os.cpu_count() or 1)
+        found = check(case, workers=1 if options.small else options.workers)
         print(
             f"{case.name:<36} {case.breaks or 'holds':<10} {found.violated or 'holds':<10} {found.distinct:>15,}"
         )

@@ -13,7 +13,6 @@ from lonnymq.errors import RolesMissing
 from lonnymq.install import install, script
 from lonnymq.programs import embedded_programs
 
-
 pytestmark = pytest.mark.parametrize("fortress", ["pg18", "pg15"], indirect=True)
 
 
