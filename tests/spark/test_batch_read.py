@@ -1,4 +1,6 @@
 import re
+import subprocess
+import sys
 import threading
 from datetime import UTC, datetime, timedelta
 from functools import reduce
@@ -319,3 +321,22 @@ def test_the_format_is_found_without_being_registered(spark, queue_format) -> No
     assert (
         fresh.read.format("lonnymq").option("url", queue_format.dsn).load("messages").count() == 0
     )
+
+
+def test_a_keeper_ends_with_the_spark_that_it_was_started_for(connect, dsn_18: str) -> None:
+    """It watches the parent of who starts it: here a shell, which ends."""
+    call = f"keep_snapshot({dsn_18!r}, name='lonnymq read x', timeout_ms=600000)"
+    start = f"from lonnymq.spark.keeper import keep_snapshot; print({call})"
+    shell = subprocess.Popen(
+        ["sh", "-c", '"$0" -c "$1"; read wait', sys.executable, start],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert shell.stdin
+    assert shell.stdout
+    assert re.fullmatch(r"[0-9A-F-]+\n", shell.stdout.readline())
+    watcher = connect(dsn_18)
+    assert watcher.execute(KEEPERS).fetchone() == (1,)
+    shell.communicate("\n")
+    eventually(lambda: watcher.execute(KEEPERS).fetchone() == (0,))
