@@ -9,7 +9,7 @@ BENCH_VENV  := .venv-bench
 BENCH_STAMP := $(BENCH_VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test check format demo tour reference bench bench-quick clean
+.PHONY: help setup test check format demo tour pictures reference bench bench-quick clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 18
@@ -43,6 +43,9 @@ demo: setup ## a video service at work: a flood, limits, a killed worker; half a
 tour: setup ## a short tour by hand: install, tenants, create, fair dequeue, complete
 	$(BIN)/python examples/demo.py
 
+pictures: setup ## photograph the page for README and docs/dashboard.md, with Chromium
+	$(BIN)/python scripts/make-dashboard-pictures
+
 reference: setup ## write docs/reference.md and docs/commands.md from the SQL functions and the commands
 	$(BIN)/python scripts/make_reference.py
 	$(BIN)/python scripts/make_commands.py
@@ -59,7 +62,7 @@ bench: $(BENCH_STAMP) ## run the queue beside its peers, at most 20 minutes (BEN
 	$(BENCH_VENV)/bin/python -m benchmarks $(BENCH_ARGS)
 
 .PHONY: bench-spark
-bench-spark: setup ## DataFrames into the queue and history out of it, beside Spark's JDBC (BENCH_ARGS='--rows 100000')
+bench-spark: setup ## DataFrames into the queue, streams and history out of it, shifts, beside JDBC, COPY and workers (BENCH_ARGS='--rows 100000')
 	$(BIN)/python -m benchmarks --only spark $(BENCH_ARGS)
 
 bench-quick: $(BENCH_STAMP) ## the same with fewer peers, shapes and rounds, at most 3 minutes

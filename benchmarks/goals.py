@@ -195,24 +195,27 @@ def other_goals() -> list[Goal]:
 
 
 def spark_goals() -> list[Goal]:
-    """The shape spark: against Spark's own JDBC, by name of what was done."""
+    """The shape spark: against Spark's own JDBC, COPY and plain workers, by name of what was done."""
     write, read = {"what": "write"}, {"what": "history to Parquet"}
+    stream, handlers = {"what": "stream to Parquet"}, {"what": "no-op handlers"}
     jdbc = "Spark JDBC"
     asked = (
-        ("lonnymq direct", write, 1.7),
-        ("lonnymq staged", write, 0.9),
-        ("lonnymq", read, 1.4),
+        ("lonnymq direct", write, jdbc, 1.7),
+        ("lonnymq staged", write, jdbc, 0.9),
+        ("lonnymq", read, jdbc, 1.4),
+        ("lonnymq", stream, "COPY", 0.267),
+        ("lonnymq shifts", handlers, "plain workers", 0.8),
     )
     return [
         Goal(
             "spark",
-            f"{case['what']}: {ours} ÷ {jdbc}",
+            f"{case['what']}: {ours} ÷ {theirs}",
             (ours, case),
-            (jdbc, case),
+            (theirs, case),
             "at least",
             bound,
         )
-        for ours, case, bound in asked
+        for ours, case, theirs, bound in asked
     ]
 
 

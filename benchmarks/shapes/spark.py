@@ -3,7 +3,9 @@ same tables of the same server."""
 
 from __future__ import annotations
 
+import os
 import shutil
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -38,16 +40,21 @@ FINISHED = """
 
 
 def run(run: Run) -> None:
+    from benchmarks.shapes.spark_stream import Streams  # needs Spark, as session does
+
     with fresh_server() as dsn, session() as spark:
         load_history(dsn, run.rows)
         bench = Bench(run, spark, dsn)
         bench.warm_up()
+        streams = Streams(run, spark, another_database(dsn))
+        streams.warm_up()
         for _ in range(run.repeat):
             bench.write("lonnymq direct", lambda frame: bench.ours(frame, "direct"))
             bench.write("lonnymq staged", lambda frame: bench.ours(frame, "staged"))
             bench.write(JDBC, bench.jdbc)
             bench.read("lonnymq", bench.our_history)
             bench.read(JDBC, bench.jdbc_history)
+            streams.round()
 
 
 class Bench:
@@ -148,11 +155,22 @@ def timed(count: int, do: Callable[[], object]) -> Reading:
 
 @contextmanager
 def fresh_server() -> Iterator[str]:
-    """A server like the others', that also listens on this machine's port 5432: JDBC knows no sockets but those."""
-    with temporary(on_disk=True, listen_addresses="127.0.0.1", **SETTINGS):
-        dsn = "postgresql://postgres@127.0.0.1:5432/postgres"
+    """A server like the others', that also listens on a port of this machine: JDBC knows no sockets but those."""
+    # Linux has as many addresses for itself as one could want: somebody else's server may have the first.
+    address = f"127.0.0.{2 + os.getpid() % 250}" if sys.platform == "linux" else "127.0.0.1"
+    with temporary(on_disk=True, listen_addresses=address, **SETTINGS):
+        dsn = f"postgresql://postgres@{address}:5432/postgres"
         Queue(dsn).install()
         yield dsn
+
+
+def another_database(dsn: str) -> str:
+    """A second queue on the same server."""
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        connection.execute("create database streams")
+    other = dsn.rpartition("/")[0] + "/streams"
+    Queue(other).install()
+    return other
 
 
 @contextmanager
