@@ -169,9 +169,8 @@ def main() -> None:
     print(f"{'case':<36} {'expected':<10} {'found':<10} {'distinct states':>15}")
     for case in cases:
         found = check(case, workers=1 if options.small else options.workers)
-        print(
-            f"{case.name:<36} {case.breaks or 'holds':<10} {found.violated or 'holds':<10} {found.distinct:>15,}"
-        )
+        line = f"{case.name:<36} {case.breaks or 'holds':<10} {found.violated or 'holds':<10}"
+        print(f"{line} {found.distinct:>15,}", flush=True)
         if not found.is_expected:
             failed = True
             print(found.said)

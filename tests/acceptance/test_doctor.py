@@ -387,6 +387,38 @@ def test_a_newer_queue_is_found(sick: str, change: str) -> None:
     assert found(sick, "installed").remedy == "pip install --upgrade lonnymq"
 
 
+@pytest.mark.parametrize(
+    ("harm", "level", "words"),
+    [
+        ("grant execute on function lonnymq.message_purge to public", "warning", "Everybody may"),
+        ("alter function lonnymq.message_purge security definer", "broken", "its owner's rights"),
+    ],
+)
+def test_rights_that_somebody_changed_are_found_and_mended(
+    sick: str, harm: str, level: str, words: str
+) -> None:
+    execute(sick, harm)
+    finding = found(sick, "privileges")
+    assert (finding.level, words in finding.said) == (level, True)
+    treat(sick, finding)
+    assert is_cured(sick, "privileges")
+
+
+def test_tables_that_were_granted_are_told_of(sick: str) -> None:
+    execute(sick, "create role reader")
+    execute(sick, "grant select on lonnymq.message to reader")
+    finding = found(sick, "privileges")
+    assert (finding.level, "lonnymq.message to reader" in finding.said) == ("note", True)
+    execute(sick, "drop owned by reader")
+    execute(sick, "drop role reader")
+    assert is_cured(sick, "privileges")
+
+
+def test_a_role_that_is_confined_and_gone_is_told_of(sick: str) -> None:
+    execute(sick, "insert into lonnymq.confined values ('gone', '{}', '{}')")
+    assert "The role 'gone' is confined" in found(sick, "privileges").said
+
+
 def test_history_that_nobody_sweeps_is_found_and_swept(sick: str) -> None:
     assert found(sick, "sweeps").level == "note"
     execute(sick, "update lonnymq.installed set installed_at = now() - interval '2 days'")

@@ -15,6 +15,7 @@ from lonnymq.doctor import health, sessions, settings, tables
 from lonnymq.doctor.finding import Finding, Report
 from lonnymq.doctor.installed import installed
 from lonnymq.doctor.patient import Patient
+from lonnymq.doctor.privileges import privileges
 from lonnymq.errors import LonnyMQError
 from lonnymq.results import Repair, Swept
 
@@ -46,6 +47,7 @@ CHECKS = (
     Check("prepared transactions", sessions.prepared_transactions, of_queue=False),
     Check("replication slots", sessions.replication_slots, of_queue=False),
     Check("installed", installed, of_queue=False),
+    Check("privileges", privileges),
     Check("queue clock", settings.queue_clock),
     Check("clock step", settings.clock_step),
     Check("autovacuum", tables.autovacuum),

@@ -100,7 +100,9 @@ begin
     revoke execute on all routines in schema lonnymq from public;
   end if;
 
-  if v_is_on or v_was_on then
+  if v_is_on or v_was_on or exists (
+    select from pg_proc p where p.pronamespace = 'lonnymq'::regnamespace and p.prosecdef
+  ) then
     for v_each in
       select p.oid::regprocedure::text as name, p.prosecdef,
         p.prosecdef and 'search_path=pg_catalog, pg_temp' = any (p.proconfig) as is_definer,
