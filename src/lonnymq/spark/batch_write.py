@@ -44,6 +44,7 @@ class Writer(DataSourceArrowWriter):
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         """Publish what the tasks put aside."""
+        self.job.written(messages)
         staged = [each for each in messages if isinstance(each, Staged)]
         if self.job.options["commitMode"] == "staged" and not self.job.is_done:
             publish(self.job.options, self.key, staged)

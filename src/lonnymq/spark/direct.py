@@ -76,7 +76,7 @@ class Direct:
 
     def close(self) -> Counts:
         """Tell the engine of what is new, and write down what became of the rows."""
-        rejects.tell(self.options, self.counts, self.key)
+        rejects.refuse(self.options, self.counts)
         statement = f"select {self.options.schema}.message_announce(%s)"
         self.connection.execute(statement.encode(), (sorted(self.channels - self.careful),))
         end(self.connection, self.options, self.key, self.counts)

@@ -27,9 +27,10 @@ def publish(options: Options, key: Key, parts: Iterable[Staged]) -> Counts | Non
     with translated(), open_connection(options) as connection, connection.transaction():
         if begin(connection, options, key):
             counts = sum((take(connection, options, key, each) for each in ordered), Counts())
-            rejects.tell(options, counts, key)
+            rejects.refuse(options, counts)
             end(connection, options, key, counts)
         drop_stages(connection, options, stages)
+    rejects.tell(options, counts or Counts(), key[0])
     return counts
 
 

@@ -81,18 +81,19 @@ def keep_batch(
     copy_batch(connection, options["rejects"], batch, as_json=())
 
 
-def tell(options: Options, counts: Counts, key: tuple[str, int]) -> None:
-    """Say how many rows were rejected: raise if that was asked for, else in the log."""
+def refuse(options: Options, counts: Counts) -> None:
+    """Raise if rows were rejected and that was not to be."""
+    if counts.rejected and options["failOnReject"]:
+        raise Rejected(f"{Rejected.__doc__} ({counts})")
+
+
+def tell(options: Options, counts: Counts, app: str) -> None:
+    """Say in the driver's log how many rows were rejected, and where they are."""
     if not counts.rejected:
         return
-    if options["failOnReject"]:
-        raise Rejected(f"{Rejected.__doc__} ({counts})")
+    table = options["rejects"]
     where = (
-        f"kept in {options['rejects']}"
-        if options["rejects"]
-        else "kept nowhere: name a table in the option rejects"
+        f"kept in {table}" if table else "kept nowhere: the option rejects names a table for them"
     )
-    log.warning(
-        "lonnymq: %s rows were not taken and are %s (load %s, version %s: %s)",
-        *(counts.rejected, where, *key, counts),
-    )
+    told = (counts.rejected, where, app, counts)
+    log.warning("lonnymq: %s rows were not taken and are %s (load %s: %s)", *told)

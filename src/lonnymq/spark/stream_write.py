@@ -30,6 +30,7 @@ class StreamWriter(DataSourceStreamArrowWriter):
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 (Spark's name)
         """Publish what the tasks put aside, once for each batch of a query; `txnAppId` names it otherwise."""
+        self.job.written(messages)
         staged = [each for each in messages if isinstance(each, Staged)]
         if not staged:
             return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from uuid import uuid4
 
@@ -13,12 +13,20 @@ from pyspark.sql.types import StructType
 
 from lonnymq.errors import InvalidArgument, translated
 from lonnymq.spark.connecting import check_installed, open_connection
+from lonnymq.spark.counts import Counts
 from lonnymq.spark.direct import write_direct
 from lonnymq.spark.loads import sweep
 from lonnymq.spark.options import Operation, Options, read_options
-from lonnymq.spark.rejects import ensure_table
+from lonnymq.spark.rejects import ensure_table, tell
 from lonnymq.spark.staging import stage_rows
 from lonnymq.spark.write_columns import check_columns
+
+
+@dataclass
+class Written(WriterCommitMessage):
+    """What a task answers that has created its rows itself."""
+
+    counts: Counts
 
 
 @dataclass
@@ -38,9 +46,13 @@ class Job:
             return WriterCommitMessage()
         with translated():
             if self.options["commitMode"] == "direct":
-                write_direct(self.options, batches, (self.once, part))
-                return WriterCommitMessage()
+                return Written(write_direct(self.options, batches, (self.once, part)))
             return stage_rows(self.options, batches, part=part, query=query)
+
+    def written(self, messages: Iterable[WriterCommitMessage | None]) -> None:
+        """What tasks that have created their rows say, on the driver."""
+        counts = (each.counts for each in messages if isinstance(each, Written))
+        tell(self.options, sum(counts, Counts()), self.once)
 
 
 def prepare(
