@@ -29,7 +29,7 @@ begin
   end if;
   -- The clock was set back: what it says now comes after all that was counted.
   delete from lonnymq.sample s where s.at > p_now;
-  select * into v_figures from lonnymq.queue_figures(10);
+  select * into v_figures from lonnymq.queue_figures(100);
 
   with ended as materialized (
     (
