@@ -42,6 +42,7 @@ function Reading({ session, onSession, look }) {
   const live = useLive(queue, { onSignedOut: look });
   const page = pageOf(route.page);
   const acting = useActs(session.actions);
+  const where = `${queue} ${route.page} ${route.rest.join("/")}`;
   const first = useRef(true);
 
   useEffect(() => {
@@ -50,11 +51,12 @@ function Reading({ session, onSession, look }) {
   useEffect(() => {
     document.title = `${page.title} · LonnyMQ`;
     if (!first.current) {
+      acting.forget();
       scrollTo(0, 0);
       document.querySelector("main h1")?.focus({ preventScroll: true });
     }
     first.current = false;
-  }, [queue, route.page, route.rest.join("/")]);
+  }, [where]);
 
   const link = (to, rest, search) => address(queue, to, rest, search);
   const here = { queue, live, session, link, search: route.search, beat: live.beat };
@@ -65,7 +67,7 @@ function Reading({ session, onSession, look }) {
       <div>
         <${LostBar} live=${live} />
         <main id="main" tabindex="-1">
-          ${queue ? html`<${page.view} key=${`${queue} ${route.page} ${route.rest.join("/")}`} rest=${route.rest} />`
+          ${queue ? html`<${page.view} key=${where} rest=${route.rest} />`
             : html`<h1>LonnyMQ</h1><div class="card"><${Empty} title="No queue is configured"><p>Start the dashboard with a DSN: <code>lonnymq dashboard --dsn …</code></p><//></div>`}
         </main>
       </div>
@@ -90,6 +92,7 @@ function useActs(allowed) {
     ask: (what) => setAsked({ ...what, key: number += 1 }),
     leave: () => setAsked(null),
     say: (one) => setSaid((before) => [...before, { ...one, id: number += 1 }].slice(-3)),
+    forget: () => setSaid([]),
     dismiss: (id) => setSaid((before) => before.filter((one) => one.id !== id)),
   };
 }

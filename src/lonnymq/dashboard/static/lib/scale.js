@@ -1,7 +1,8 @@
 // Round steps for axes: 1, 2, 5 times a power of ten for values, minutes and hours for time.
 
 export function valueTicks(highest, wanted = 4) {
-  const rough = Math.max(highest, 1e-9) / wanted;
+  if (highest <= 0) return [0, 1];
+  const rough = highest / wanted;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((n) => n * power).find((n) => n >= rough);
   const many = Math.max(1, Math.ceil(highest / step - 1e-9));
@@ -13,6 +14,7 @@ const ROUND = [1, 10, 100, 1_000, 2_000, 5_000, 10_000, 20_000, 30_000, ...[1, 2
 
 /** The same for durations in milliseconds, on seconds, minutes and hours. */
 export function durationTicks(highest, wanted = 4) {
+  if (highest <= 0) return [0, 1_000];
   const step = ROUND.find((size) => highest / size <= wanted) ?? Math.ceil(highest / wanted / ROUND.at(-1)) * ROUND.at(-1);
   return Array.from({ length: Math.max(1, Math.ceil(highest / step)) + 1 }, (_, n) => n * step);
 }

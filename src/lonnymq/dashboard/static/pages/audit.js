@@ -1,6 +1,6 @@
 // Who did what, newest first.
 import { html, useState } from "../lib/html.js";
-import { NONE, plural } from "../lib/format.js";
+import { count, NONE, plural } from "../lib/format.js";
 import { useQueueResource } from "../lib/here.js";
 import { Name } from "../parts/marks.js";
 import { Empty, Shown } from "../parts/states.js";
@@ -9,17 +9,16 @@ import { Ago } from "../parts/time.js";
 import { Title } from "../parts/title.js";
 
 const word = (value) => (typeof value === "string" ? value : JSON.stringify(value));
-const told = (value) => (value !== null && typeof value === "object" && !Array.isArray(value)
-  ? Object.entries(value).filter(([, part]) => part !== null).map(([key, part]) => `${key} ${word(part)}`).join(", ") || NONE
-  : value == null ? NONE : word(value));
+const asked = ({ options, ...rest }) => Object.entries({ ...rest, ...options }).map(([key, value]) => `${key} ${word(value)}`).join(", ") || NONE;
+const answered = ({ answer, count: many }) => (many == null || many === 1 ? word(answer ?? NONE) : `${word(answer)}, ${count(many)}`);
 
 const COLUMNS = [
   { key: "what", label: "Action", cell: (row) => String(row.action).replaceAll("_", " ") },
   { key: "at", label: "When", cell: (row) => html`<${Ago} at=${row.at} />` },
   { key: "who", label: "Who", cell: (row) => (row.who == null ? NONE : html`<${Name} of=${row.who} />`) },
   { key: "subject", label: "On", what: true, cell: (row) => (row.subject == null ? NONE : html`<span class="cut-2"><${Name} of=${row.subject} /></span>`) },
-  { key: "with", label: "With", what: true, cell: (row) => html`<code class="cut-2" dir="auto">${told(row.parameters)}</code>` },
-  { key: "answer", label: "Answer", what: true, cell: (row) => html`<code class="cut-2" dir="auto">${told(row.answer)}</code>` },
+  { key: "with", label: "With", what: true, cell: (row) => html`<code class="cut-2" dir="auto">${asked(row.parameters ?? {})}</code>` },
+  { key: "answer", label: "Answer", what: true, cell: (row) => html`<code class="cut-2" dir="auto">${answered(row.answer ?? {})}</code>` },
 ];
 
 export function Audit() {

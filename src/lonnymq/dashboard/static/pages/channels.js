@@ -61,7 +61,7 @@ function SearchField({ value, onSearch }) {
 }
 
 function Found({ data, query, looking, sort, onFirst, onNext }) {
-  const all = data.total && `${data.total.exact ? "" : "about "}${count(data.total.value)} in all`;
+  const all = data.total?.value >= data.channels.length && `${data.total.exact ? "" : "about "}${count(data.total.value)} in all`;
   const said = [
     `${count(data.channels.length)} shown`,
     all,

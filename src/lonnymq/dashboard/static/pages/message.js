@@ -55,10 +55,14 @@ function Acts({ message, onDone }) {
 const TITLES = { leased: "It is running", dead: "It is dead", scheduled: "It is not due yet", completed: "It is done", not_found: "It has ended" };
 const TONES = { leased: "good", dead: "bad", next: "good", behind: "calm", scheduled: "calm", unfolded: "calm", completed: "good", not_found: "calm" };
 
+const MOMENTS = { scheduled: "dequeue_at", throttled: "wake_at", leased: "lease_until", dead: "died_at" };
+
 function Why({ data }) {
-  const { answer, text } = data.explanation;
+  const { answer, text, fields } = data.explanation;
+  const moment = fields?.[MOMENTS[answer]];
   const said = data.message.state === "completed" ? "completed" : answer;
-  return html`<section aria-label="Why it waits"><${Notice} tone=${TONES[said] ?? "warn"} title=${TITLES[said] ?? "Why it waits"}><p>${firstLine(text, data.attempts.at(-1)?.summary)}</p><//></section>`;
+  return html`<section aria-label="Why it waits"><${Notice} tone=${TONES[said] ?? "warn"} title=${TITLES[said] ?? "Why it waits"}><p>${firstLine(text, data.attempts.at(-1)?.summary)}</p>
+    ${moment > 0 && html`<p class="soft">On your clock: <${At} at=${moment} />, <${Ago} at=${moment} />.</p>`}<//></section>`;
 }
 
 /** A sentence; where an error is quoted that begins with a traceback, what came of it stands there instead. */

@@ -12,8 +12,9 @@ import { Ring } from "./icons.js";
 const LINK_WORDS = { connecting: "Connecting", live: "Live", trouble: "Database away", lost: "Connection lost" };
 
 function LinkState({ live }) {
+  const words = live.trouble?.code === "not_installed" ? "Not installed" : LINK_WORDS[live.state];
   const look = { live: "live", lost: "lost", trouble: "lost" }[live.state] ?? "";
-  return html`<span class=${`link-state ${look}`}>${LINK_WORDS[live.state]}</span>`;
+  return html`<span class=${`link-state ${look}`}>${words}</span>`;
 }
 
 export function LostBar({ live }) {
@@ -23,7 +24,7 @@ export function LostBar({ live }) {
     const since = now && Math.floor((Date.now() - live.since) / 1_000);
     return html`<div class="lost-bar"><span role="alert">The live connection is lost.${from} Trying again by itself.</span>${since > 4 && html`<span> ${duration(since * 1_000)} so far.</span>`}</div>`;
   }
-  if (live.state === "trouble") return html`<div class="lost-bar" role="alert">${live.trouble.message} ${live.trouble.advice}</div>`;
+  if (live.state === "trouble" && live.trouble.code !== "not_installed") return html`<div class="lost-bar" role="alert">${live.trouble.message} ${live.trouble.advice}</div>`;
   return null;
 }
 
