@@ -161,6 +161,14 @@ async def test_the_dead_of_one_error_are_purged_after_a_look_at_how_many(
     await is_in_the_audit_log(page, "purge dead", "")
 
 
+async def test_the_dead_of_one_channel_are_redriven(show: Open, site: Site, dead: list[int]):
+    page = await show("billing/dead?channel=acme")
+    await page.get_by_role("button", name="Redrive those found").click()
+    await confirm(page, "Redrive", "2")
+    await expect(page.get_by_text("No dead message of that sort")).to_be_visible()
+    assert site.queues["billing"].purge("acme") == 2
+
+
 async def test_all_that_is_dead_is_purged(show: Open, site: Site, dead: list[int]):
     page = await show("billing/dead")
     await page.get_by_role("button", name="Purge all").click()

@@ -7,7 +7,7 @@ import psycopg
 import pytest
 from playwright.async_api import expect
 
-from browser.conftest import Open, Site, live
+from browser.conftest import WATCH, Open, Site, live
 from browser.serving import Serving, serving
 from lonnymq import Queue
 from lonnymq.dashboard import create_app
@@ -45,6 +45,29 @@ async def test_times_tick_by_themselves(show: Open):
     up = page.get_by_role("row", name=re.compile("videos-web-1")).get_by_role("cell").nth(5)
     before = await up.text_content()
     await expect(up).not_to_have_text(before or "")
+
+
+async def test_windows_that_nobody_sees_leave_the_connections_to_the_one_that_is_seen(
+    site: Site, window: Open
+):
+    """A browser has six connections to a server; a stream holds one of them."""
+    with serving(lambda: create_app({"app": site.dsns["app"]})) as server:
+        first = await window(f"{server.url}#/app/workers")
+        for _ in range(6):
+            page = await first.context.new_page()
+            await page.add_init_script(WATCH)
+            await page.goto(f"{server.url}#/app/workers")
+            await expect(live(page)).to_be_visible()
+            await page.evaluate(HIDE)
+        await first.get_by_role("link", name="Schedules").click()
+        await expect(first.get_by_role("table", name="Schedules")).to_be_visible()
+        await expect(live(first)).to_be_visible()
+
+
+HIDE = """() => {
+  Object.defineProperty(document, "hidden", { get: () => true });
+  document.dispatchEvent(new Event("visibilitychange"));
+}"""
 
 
 @pytest.fixture

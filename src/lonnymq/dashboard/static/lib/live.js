@@ -13,46 +13,62 @@ export function useLive(queue, { onSignedOut }) {
   useEffect(() => {
     setLive(fresh);
     if (!queue) return undefined;
-    let source = null, timer = null, silence = null, over = false;
-    const change = (next) => setLive((before) => ({
-      ...before, ...next, since: next.state === before.state ? before.since : Date.now(),
-    }));
-    const lose = () => {
-      source?.close();
-      clearTimeout(silence);
-      clearTimeout(timer);
-      if (over) return;
-      change({ state: "lost" });
-      timer = setTimeout(open, AGAIN);
-      onSignedOut();
-    };
-    const listen = () => {
-      clearTimeout(silence);
-      silence = setTimeout(lose, SILENCE);
-    };
-    function open() {
-      source = new EventSource(url(queuePath(queue, "events")));
-      source.addEventListener("overview", (event) => {
-        const overview = JSON.parse(event.data);
-        heard(overview.now_at);
-        listen();
-        setLive((before) => ({
-          ...before, state: "live", overview, trouble: null, beat: before.beat + 1,
-          since: before.state === "live" ? before.since : Date.now(),
-        }));
-      });
-      source.addEventListener("trouble", (event) => {
-        listen();
-        change({ state: "trouble", trouble: JSON.parse(event.data).error });
-      });
-      source.onerror = lose;
-      listen();
-    }
-    open();
-    return () => {
-      over = true;
-      lose();
-    };
+    return listen(url(queuePath(queue, "events")), {
+      onOverview: (overview) => setLive((before) => ({
+        ...before, state: "live", overview, trouble: null, beat: before.beat + 1,
+        since: before.state === "live" ? before.since : Date.now(),
+      })),
+      onTrouble: (trouble) => setLive((before) => ({ ...before, state: "trouble", trouble })),
+      onLost: () => {
+        setLive((before) => ({ ...before, state: "lost", since: before.state === "lost" ? before.since : Date.now() }));
+        onSignedOut();
+      },
+    });
   }, [queue]);
   return live.queue === queue ? live : fresh;
+}
+
+/** Listen until the function that is given back is called. A window that nobody sees listens to nothing:
+    browsers open six connections to a server at once, and more windows than that may be open. */
+function listen(address, { onOverview, onTrouble, onLost }) {
+  let source = null, again = null, silence = null;
+  const close = () => {
+    source?.close();
+    clearTimeout(again);
+    clearTimeout(silence);
+  };
+  const lose = () => {
+    close();
+    again = setTimeout(open, AGAIN);
+    onLost();
+  };
+  const wait = () => {
+    clearTimeout(silence);
+    silence = setTimeout(lose, SILENCE);
+  };
+  function open() {
+    source = new EventSource(address);
+    source.addEventListener("overview", (event) => {
+      const overview = JSON.parse(event.data);
+      heard(overview.now_at);
+      wait();
+      onOverview(overview);
+    });
+    source.addEventListener("trouble", (event) => {
+      wait();
+      onTrouble(JSON.parse(event.data).error);
+    });
+    source.onerror = lose;
+    wait();
+  }
+  const turn = () => {
+    close();
+    if (!document.hidden) open();
+  };
+  document.addEventListener("visibilitychange", turn);
+  turn();
+  return () => {
+    document.removeEventListener("visibilitychange", turn);
+    close();
+  };
 }

@@ -16,10 +16,10 @@ export function Dead() {
   const found = useQueueResource("dead/groups", filter);
   const some = found.data?.groups.length > 0;
   const filtered = Boolean(filter.channel || filter.kind);
-  const body = filtered ? { channel: filter.channel || "*", kind: filter.kind || null } : { all: true };
+  const body = filtered ? { channel: filter.channel || null, kind: filter.kind || null } : { all: true };
   const words = filtered ? "those found" : "all";
   return html`<${Title} title="Dead" over="Messages that are out of attempts">
-      ${some && (!filter.kind || filter.channel) && html`<${Act} label=${`Redrive ${words}`} action="redrive" body=${body} title=${`Queue ${words} again?`} verb="Redrive" onDone=${found.reload} />
+      ${some && html`<${Act} label=${`Redrive ${words}`} action="redrive" body=${body} title=${`Queue ${words} again?`} verb="Redrive" onDone=${found.reload} />
         <${Act} grave label=${`Purge ${words}`} action="purge_dead" body=${body} title=${`Delete ${words}?`} verb="Delete them" onDone=${found.reload} />`}
     <//>
     <section class="card flush">
