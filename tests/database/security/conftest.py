@@ -24,7 +24,7 @@ def programs(version: str) -> Path:
     return DEBIAN_15
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def fortress(request: pytest.FixtureRequest) -> Iterator[str]:
     """The DSN of a server of its own, for roles are a server's and not a database's; 18 unless told otherwise."""
     with temporary(programs(getattr(request, "param", "pg18"))) as server:
