@@ -211,6 +211,26 @@ async def test_who_signs_out_sees_nothing_more(site: Site, window: Open):
     await expect(page.get_by_text("northwind-media")).to_have_count(0)
 
 
+async def test_a_session_that_has_ended_leads_to_the_door(site: Site, window: Open):
+    page = await window(site.serving.url)
+    await page.get_by_label("Token").fill(TOKEN)
+    await page.get_by_role("button", name="Sign in").click()
+    await expect(page.get_by_role("heading", name="Overview")).to_be_visible()
+    await page.context.clear_cookies()
+    await page.get_by_role("link", name="Channels", exact=True).click()
+    await expect(page.get_by_label("Token")).to_be_visible()
+
+
+async def test_where_the_host_app_signs_people_in_the_page_says_so(site: Site, window: Open):
+    def make() -> Starlette:
+        return create_app({"app": site.dsns["app"]}, authenticate=lambda _: None)
+
+    with serving(make) as server:
+        page = await window(server.url)
+        await expect(page.get_by_text("Please sign in")).to_be_visible()
+        await expect(page.get_by_label("Token")).to_have_count(0)
+
+
 async def test_without_actions_there_is_no_button_for_any(site: Site, window: Open):
     with serving(lambda: create_app({"app": site.dsns["app"]})) as server:
         page = await window(f"{server.url}#/app/channel/acme")

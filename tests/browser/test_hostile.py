@@ -68,9 +68,16 @@ async def test_a_hostile_message_is_only_text(show: Open, site: Site, key: str):
         )
     if key == "bytes":
         await expect(page.get_by_role("region", name="Content")).to_contain_text("00 ff fe 3c")
-    if key == "large":
-        await expect(page.get_by_text(re.compile("are shown"))).to_be_visible()
     await is_only_text(page)
+
+
+async def test_a_large_content_is_cut_and_can_be_had_whole(show: Open, site: Site):
+    page = await show(f"hostile/message/{site.hostile['large']}")
+    await expect(page.get_by_text(re.compile("88 KiB, the first 16 KiB are shown"))).to_be_visible()
+    async with page.expect_download() as loading:
+        await page.get_by_role("link", name="Download").click()
+    loaded = await (await loading.value).path()
+    assert loaded.read_bytes() == b"<i>" * 30_000
 
 
 @pytest.mark.parametrize("place", ["overview", "dead", "workers", "schedules"])

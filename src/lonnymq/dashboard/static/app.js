@@ -1,6 +1,6 @@
 // The page: who is reading, which queue, where; the rest are pages and parts.
 import { html, render, useCallback, useEffect, useRef, useState } from "./lib/html.js";
-import { getSession } from "./lib/api.js";
+import { getSession, SIGNED_OUT } from "./lib/api.js";
 import { Here } from "./lib/here.js";
 import { useLive } from "./lib/live.js";
 import { address, replaceAddress, useRoute } from "./lib/router.js";
@@ -19,7 +19,11 @@ function useSession() {
     setSession(seen);
     setError(null);
   }, setError), []);
-  useEffect(() => { look(); }, []);
+  useEffect(() => {
+    look();
+    addEventListener(SIGNED_OUT, look);
+    return () => removeEventListener(SIGNED_OUT, look);
+  }, []);
   useEffect(() => {
     if (!error || session) return undefined;
     const timer = setTimeout(look, AGAIN);

@@ -2,6 +2,9 @@
 const ROOT = new URL("../../", import.meta.url);
 let csrf = null;
 
+/** What the window is told when an answer says that the session is over. */
+export const SIGNED_OUT = "lonnymq-signed-out";
+
 /** What the API refused or could not do; `code` is the API's word, or 'unreachable' where nothing answered. */
 export class Refused extends Error {
   constructor(code, message, advice = null, status = 0) {
@@ -31,6 +34,7 @@ async function call(to, options) {
   const body = await answer.json().catch(() => null);
   if (answer.ok && body !== null) return body;
   const told = body?.error ?? {};
+  if (answer.status === 401) dispatchEvent(new Event(SIGNED_OUT));
   throw new Refused(told.code ?? "internal", told.message ?? `The server answered with ${answer.status}.`, told.advice, answer.status);
 }
 
