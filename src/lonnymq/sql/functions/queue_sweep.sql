@@ -1,6 +1,6 @@
 -- Housekeeping: takes back leases that ran out, forgets channels that are done with, makes and drops
--- days of history, samples the queue for charts. Safe to run from anywhere, by many, as often as
--- wanted: every few seconds is good.
+-- days of history, samples the queue for charts, ends consumers that stand in the way. Safe to run from
+-- anywhere, by many, as often as wanted: every few seconds is good.
 --
 -- Answers: how many leases ran out, how many of their messages died, how many channels were
 --   forgotten, how many days of history were dropped.
@@ -25,6 +25,7 @@ begin
   perform lonnymq.guard_range('limit', p_limit, 1, 1000000);
   perform lonnymq.guard_own_transaction('queue_sweep');
   perform set_config('idle_in_transaction_session_timeout', '10s', true);
+  perform lonnymq.consumer_end();
   perform lonnymq.sample_take(v_now);
   forgotten := 0;
   select e.expired, e.died into expired, died
