@@ -170,6 +170,7 @@ def over_limit(evidence: Evidence) -> list[Violation]:
     return found + [Violation("over limit", detail, id_) for detail, id_ in over_rate(evidence)]
 
 
+TOLD_OF_FAULTS = ("fault", "who", "target", "seconds")
 CHECKS: dict[str, Callable[[Evidence], list[Violation]]] = {
     "lost": lost,
     "ghosts": ghosts,
@@ -188,6 +189,21 @@ def check(evidence: Evidence) -> dict[str, list[Violation]]:
     return {name: look(evidence) for name, look in CHECKS.items()}
 
 
+def faults_around(moments: list[float], evidence: Evidence) -> list[tuple[float, str]]:
+    """What was done to the system shortly before, during and after these moments."""
+    if not moments:
+        return []
+    begin, end = min(moments) - 3000, max(moments) + 3000
+    return [
+        (
+            each["t"],
+            " ".join(["fault:", *(str(each[key]) for key in TOLD_OF_FAULTS if key in each)]),
+        )
+        for each in evidence.faults
+        if begin <= each["t"] <= end
+    ]
+
+
 def story(evidence: Evidence, id_: int) -> list[str]:
     """Everything that is known of one message, in the order of time."""
     label = evidence.ids.get(id_, "?")
@@ -203,7 +219,7 @@ def story(evidence: Evidence, id_: int) -> list[str]:
         lines.append((word.at, f"{word.call} by {word.who}, token {word.token[:8]}: {word.word}"))
     for end in evidence.attempts[id_]:
         lines.append((end.finished, f"history: attempt {end.attempt} of {end.at}: {end.outcome}"))
-    lines += [(crash, "the server crashes") for crash in evidence.crashes]
+    lines += faults_around([at for at, _ in lines], evidence)
     if id_ in evidence.stored:
         lines.append((float("inf"), f"still stored: {evidence.stored[id_]}"))
     if id_ in evidence.dead:

@@ -12,6 +12,7 @@ from faults.run import Result, Run
 NAMES = (
     "mixed", "sigkill", "zombie", "restart", "unknown", "open_transaction", "limits", "poison", "snapshot", "fairness",
     "tenants", "deadlocks", "clock", "payloads", "disk", "connections", "crowd", "failover", "hints", "durable",
+    "reader",
 )  # fmt: skip
 
 

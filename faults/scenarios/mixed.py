@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 
+from faults.checker import story
 from faults.crew import Crew
 from faults.faulter import Faulter, set_limits
 from faults.recovery import slowest
@@ -32,7 +33,7 @@ KINDS = {
 
 def play(run: Run) -> None:
     """Faults while messages are made and handled; then calm, until everything has drained."""
-    faults = schedule(run.seed, count=run.faults, gap=run.gap)
+    faults = schedule(run.seed, count=run.faults, gap=run.gap, kinds=run.sizes.get("kinds"))
     run.say(f"seed {run.seed}, {len(faults)} faults:")
     for fault in faults:
         run.say(str(fault))
@@ -62,7 +63,12 @@ def play(run: Run) -> None:
             not any(end.at == each.at for end in evidence.attempts[each.id])
             for one in evidence.deliveries.values() for each in one
         )  # fmt: skip
-        run.recovered(slowest(evidence))
+        seconds, waited = slowest(evidence)
+        run.recovered(seconds)
+        if waited is not None:
+            run.say("the slowest recovery:")
+            for line in story(evidence, waited):
+                run.say(line)
 
 
 def prepare(run: Run, server: Stand) -> list[str]:
