@@ -21,6 +21,7 @@ from lonnymq.spark.creating import create_rows
 from lonnymq.spark.loads import begin, end, measure
 from lonnymq.spark.options import Options
 from lonnymq.spark.rows import judge
+from lonnymq.spark.runs import runs
 
 
 class Direct:
@@ -91,6 +92,6 @@ def write_direct(
         if not begin(connection, options, key):
             return Counts()
         task = Direct(options, connection, key)
-        for batch in batches:
+        for batch in runs(batches):
             task.add(batch)
         return task.close()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 import pyarrow as pa
@@ -19,6 +20,7 @@ from lonnymq.spark.copying import copy_batch
 from lonnymq.spark.loads import create_stage, measure
 from lonnymq.spark.options import Options
 from lonnymq.spark.rows import BAD_SCHEMA, SCHEMA, Judged, judge
+from lonnymq.spark.runs import runs
 
 FEW_BYTES = 256 * 1024
 
@@ -43,20 +45,16 @@ def stage_rows(
         first.append(batch)
         size += batch.nbytes
         if size > FEW_BYTES:
-            return fill(options, [*first], rest, Staged(part, query))
+            return fill(options, chain(first, rest), Staged(part, query))
     return Staged(part, query, rows=sum(batch.num_rows for batch in first), few=packed(first))
 
 
-def fill(
-    options: Options, first: list[pa.RecordBatch], rest: Iterator[pa.RecordBatch], staged: Staged
-) -> Staged:
+def fill(options: Options, batches: Iterable[pa.RecordBatch], staged: Staged) -> Staged:
     """Fill a stage with the rows."""
     with open_connection(options) as connection, connection.transaction():
         staged.stage = create_stage(connection, options)
         table = f"{options.schema}.stage_{staged.stage}"
-        while first:
-            staged.rows += add(connection, table, first.pop(0))
-        for batch in rest:
+        for batch in runs(batches):
             staged.rows += add(connection, table, batch)
     return staged
 
