@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812 (everybody calls them so)
 
 import lonnymq.spark
 from lonnymq import NewMessage, Queue
+from lonnymq.server import temporary
 from spark.streams import Table, finished, left
 from support import eventually
 
@@ -127,3 +129,24 @@ def test_a_stream_without_a_name_is_refused_when_it_starts(
     query = Table(spark, dsn_18, tmp_path).start(frame=frame)
     eventually(lambda: not query.isActive, within=60)
     assert "a stream read needs a name for its claims" in str(query.exception())
+
+
+def test_a_database_that_restarts_in_the_middle_of_a_batch_is_waited_for(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    with temporary() as server, Queue(server.dsn) as queue:
+        queue.install()
+        made = fill(queue, 100)
+
+        class Interrupted(Table):
+            def write(self, batch, number):
+                if number == 0:  # the claim is made, and no task has read of it
+                    server.stop("immediate")
+                    threading.Timer(1.0, server.start).start()
+                super().write(batch, number)
+
+        table = Interrupted(spark, server.dsn, tmp_path, maxMessagesPerTrigger=60)
+        table.run()
+        assert table.ids() == made
+        assert finished(server.dsn) == {each: ["completed"] for each in made}
+        assert left(server.dsn) == []

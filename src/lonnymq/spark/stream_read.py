@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
@@ -16,11 +15,10 @@ from pyspark.sql.streaming.datasource import (
 from pyspark.sql.types import StructType
 
 from lonnymq.errors import InvalidArgument
-from lonnymq.spark.arrow_read import batches, reading, select
-from lonnymq.spark.connecting import conninfo
+from lonnymq.spark.claim_reading import Stretch, read_stretches
 from lonnymq.spark.options import Options, read_options
 from lonnymq.spark.schemas import Column, columns, spark_schema
-from lonnymq.spark.stream_driver import ClaimLost, Driver, Offset, stretches
+from lonnymq.spark.stream_driver import Driver, Offset, stretches
 
 COLUMNS = (
     *columns("r", id="long", channel="text", kind="text", name="text", dequeue_at="long"),
@@ -30,17 +28,6 @@ COLUMNS = (
     *columns("r", state="bytes", content="bytes"),
 )
 CONTENTS = ("content", "state")
-
-
-@dataclass(frozen=True, slots=True)
-class Stretch:
-    """Some messages of one part of a claim, by their places in it."""
-
-    seq: int
-    token: str
-    part: int
-    first: int
-    last: int
 
 
 class Stretches(InputPartition):
@@ -109,21 +96,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Read the messages of a partition; as often as it is asked, the same ones."""
         assert isinstance(partition, Stretches)  # noqa: S101 - what `partitions` made
-        with reading(conninfo(self.options)) as cursor:
-            for stretch in partition.listed:
-                found = 0
-                for batch in batches(cursor, self.query(stretch), self.columns):
-                    found += batch.num_rows
-                    yield batch
-                if found <= stretch.last - stretch.first and self.options["failOnLeaseLost"]:
-                    raise ClaimLost(f"claim {stretch.seq} has lost messages: {ClaimLost.__doc__}")
-
-    def query(self, stretch: Stretch) -> str:
-        """The statement that reads a stretch."""
-        stream = str(self.options["stream"]).replace("'", "''")
-        places = f"{stretch.part}, {stretch.first}, {stretch.last}"
-        claim = f"'{stream}', {stretch.seq}, '{stretch.token}', {places}"
-        return select(self.columns, f"{self.options.schema}.claim_read({claim})")
+        yield from read_stretches(self.options, self.columns, partition.listed)
 
 
 def checked(given: Mapping[str, str]) -> Options:
