@@ -18,6 +18,9 @@ def demo(
     keep: Annotated[
         bool, typer.Option("--keep", help="Leave it running at the end, to play with.")
     ] = False,
+    spark: Annotated[
+        bool, typer.Option("--spark", help="Show Spark at the end, which takes half a minute more.")
+    ] = False,
 ) -> None:
     """Show a video service at work on a private server: a tenant that floods it, limits, a killed worker.
 
@@ -27,5 +30,10 @@ def demo(
 
     if at.common.dsn is not None:
         raise Refused("The demo runs on a private server of its own: leave --dsn out.", Code.USAGE)
-    code = import_module("lonnymq.demo").run(keep=keep)
+    if spark:
+        try:
+            import_module("lonnymq.spark")
+        except ImportError as error:
+            raise Refused(f"{error}.") from None
+    code = import_module("lonnymq.demo").run(keep=keep, spark=spark)
     raise typer.Exit(int(code or 0))

@@ -17,6 +17,7 @@ from lonnymq.cli.look import Looker
 from lonnymq.cli.screen import View, screen
 from lonnymq.cli.words import duration
 from lonnymq.demo.crew import Crew
+from lonnymq.demo.on_spark import act_on_spark
 from lonnymq.demo.story import FLOODING, Story
 from lonnymq.demo.verdict import Promise, Wait, promises, waits
 from lonnymq.doctor.health import invariants
@@ -29,7 +30,7 @@ BEAT = 0.25  # seconds between two jobs of a quiet tenant
 FEEDS_FOR, KILL_AT, ENDS_WITHIN = 8.0, 4.0, 100.0
 
 
-def run(*, keep: bool = False) -> int:
+def run(*, keep: bool = False, spark: bool = False) -> int:
     """Give the show; 0 if every promise was kept."""
     console = Console(highlight=False)
     console.print("A private PostgreSQL, three worker processes, five tenants: one moment.")
@@ -43,6 +44,10 @@ def run(*, keep: bool = False) -> int:
         story = Story(queue)
         act(console, queue, story, crew)
         kept = conclude(console, queue, story, server.dsn, crew, keep=keep)
+        if spark:
+            last = act_on_spark(console, server.dsn)
+            console.print(promises_table(last))
+            kept = kept and all(each.kept for each in last)
         if keep:
             with suppress(KeyboardInterrupt):
                 stay(console, story, server.dsn)
