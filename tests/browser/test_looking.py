@@ -79,6 +79,9 @@ async def test_channels_are_sorted_and_filtered_by_the_server(show: Open):
     page = await show("app/channels")
     rows = page.get_by_role("table", name="Channels").get_by_role("row")
     await expect(rows.nth(1)).to_contain_text("northwind-media")
+    waiting = await rows.locator("td:nth-child(3) > span:first-child").all_inner_texts()
+    numbers = [int(text.strip("≈ ").replace(",", "")) for text in waiting]
+    assert numbers == sorted(numbers, reverse=True)
     await page.get_by_role("button", name="Channel", exact=True).click()
     await expect(rows.nth(1)).to_contain_text("acme")
     await expect(page.get_by_role("columnheader", name="Channel")).to_have_attribute(

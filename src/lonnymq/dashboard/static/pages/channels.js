@@ -3,6 +3,7 @@ import { html, useEffect, useRef, useState } from "../lib/html.js";
 import { useChannelSearch } from "../lib/channel_search.js";
 import { count } from "../lib/format.js";
 import { useHere } from "../lib/here.js";
+import { ordered } from "../lib/order.js";
 import { replaceAddress } from "../lib/router.js";
 import { ChannelTable } from "../parts/channel_table.js";
 import { Empty, Notice, Shown } from "../parts/states.js";
@@ -71,7 +72,7 @@ function Found({ data, query, looking, sort, onFirst, onNext }) {
   if (!data.channels.length && !looking) return html`<${None} query=${query} data=${data} />`;
   return html`
     ${query.search && query.sort !== "name" && html`<div class="within"><${Notice} title="Searched among the leading channels only."><p><button type="button" class="button small" onClick=${() => sort("name")}>Search all, by name</button></p><//></div>`}
-    <${ChannelTable} caption="Channels" rows=${data.channels} sorted=${query.sort} onSort=${sort} />
+    <${ChannelTable} caption="Channels" rows=${ordered(data.channels, query.sort)} sorted=${query.sort} onSort=${sort} />
     <${Pager} said=${said} first=${query.cursor !== ""} next=${data.next} onFirst=${onFirst} onNext=${onNext} />`;
 }
 

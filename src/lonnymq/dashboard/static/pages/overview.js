@@ -3,6 +3,7 @@ import { html, useState } from "../lib/html.js";
 import { Age } from "../parts/time.js";
 import { count, rate } from "../lib/format.js";
 import { useHere, useQueueResource } from "../lib/here.js";
+import { ordered } from "../lib/order.js";
 import { ChannelTable } from "../parts/channel_table.js";
 import { Choice } from "../parts/choice.js";
 import { Figure } from "../parts/marks.js";
@@ -76,7 +77,7 @@ function Busiest({ found }) {
   const { link } = useHere();
   return html`<section class="card flush"><header><h2>Busiest channels</h2><p><a href=${link("channels")}>All channels</a></p></header>
     <${Shown} of=${found}>${({ channels }) => (channels.length
-      ? html`<${ChannelTable} caption="Busiest channels" rows=${channels} />`
+      ? html`<${ChannelTable} caption="Busiest channels" rows=${ordered(channels, "waiting")} />`
       : html`<${Empty} title="No channel has anything to do"><p>A channel comes into being with its first message: <code>lonnymq message create acme hello</code></p><//>`)}<//>
   </section>`;
 }
