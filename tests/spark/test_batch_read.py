@@ -2,6 +2,7 @@ import re
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import reduce
 
@@ -10,8 +11,12 @@ import pytest
 from pyspark.errors import AnalysisException, PythonException
 from pyspark.sql import DataFrame
 from pyspark.sql.functions import lit
+from pyspark.sql.types import LongType, StructField, StructType
 
 import lonnymq
+from lonnymq.spark.batch_read import Part, Reader
+from lonnymq.spark.keeper import keep_snapshot
+from lonnymq.spark.options import read_options
 from support import eventually
 
 KEEPERS = "select count(*) from pg_stat_activity where application_name like 'lonnymq read%keeper'"
@@ -194,16 +199,48 @@ def test_a_transaction_that_commits_while_history_is_read_is_not_read(
     assert frame.count() == 500
 
 
-def test_a_snapshot_is_given_up_when_nobody_reads_any_more(
+def test_parts_that_are_read_at_different_times_are_one_state(
+    queue: lonnymq.Queue, connect, dsn_18: str
+) -> None:
+    """The same parts without their snapshot are not: the check can fail."""
+    queue.channel("acme").copy(b"x" * 500 for _ in range(1_000))
+    connection = connect(dsn_18)
+    given = {"url": dsn_18, "path": "messages", "numpartitions": "4"}
+    reader = Reader(read_options(given, "read"), StructType([StructField("id", LongType())]))
+    parts = reader.partitions()
+    assert len(parts) == 4
+
+    def read(part: Part) -> list[int]:
+        found = [each for batch in reader.read(part) for each in batch.column("id").to_pylist()]
+        connection.execute("delete from lonnymq.message")
+        return found
+
+    assert sorted(each for part in parts for each in read(part)) == list(range(1, 1_001))
+    queue.channel("acme").copy(b"x" * 500 for _ in range(1_000))
+    bare = [replace(part, held=None) for part in reader.partitions()]
+    assert sum(len(read(part)) for part in bare) < 1_000
+
+
+def test_a_dataframe_whose_snapshot_is_gone_says_so(
     queue_format, queue: lonnymq.Queue, connect, dsn_18: str
 ) -> None:
     queue.channel("acme").copy(b"x" * 100 for _ in range(1_000))
-    frame = queue_format.read(numPartitions=2, snapshotTimeout="1s").load("messages")
+    frame = queue_format.read(numPartitions=2).load("messages")
     assert frame.count() == 1_000
     watcher = connect(dsn_18)
+    watcher.execute(KEEPERS.replace("count(*)", "pg_terminate_backend(pid)"))
     eventually(lambda: watcher.execute(KEEPERS).fetchone() == (0,))
     with pytest.raises(PythonException, match=r"no longer kept: load it again, or raise"):
         frame.count()
+
+
+def test_a_keeper_ends_when_nobody_has_read_for_a_while(connect, dsn_18: str) -> None:
+    watcher = connect(dsn_18)
+    with psycopg.connect(dsn_18, application_name="lonnymq read x"):
+        keep_snapshot(dsn_18, name="lonnymq read x", timeout_ms=1_000)
+        older = f"{KEEPERS} and clock_timestamp() - backend_start > interval '3 seconds'"
+        eventually(lambda: watcher.execute(older).fetchone() == (1,), within=60)
+    eventually(lambda: watcher.execute(KEEPERS).fetchone() == (0,), within=60)
 
 
 def test_a_small_read_keeps_no_snapshot(
@@ -339,4 +376,4 @@ def test_a_keeper_ends_with_the_spark_that_it_was_started_for(connect, dsn_18: s
     watcher = connect(dsn_18)
     assert watcher.execute(KEEPERS).fetchone() == (1,)
     shell.communicate("\n")
-    eventually(lambda: watcher.execute(KEEPERS).fetchone() == (0,))
+    eventually(lambda: watcher.execute(KEEPERS).fetchone() == (0,), within=60)
