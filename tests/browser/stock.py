@@ -59,7 +59,7 @@ def add_dead(queue: Queue) -> None:
 def add_limited(queue: Queue) -> None:
     """One tenant at its concurrency limit, one slowed by its rate, one paused, one with a time to come."""
     queue.channel_set("acme", max_concurrency=2, max_size=1_000)
-    queue.channel_set("globex", release_interval_ms=120_000)
+    queue.channel_set("globex", release_interval_ms=900_000)
     for number in range(40):
         queue.create("acme", video(number), kind="encode", name=f"cats-{number}")
     queue.create_many([b'{"to": "ada@example.org"}'] * 13, channel="globex")

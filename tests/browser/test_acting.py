@@ -217,7 +217,6 @@ async def test_a_session_that_has_ended_leads_to_the_door(site: Site, window: Op
     await page.get_by_role("button", name="Sign in").click()
     await expect(page.get_by_role("heading", name="Overview")).to_be_visible()
     await page.context.clear_cookies()
-    await page.get_by_role("link", name="Channels", exact=True).click()
     await expect(page.get_by_label("Token")).to_be_visible()
 
 

@@ -22,10 +22,11 @@ export function counted(n, { estimated = false, more = false } = {}) {
   return `${estimated ? "≈ " : ""}${compact(n)}${more ? "+" : ""}`;
 }
 
-/** So many a second, or a minute where that is few. */
+/** So many a second, or a minute or an hour where that is few. */
 export function rate(perSecond) {
   if (perSecond == null) return NONE;
   if (perSecond === 0) return "0/s";
+  if (perSecond < 0.1 / 60) return `${decimal(perSecond * 3_600)}/h`;
   if (perSecond < 0.1) return `${decimal(perSecond * 60)}/min`;
   return `${perSecond >= 10_000 ? short.format(perSecond) : decimal(perSecond)}/s`;
 }
