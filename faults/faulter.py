@@ -89,7 +89,11 @@ class Faulter:
 
     def undo(self, fault: Fault, how: Callable[[], None]) -> None:
         """Have something undone when the fault's time is over."""
-        heapq.heappush(self.later, (time.monotonic() + fault.seconds, next(self.numbers), how))
+        self.at(time.monotonic() + fault.seconds, how)
+
+    def at(self, moment: float, what: Callable[[], None]) -> None:
+        """Have something done at a moment."""
+        heapq.heappush(self.later, (moment, next(self.numbers), what))
 
     def calm(self) -> None:
         """Leave nothing behind: everybody runs, nothing is paused, no order is left."""
@@ -122,14 +126,17 @@ class Faulter:
         hand.go_on()
         hand.signal(signal.SIGTERM)
 
-        def replace() -> None:
-            if not hand.is_running:
-                hand.start()
-            else:
-                self.undo(fault, replace)
-                time.sleep(0.05)
+        told = hand.process
 
-        self.undo(fault, replace)
+        def replace() -> None:
+            if hand.process is not told:
+                return  # another fault was quicker
+            if hand.is_running:
+                self.at(time.monotonic() + 0.1, replace)
+            else:
+                hand.start()
+
+        self.at(time.monotonic(), replace)
 
     def worker_sigstop(self, fault: Fault, chance: random.Random) -> None:
         hand = self.hand("worker", fault.target)
