@@ -55,6 +55,14 @@ def test_the_queues_own_count_is_taken_where_it_has_a_limit(connection, queue):
     assert (seen["running"], seen["in_flight"], seen["max_concurrency"]) == (700, 700, 5000)
 
 
+def test_the_oldest_is_found_though_nobody_has_dequeued_yet(connection, queue):
+    queue.create("acme", b"x")
+    (message,) = queue.peek("acme")
+    seen = figures(connection)
+    assert message.created_at - 1000 <= seen["oldest_at"] <= seen["now_at"]
+    assert seen["ready"] == 0
+
+
 def test_the_oldest_is_found_in_channels_that_are_held_as_well(connection, queue):
     queue.channel("narrow").set(max_concurrency=1)
     queue.create_many([b"x", b"y"], channel="narrow")

@@ -7,7 +7,7 @@
 --                where it has a limit; at least what workers say
 --   ready        channels in the ring, counted up to 500
 --   oldest_at    since when the first message of a channel is there and due: of 300 channels in the
---                ring, 100 that wake next, 100 with leases
+--                ring, 100 that wake next, 100 with leases, 100 that no dequeue has looked at yet
 --   last_id      how far messages were numbered: two looks give how many were created between them
 create or replace function lonnymq.queue_figures(
   p_pages integer default 300,
@@ -87,6 +87,17 @@ begin
     cross join lateral (select c.name from lonnymq.channel c where c.id = p.channel_id limit 1) c
     union
     select n.name from unnest(v_channels) as n (name)
+    union
+    (
+      select distinct f.channel
+      from (
+        select n.channel from lonnymq.note n
+        where n.quiet = any ('{false,true}') and n.xid >= coalesce(
+          (select t.until from lonnymq.tick t order by t.id desc limit 1), '0'::xid8)
+        limit 500
+      ) f
+      limit 100
+    )
   ) n
   cross join lateral lonnymq.message_first(n.name) f
   where f.dequeue_at <= now_at;
