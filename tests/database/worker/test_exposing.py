@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-from typing import Any
 
 import httpx
 import pytest
@@ -53,9 +52,9 @@ async def test_a_worker_tells_prometheus_what_it_has_done(dsn_18, queue_18, capl
     async with working(worker, dsn_18), httpx.AsyncClient() as client:
         await soon(lambda: len(outcomes(queue_18)) == 6)
         address = f"http://127.0.0.1:{await port_of(caplog)}"
-        answer: Any = None
-        while not answer or answer.text.count("completed") == 0 or "dead" not in answer.text:
-            answer = await client.get(f"{address}/metrics")
+        told: dict[str, int] = worker._session.jobs.counts  # history is written before it is told
+        await soon(lambda: (told.get("completed"), told.get("dead")) == (5, 1))
+        answer = await client.get(f"{address}/metrics")
         assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
         seen = scraped(answer.text)
         assert seen["lonnymq_worker_settled_total", "answer=completed"] == 5
