@@ -19,8 +19,8 @@ def queue(dsn: str):
 
 @pytest.fixture
 def waiting(queue: Queue, direct_dsn: str, connect) -> psycopg.Connection:
-    """A consumer that has asked for ten mebibytes and reads none of them; the watcher of its session."""
-    queue.create_many([NewMessage(os.urandom(MEBIBYTE), f"big-{number}") for number in range(10)])
+    """A consumer that has asked for four mebibytes and reads none of them; the watcher of its session."""
+    queue.create_many([NewMessage(os.urandom(MEBIBYTE), f"big-{number}") for number in range(4)])
     stopped = connect(direct_dsn)
     stopped.pgconn.send_query(b"select * from lonnymq.message_dequeue(10)")
     watcher = connect(direct_dsn)
@@ -36,7 +36,7 @@ def test_a_consumer_that_stopped_to_read_is_ended_and_its_messages_are_there(
     queue.create("small", b"x")
     assert queue.dequeue().why == "contended"
     assert waiting.execute("select lonnymq.consumer_end('0 seconds')").fetchone() == (1,)
-    assert len(eventually(lambda: queue.dequeue(limit=20))) == 11
+    assert len(eventually(lambda: queue.dequeue(limit=20))) == 5
     assert queue.check() == []
 
 
