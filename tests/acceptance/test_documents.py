@@ -24,10 +24,11 @@ def run(page: Path, dsn: str, folder: Path) -> subprocess.CompletedProcess[str]:
         env={**os.environ, "LONNYMQ_PAGE_DSN": dsn, "XDG_DATA_HOME": str(folder)},
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=840,
     )
 
 
+@pytest.mark.timeout(900)  # a page may start a Spark, on a machine that may be busy
 @pytest.mark.parametrize("page", PAGES, ids=[page.name for page in PAGES])
 def test_every_block_of_a_page_runs_and_gives_what_it_says(
     page: Path, dsn_18: str, tmp_path: Path

@@ -49,7 +49,7 @@ def run(point: str, dsn: str, folder: Path) -> int:
             start_new_session=True,
         )
         try:
-            return process.wait(240)
+            return process.wait(600)
         finally:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
