@@ -72,7 +72,7 @@ SMALL = (
 LARGE = (
     Case("no limit", Size(transactions=6)),
     Case("one at a time", Size(concurrency=1, transactions=7)),
-    Case("two at a time of three", Size(messages=3, concurrency=2, transactions=6)),
+    Case("two at a time of three", Size(messages=3, concurrency=2, transactions=5)),
     Case("three consumers, one at a time", Size(consumers=3, concurrency=1, transactions=5)),
     Case("no limit, two crashes", Size(transactions=4, crashes=2)),
     Case("one at a time, a crash", Size(concurrency=1, transactions=5, crashes=1)),
