@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lonnymq.spark.java import find_java
@@ -44,6 +45,9 @@ def session(
     given = {key: str(value) for key, value in (config or {}).items()}
     if "spark.pyspark.python" in given:  # which only spark-submit would read
         os.environ["PYSPARK_PYTHON"] = given["spark.pyspark.python"]
+        # Spark plans a format on this machine with that Python too, which need not have the library.
+        paths = [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
+        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName(app)
     if master is not None:
