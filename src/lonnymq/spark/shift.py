@@ -10,6 +10,7 @@ import queue
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, get_type_hints
 
@@ -184,7 +185,8 @@ class Shift:
     def stop(self) -> None:
         """End before the time is up, when nobody reads the rows any more."""
         if self.loop is not None and self.thread.is_alive():
-            self.loop.call_soon_threadsafe(self.end)
+            with suppress(RuntimeError):  # the loop has ended by itself
+                self.loop.call_soon_threadsafe(self.end)
             self.thread.join(self.plan.grace_ms / 1000 + 10)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
