@@ -21,11 +21,3 @@ def good(result: Result) -> bool:
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_nothing_is_lost_or_done_twice(name: str) -> None:
     assert good(play(name, size="test", seed=11, quiet=True))
-
-
-@pytest.mark.heavy
-def test_nothing_is_lost_or_done_twice_under_mixed_faults() -> None:
-    result = play("mixed", size="test", seed=7, quiet=True)
-    assert good(result)
-    assert sum(result.faults.values()) == 16
-    assert result.messages > 500

@@ -161,7 +161,10 @@ def test_every_statement_of_every_function_is_index_probes(
         with psycopg.connect(dsn, autocommit=True) as connection:
             scans = shelf.look(connection, f"select * from lonnymq.{call.format(**PARTS)}")
         tables = [
-            scan for scan in scans if scan.relation not in (*FEW_ROWS, "taken", "untaken", "buried")
+            scan
+            for scan in scans
+            if scan.relation not in (*FEW_ROWS, "taken", "untaken", "buried")
+            and not scan.relation.startswith("pg_")  # what a sweep looks at to find sessions
         ]
         assert tables, f"{name}: nothing was seen"
         wrong += [
