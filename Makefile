@@ -24,7 +24,7 @@ $(STAMP): pyproject.toml
 	@touch $@
 
 test: setup ## run all the tests (PYTEST_ARGS='-k word' to choose)
-	$(BIN)/python -m pytest -n 2 --dist loadgroup $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n 2 --dist loadgroup --reruns 1 $(PYTEST_ARGS)
 
 check: setup ## lint, format, types, import layers, SQL; changes nothing
 	$(BIN)/ruff check
