@@ -8,6 +8,7 @@ from typing import Any
 
 from lonnymq import calls
 from lonnymq.worker.context import Facts
+from lonnymq.worker.ending import end_all
 from lonnymq.worker.fetching import Fetcher
 from lonnymq.worker.handlers import Handlers
 from lonnymq.worker.hooks import Hooks
@@ -24,6 +25,7 @@ from lonnymq.worker.settling import Settler
 
 TIDY_SECONDS = 2.0  # for handlers to end once they are cancelled
 DRAIN_SECONDS = 5.0
+PARTS_SECONDS = 5.0
 
 
 class Session:
@@ -168,11 +170,9 @@ class Session:
             )
         if self.jobs.reports:
             await asyncio.wait(self.jobs.reports, timeout=TIDY_SECONDS)
-        for task in self.tasks:
-            task.cancel()
-        await asyncio.gather(*self.tasks, return_exceptions=True)
+        await end_all(self.tasks, PARTS_SECONDS)
         if self.tasks and not self.link.is_down:
-            await self.housekeeper.gone()
+            await asyncio.wait([self.begin(self.housekeeper.gone())], timeout=TIDY_SECONDS)
         self.jobs.lanes.close()
         self.jobs.threads.shutdown()
         await self.link.close()
