@@ -121,7 +121,7 @@ class Terminal:
 
     def ends(self) -> int:
         """Wait for the end of the command, and say its exit code."""
-        return self.process.wait(timeout=30)
+        return self.process.wait(timeout=90)
 
     def is_as_before(self) -> bool:
         """Whether the terminal is in the mode in which it was found."""

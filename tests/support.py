@@ -26,7 +26,7 @@ numbers = count(1)
 T = TypeVar("T")
 
 
-def eventually(look: Callable[[], T], *, within: float = 30.0) -> T:
+def eventually(look: Callable[[], T], *, within: float = 90.0) -> T:
     """Look until what is seen is true, and return it; fail after so many seconds."""
     deadline = time.monotonic() + within
     while not (seen := look()):

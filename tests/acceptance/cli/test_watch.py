@@ -141,7 +141,7 @@ def test_programs_get_a_document_a_look_until_they_have_enough(
         assert stream.stdout
         documents = [json.loads(stream.stdout.readline()) for _ in range(3)]
         stream.send_signal(signal.SIGINT)
-        _, errors = stream.communicate(timeout=30)
+        _, errors = stream.communicate(timeout=90)
     assert {frozenset(each) for each in documents} == {frozenset({"queue", "channels", "workers"})}
     assert (stream.returncode, errors) == (130, "")
 

@@ -194,14 +194,14 @@ DAY = 86_400_000
 PARTITIONS = "select count(*) from pg_inherits where inhparent = 'lonnymq.history'::regclass"
 
 
-def quickest_sweep(session: Session) -> float:
-    """The quickest of a few: one that waits until it gives up takes its 100 ms each time."""
-    took = []
-    for _ in range(7):
+def a_sweep_does_not_wait(session: Session) -> bool:
+    """Whether one of many is quick: one that waits until it gives up takes its 100 ms each time."""
+    for _ in range(50):
         begun = time.monotonic()
         session.sweep()
-        took.append(time.monotonic() - begun)
-    return min(took)
+        if time.monotonic() - begun < 0.09:
+            return True
+    return False
 
 
 def test_a_sweep_that_would_make_room_in_history_waits_for_no_open_completion(
@@ -211,14 +211,14 @@ def test_a_sweep_that_would_make_room_in_history_waits_for_no_open_completion(
     leases = session.dequeue(4, 10 * DAY)
     with another.open():
         another.complete(leases[0])  # on the first day, among what has no day of its own
-        assert quickest_sweep(session) < 0.09
+        assert a_sweep_does_not_wait(session)
         assert session.complete(leases[1]) == ["completed"]
     session.sweep()
     assert session.value(PARTITIONS) == 3
     clock.advance(DAY)
     with another.open():
         another.complete(leases[2])  # on a later day, in its own partition
-        assert quickest_sweep(session) < 0.09
+        assert a_sweep_does_not_wait(session)
         assert session.complete(leases[3]) == ["completed"]
         assert session.value(PARTITIONS) == 4
 
@@ -233,7 +233,7 @@ def test_a_sweep_that_would_drop_old_history_waits_for_no_open_completion(
     leases = session.dequeue()
     with another.open():
         another.complete(*leases)
-        assert quickest_sweep(session) < 0.09
+        assert a_sweep_does_not_wait(session)
     assert session.sweep().partitions_dropped == 2
     assert session.value("select count(*) from lonnymq.history") == 1
 

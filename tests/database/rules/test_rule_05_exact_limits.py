@@ -3,7 +3,7 @@
 import itertools
 import random
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from threading import Event
 
@@ -14,45 +14,55 @@ from database.rules.factories import Lease, Session, at_once, numbered
 from database.rules.intervals import Interval, at_moment, most_at_once, rate_violations
 from lonnymq.testing import Clock
 
-CONSUMERS = 16
+SEEDS = range(16)
+MOST_SECONDS = 60  # a machine that has not done enough by then is told so by the assertions
+ENOUGH = 40
 HISTORY = (
     "select message_id, attempt, channel, dequeued_at, finished_at, outcome from lonnymq.history"
 )
 Taken = tuple[float, Lease]
 
 
-def consume(session: Session, seed: int, over: Event, most: int = 7) -> list[Taken]:
-    """Dequeue in batches and settle in all ways until told that it is over and nothing is due."""
-    chance, taken = random.Random(seed), []
+def consume(session: Session, seed: int, over: Event, taken: list[Taken]) -> None:
+    """Dequeue in batches and settle in all ways until told that it is over."""
+    chance = random.Random(seed)
     while not over.is_set():
         begun = time.time() * 1000
-        leases = session.dequeue(chance.randint(1, most), 20_000)
+        leases = session.dequeue(chance.randint(1, 7), 20_000)
         taken += [(begun, lease) for lease in leases]
         how = chance.choices(["complete", "defer", "fail"], [8, 1, 1])[0]
         options = {"retries_ms": [0] * len(leases)} if how == "fail" else {}
         if leases:
             session.settle(how, leases, **options)
-    return taken
 
 
 def run_consumers(
-    open_session: OpenSession, dsn: str, seconds: float, meanwhile: object = None
+    open_session: OpenSession, dsn: str, steps: Callable[[list[Taken]], Iterator[bool]]
 ) -> list[Taken]:
-    """So many consumers at once for a time, or for as long as what goes on meanwhile takes."""
-    over = Event()
+    """So many consumers at once, while it goes step by step, until a step finds that it is enough."""
+    over, taken, until = Event(), list[Taken](), time.monotonic() + MOST_SECONDS
 
-    def clock() -> list[Taken]:
+    def go() -> None:
         try:
-            if callable(meanwhile):
-                meanwhile()
-            else:
-                over.wait(seconds)
+            for is_enough in steps(taken):
+                if is_enough or time.monotonic() > until:
+                    return
         finally:
             over.set()
-        return []
 
-    tasks = [partial(consume, open_session(dsn), seed, over) for seed in range(CONSUMERS)]
-    return [each for some in at_once([clock, *tasks]) for each in some]
+    at_once([go, *(partial(consume, open_session(dsn), each, over, taken) for each in SEEDS)])
+    return taken
+
+
+def looking(is_enough: Callable[[], bool]) -> Callable[[list[Taken]], Iterator[bool]]:
+    """Look now and then whether enough has happened, however fast or slow the machine is."""
+
+    def steps(_: list[Taken]) -> Iterator[bool]:
+        while True:
+            time.sleep(0.5)  # between two looks
+            yield is_enough()
+
+    return steps
 
 
 def recorded(session: Session, channel: str | None = None) -> list[Interval]:
@@ -87,11 +97,19 @@ def test_concurrency_of_channels_is_never_exceeded_by_sixteen_consumers_with_bat
         session.set(channel, max_concurrency=limit, max_attempts=1000)
         session.fill(channel, 3000)
     session.fill("free", 3000)
-    run_consumers(open_session, dsn_18, 4)
+
+    def is_enough() -> bool:
+        seen = {channel: recorded(session, channel) for channel in limits}
+        return all(
+            len(leases) > ENOUGH and most_at_once(leases) >= limits[channel]
+            for channel, leases in seen.items()
+        )
+
+    run_consumers(open_session, dsn_18, looking(is_enough))
     for channel, limit in limits.items():
         leases = recorded(session, channel)
         assert most_at_once(leases) == limit, channel
-        assert len(leases) > 20
+        assert len(leases) > ENOUGH
     assert session.check() == []
 
 
@@ -103,7 +121,12 @@ def test_the_queue_s_own_limit_is_never_exceeded(open_session: OpenSession, dsn_
         session.set(channel, max_concurrency=3)
     for channel in numbered("c", 10):
         session.fill(channel, 500)
-    run_consumers(open_session, dsn_18, 3)
+
+    def is_enough() -> bool:
+        leases = recorded(session)
+        return len(leases) > 5 * ENOUGH and most_at_once(leases) >= 5
+
+    run_consumers(open_session, dsn_18, looking(is_enough))
     assert most_at_once(recorded(session)) == 5
     assert most_at_once(recorded(session, "c0")) <= 3
     assert session.check() == []
@@ -119,11 +142,15 @@ def test_a_rate_is_never_exceeded_between_any_two_leases(
         session.set(channel, release_interval_ms=interval, burst=burst, max_attempts=1000)
         session.fill(channel, 3000)
     session.set("both", max_concurrency=2)
-    run_consumers(open_session, dsn_18, 3)
+
+    def is_enough() -> bool:
+        return all(len(recorded(session, channel)) > ENOUGH for channel in rates)
+
+    run_consumers(open_session, dsn_18, looking(is_enough))
     for channel, (interval, burst) in rates.items():
         moments = [begin for begin, _ in recorded(session, channel)]
         assert rate_violations(moments, interval, burst) == [], channel
-        assert len(moments) > 20
+        assert len(moments) > ENOUGH
     assert most_at_once(recorded(session, "both")) <= 2
     assert session.check() == []
 
@@ -137,15 +164,18 @@ def test_limits_changed_live_hold_for_every_dequeue_that_begins_after_the_commit
     session.fill("a", 9000)
     regimes: list[tuple[float, float, int]] = []
 
-    def change() -> None:
-        for _ in range(100):
+    def change(taken: list[Taken]) -> Iterator[bool]:
+        while True:
             limit = chance.randint(1, 9)
             session.set("a", max_concurrency=limit)
             committed = time.time() * 1000
-            time.sleep(0.03)  # how long this limit is to be in force, not a wait for anything
+            before = len(taken)
+            while len(taken) < before + 5 and time.time() * 1000 < committed + 5000:
+                time.sleep(0.01)  # this limit is in force until some leases were taken under it
             regimes.append((committed, time.time() * 1000, limit))
+            yield len(regimes) >= 60
 
-    taken = run_consumers(open_session, dsn_18, 0, change)
+    taken = run_consumers(open_session, dsn_18, change)
     intervals = recorded(session, "a")
     judged = 0
     for committed, ended, limit in regimes:
@@ -153,7 +183,7 @@ def test_limits_changed_live_hold_for_every_dequeue_that_begins_after_the_commit
             if committed < begun and lease.dequeued_at < ended - 1:
                 judged += 1
                 assert at_moment(intervals, lease.dequeued_at) <= limit
-    assert judged > 20  # on a busy machine few leases fall between two changes
+    assert judged > 20
     assert session.check() == []
 
 
@@ -166,16 +196,26 @@ def test_a_pause_holds_for_every_dequeue_that_begins_after_the_commit(
     session.fill("b", 9000)
     pauses: list[tuple[float, float]] = []
 
-    def change() -> None:
-        for _ in range(40):
+    def change(taken: list[Taken]) -> Iterator[bool]:
+        while True:
             session.rows("select lonnymq.channel_pause('a')")
             committed = time.time() * 1000
-            time.sleep(0.02)
+            before = len(taken)
+            while len(taken) < before + 5 and time.time() * 1000 < committed + 5000:
+                time.sleep(
+                    0.01
+                )  # the pause lasts until some leases of the other channel were taken
             pauses.append((committed, time.time() * 1000))
             session.rows("select lonnymq.channel_resume('a')")
-            time.sleep(0.02)
+            before = sum(lease.channel == "a" for _, lease in taken)
+            ended = time.monotonic()
+            while sum(lease.channel == "a" for _, lease in taken) == before:
+                if time.monotonic() > ended + 5:
+                    break
+                time.sleep(0.01)
+            yield len(pauses) >= 40
 
-    taken = run_consumers(open_session, dsn_18, 0, change)
+    taken = run_consumers(open_session, dsn_18, change)
     early = [
         lease
         for begun, lease in taken

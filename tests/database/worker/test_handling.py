@@ -40,7 +40,7 @@ async def test_plain_functions_run_in_threads_as_many_at_once_as_there_are_slots
 
     @worker.handler()
     def waits_for_the_others(content: bytes, context: SyncContext) -> None:
-        together.wait(timeout=30)
+        together.wait(timeout=90)
 
     queue.create_many([b"x"] * 16, channel="acme")
     async with working(worker, dsn):
