@@ -11,7 +11,7 @@ from lonnymq import Queue, Worker
 T = TypeVar("T")
 
 
-async def soon(look: Callable[[], T], *, within: float = 30.0) -> T:
+async def soon(look: Callable[[], T], *, within: float = 90.0) -> T:
     """Look until what is seen is true, and return it; fail after so many seconds."""
     deadline = time.monotonic() + within
     while not (seen := look()):
