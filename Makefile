@@ -26,6 +26,10 @@ $(STAMP): pyproject.toml
 test: setup ## run all the tests (PYTEST_ARGS='-k word' to choose)
 	$(BIN)/python -m pytest -n 2 --dist loadgroup --reruns 1 $(PYTEST_ARGS)
 
+.PHONY: test-long
+test-long: setup ## run the tests that take half a minute or more each: clusters, and programs of Spark killed on the way
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -m long $(PYTEST_ARGS)
+
 check: setup ## lint, format, types, import layers, SQL; changes nothing
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
