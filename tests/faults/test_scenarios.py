@@ -8,7 +8,7 @@ from faults import report
 
 SCENARIOS = [
     "sigkill", "zombie", "restart", "unknown", "durable", "hints", "limits", "poison", "fairness", "connections",
-    "clock", "failover",
+    "clock", "failover", pytest.param("mixed", marks=pytest.mark.long),
 ]  # fmt: skip
 
 

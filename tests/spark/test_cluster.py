@@ -17,6 +17,7 @@ from spark.streams import finished, left
 PROGRAM = Path(__file__).with_name("on_cluster.py")
 
 
+@pytest.mark.long
 @pytest.mark.timeout(900)
 def test_a_cluster_reads_and_works_though_an_executor_is_killed(
     dsn_18: str, tmp_path: Path

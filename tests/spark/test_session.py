@@ -65,6 +65,7 @@ def test_without_java_the_error_says_what_to_install(
         find_java()
 
 
+@pytest.mark.long
 def test_without_java_the_wheel_s_runs_spark(tmp_path: Path) -> None:
     tools = tmp_path / "tools"
     tools.mkdir()

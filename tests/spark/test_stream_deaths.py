@@ -18,7 +18,14 @@ PROGRAM = Path(__file__).with_name("dying.py")
 pytestmark = pytest.mark.timeout(900)  # a second Spark, on a machine that may be busy
 
 
-@pytest.mark.parametrize("point", ["claimed", "reading", "written"])
+@pytest.mark.parametrize(
+    "point",
+    [
+        pytest.param("claimed", marks=pytest.mark.long),
+        "reading",
+        pytest.param("written", marks=pytest.mark.long),
+    ],
+)
 def test_a_killed_driver_s_batch_is_gone_on_with(
     spark: SparkSession, dsn_18: str, tmp_path: Path, point: str
 ) -> None:

@@ -33,6 +33,7 @@ pytestmark = pytest.mark.timeout(900)  # a second Spark, on a machine that may b
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 
+@pytest.mark.long
 def test_a_batch_write_killed_before_it_is_published_leaves_nothing_and_may_be_done_again(
     spark: SparkSession, connect, dsn_18: str, tmp_path: Path
 ) -> None:
