@@ -219,7 +219,16 @@ def spark_goals() -> list[Goal]:
     ]
 
 
-GOALS = speed_goals() + growth_goals() + other_goals() + spark_goals()
+def worker_goals() -> list[Goal]:
+    """The shape worker: against the workers of others, with handlers that do nothing."""
+    case, ours = {"handler": "no-op"}, "lonnymq worker"
+    return [
+        faster("worker", case, "PgQueuer", case, 3, ours=ours),
+        faster("worker", case, "Procrastinate", case, 30, ours=ours),
+    ]
+
+
+GOALS = speed_goals() + growth_goals() + other_goals() + worker_goals() + spark_goals()
 
 
 def rivals(shape: str) -> set[str]:
