@@ -18,6 +18,7 @@ from lonnymq.results import (
     CancelAnswer,
     Cancelled,
     ChannelActivity,
+    ChannelPolicy,
     ChannelSetAnswer,
     ChannelStats,
     CompleteAnswer,
@@ -33,9 +34,13 @@ from lonnymq.results import (
     Explanation,
     FailAnswer,
     Failed,
+    ForgetAnswer,
     FreeAnswer,
     Heartbeat,
     HeartbeatAnswer,
+    HistoryLag,
+    HistoryPart,
+    HistoryReader,
     HistoryRow,
     Horizon,
     Installed,
@@ -135,6 +140,12 @@ class AsyncQueue:
     ) -> list[ChannelStats]:
         """One channel's figures, or those of all, a page at a time after a name."""
         return await self._run(calls.channel_stats(self.schema, channel, after=after, limit=limit))
+
+    async def channel_policy_list(
+        self, *, after: str | None = None, limit: int = 1000
+    ) -> list[ChannelPolicy]:
+        """The defaults, then the policies of all channels, a page at a time after a name."""
+        return await self._run(calls.channel_policy_list(self.schema, after=after, limit=limit))
 
     async def channel_active(
         self, channels: Iterable[str] | None = None, *, limit: int = 100, count: int = 1000
@@ -410,6 +421,24 @@ class AsyncQueue:
     async def history_read(self, start: int = 0, *, upto: int | None = None) -> list[HistoryRow]:
         """The finished attempts of a slice, the same whenever it is read."""
         return await self._run(calls.history_read(self.schema, start, upto=upto))
+
+    async def history_cut(
+        self, start: int = 0, *, rows: int = 100_000, parts: int = 10
+    ) -> list[HistoryPart]:
+        """What is settled from `start` on, in parts of about so many rows for readers side by side."""
+        return await self._run(calls.history_cut(self.schema, start, rows=rows, parts=parts))
+
+    async def history_lag(self, start: int = 0, *, most: int = 1_000_000) -> HistoryLag:
+        """How far somebody is behind who has read up to `start`, and what holds the rest back."""
+        return await self._run(calls.history_lag(self.schema, start, most=most))
+
+    async def history_reader_list(self) -> list[HistoryReader]:
+        """Who reads history, and up to where; what one of them has not confirmed is kept."""
+        return await self._run(calls.history_reader_list(self.schema))
+
+    async def history_forget(self, reader: str) -> ForgetAnswer:
+        """Let a reader that will not come back keep nothing any more."""
+        return await self._run(calls.history_forget(self.schema, reader))
 
     async def history_confirm(self, reader: str, *, upto: int) -> ConfirmAnswer:
         """Say how far a reader has come, so that the rest is kept for it."""

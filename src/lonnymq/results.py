@@ -22,6 +22,7 @@ CancelAnswer = Literal["cancelled", "leased", "busy", "dead", "not_found"]
 RedriveAnswer = Literal["redriven", "duplicate", "not_found"]
 QueueSetAnswer = Literal["changed", "unchanged"]
 ConfirmAnswer = Literal["confirmed", "behind"]
+ForgetAnswer = Literal["forgotten", "not_found"]
 ScheduleSetAnswer = Literal["created", "changed", "unchanged"]
 ScheduleDeleteAnswer = Literal["deleted", "not_found"]
 ConfineAnswer = Literal["confined", "unchanged"]
@@ -257,6 +258,21 @@ class Explanation:
 
 
 @dataclass(frozen=True, slots=True)
+class ChannelPolicy:
+    """What holds for a channel; the one without a name is the queue's default."""
+
+    channel: str
+    max_concurrency: int | None
+    release_interval_ms: int | None
+    burst: int
+    max_size: int | None
+    when_full: Literal["refuse", "drop"]
+    weight: int
+    max_attempts: int
+    paused: bool
+
+
+@dataclass(frozen=True, slots=True)
 class ChannelStats:
     """One channel as it is now, with its policy; counts stop at 10,000 and then `counted_exactly` is false."""
 
@@ -365,6 +381,49 @@ class Horizon:
     upto: int
     rows: int
     horizon: int
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryPart:
+    """A part of settled history: what transactions from `since` up to `upto`, which is not included, have written."""
+
+    since: int
+    upto: int
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryReader:
+    """Who reads history, and up to which transaction it is safe there."""
+
+    name: str
+    confirmed: int
+    confirmed_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryLag:
+    """How far a reader of history is behind: `ready` rows can be read now, `held` wait for open transactions.
+
+    With `is_held`, a transaction that has written is open; the holder is the oldest of them, as far as one may see it:
+    a session by its pid, or a prepared transaction by its name.
+    """
+
+    horizon: int
+    next_xid: int
+    ready: int
+    held: int
+    counted_exactly: bool
+    first_xid: int | None
+    first_at: int | None
+    now_at: int
+    is_held: bool
+    holder_pid: int | None
+    holder_prepared: str | None
+    holder_application: str | None
+    holder_user: str | None
+    holder_database: str | None
+    holder_state: str | None
+    holder_since: datetime | None
 
 
 @dataclass(frozen=True, slots=True)

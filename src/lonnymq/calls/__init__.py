@@ -6,6 +6,7 @@ from lonnymq.calls.channel import (
     channel_active,
     channel_name,
     channel_pause,
+    channel_policy_list,
     channel_release,
     channel_resume,
     channel_set,
@@ -14,7 +15,16 @@ from lonnymq.calls.channel import (
 from lonnymq.calls.check import Bytes, Duration, Moment
 from lonnymq.calls.dead import dead_ids, dead_list, dead_purge, dead_redrive
 from lonnymq.calls.dequeue import Dequeued, message_dequeue
-from lonnymq.calls.history import history_confirm, history_horizon, history_prune, history_read
+from lonnymq.calls.history import (
+    history_confirm,
+    history_cut,
+    history_forget,
+    history_horizon,
+    history_lag,
+    history_prune,
+    history_read,
+    history_reader_list,
+)
 from lonnymq.calls.lease import (
     message_complete,
     message_complete_many,
@@ -78,6 +88,7 @@ __all__ = [
     "channel_name",
     "channel_pause",
     "channel_permitted",
+    "channel_policy_list",
     "channel_release",
     "channel_resume",
     "channel_set",
@@ -88,9 +99,13 @@ __all__ = [
     "dead_redrive",
     "epoch",
     "history_confirm",
+    "history_cut",
+    "history_forget",
     "history_horizon",
+    "history_lag",
     "history_prune",
     "history_read",
+    "history_reader_list",
     "message_announce",
     "message_cancel",
     "message_cancel_many",

@@ -9,6 +9,7 @@ from lonnymq.calls import check
 from lonnymq.calls.call import Call, Record, scalar
 from lonnymq.results import (
     ChannelActivity,
+    ChannelPolicy,
     ChannelSetAnswer,
     ChannelStats,
     PauseAnswer,
@@ -17,6 +18,7 @@ from lonnymq.results import (
 )
 
 STATS = Record(ChannelStats)
+POLICY = Record(ChannelPolicy)
 ACTIVITY = Record(ChannelActivity)
 
 
@@ -56,6 +58,12 @@ def channel_stats(
         check.count("limit", limit),
     )
     return STATS.call(schema, "channel_stats", "text text integer", values)
+
+
+def channel_policy_list(schema: str, *, after: str | None, limit: int) -> Call[list[ChannelPolicy]]:
+    """The defaults, then the policies of all channels, in pages by name."""
+    values = (check.optional(check.text, "after", after), check.count("limit", limit))
+    return POLICY.call(schema, "channel_policy_list", "text integer", values)
 
 
 def channel_active(

@@ -4,9 +4,20 @@ from __future__ import annotations
 
 from lonnymq.calls import check
 from lonnymq.calls.call import Call, Record, loads, scalar
-from lonnymq.results import ConfirmAnswer, HistoryRow, Horizon
+from lonnymq.results import (
+    ConfirmAnswer,
+    ForgetAnswer,
+    HistoryLag,
+    HistoryPart,
+    HistoryReader,
+    HistoryRow,
+    Horizon,
+)
 
 HORIZON = Record(Horizon, upto=int, horizon=int)
+PART = Record(HistoryPart, since=int, upto=int)
+LAG = Record(HistoryLag, horizon=int, next_xid=int, first_xid=int)
+READER = Record(HistoryReader, confirmed=int)
 ROW = Record(HistoryRow, xid=int, headers=loads)
 
 
@@ -21,6 +32,32 @@ def history_read(schema: str, start: int, *, upto: int | None) -> Call[list[Hist
     end = check.optional(check.transaction_id, "upto", upto)
     values = (check.transaction_id("start", start), end)
     return ROW.call(schema, "history_read", "text::xid8 text::xid8", values)
+
+
+def history_cut(schema: str, start: int, *, rows: int, parts: int) -> Call[list[HistoryPart]]:
+    """Parts of about so many rows, for readers side by side."""
+    values = (
+        check.transaction_id("start", start),
+        check.identifier("rows", rows),
+        check.count("parts", parts),
+    )
+    return PART.call(schema, "history_cut", "text::xid8 bigint integer", values)
+
+
+def history_lag(schema: str, start: int, *, most: int) -> Call[HistoryLag]:
+    """How far somebody is behind who has read up to `start`."""
+    values = (check.transaction_id("start", start), check.identifier("most", most))
+    return LAG.call_one(schema, "history_lag", "text::xid8 bigint", values)
+
+
+def history_reader_list(schema: str) -> Call[list[HistoryReader]]:
+    """Who reads history, and up to where."""
+    return READER.call(schema, "history_reader_list", "", ())
+
+
+def history_forget(schema: str, reader: str) -> Call[ForgetAnswer]:
+    """Let a reader that will not come back keep nothing any more."""
+    return scalar(schema, "history_forget", "text", (check.name("reader", reader),))
 
 
 def history_confirm(schema: str, reader: str, *, upto: int) -> Call[ConfirmAnswer]:

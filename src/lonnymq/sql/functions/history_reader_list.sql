@@ -1,0 +1,14 @@
+-- Lists who reads history, and up to where each has it safe: history_prune keeps what one of them has
+-- not confirmed.
+create or replace function lonnymq.history_reader_list()
+returns table (name text, confirmed xid8, confirmed_at bigint)
+language sql
+stable
+as $$
+  select r.name, r.confirmed, (extract(epoch from r.confirmed_at) * 1000)::bigint
+  from lonnymq.history_reader r
+  order by r.name
+$$;
+
+comment on function lonnymq.history_reader_list() is
+'Lists who reads history, and up to where.';
