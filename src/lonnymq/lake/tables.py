@@ -1,0 +1,119 @@
+"""The Delta tables of a lake, on the driver: opened with a look whether they are ours, made, and grown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from lonnymq.lake.columns import COLUMNS, PARTED_BY, table_schema
+from lonnymq.lake.place import Lake
+from lonnymq.lake.refusals import LakeBroken, LakeForeign, LakeMissing, LakeNewer
+
+if TYPE_CHECKING:
+    from deltalake import DeltaTable
+
+FORMAT = 1  # raised when an older library would misread what is written
+FORMAT_KEY = "lonnymq.format"
+
+
+def find_table(lake: Lake, name: str) -> DeltaTable | None:
+    """A table of the lake's; None: it is not there. Raises where something else is."""
+    from deltalake import DeltaTable
+
+    place, options = lake.table(name), dict(lake.options)
+    try:
+        if not DeltaTable.is_deltatable(place, options):
+            refuse_others(lake, name)
+            return None
+        table = DeltaTable(place, storage_options=options)
+        check_ours(table, place, name)
+    except (LakeForeign, LakeNewer):
+        raise
+    except Exception as error:  # of several libraries, for one reason: it cannot be read
+        raise LakeBroken(
+            f"{place} cannot be read: {first_line(error)}. {LakeBroken.__doc__}"
+        ) from error
+    return table
+
+
+def table_at(lake: Lake, name: str) -> DeltaTable:
+    """A table of the lake's; raises if it is not there."""
+    table = find_table(lake, name)
+    if table is None:
+        raise LakeMissing(f"there is no table {name} at {lake.url}. {LakeMissing.__doc__}")
+    return table
+
+
+def made_table(lake: Lake, name: str) -> DeltaTable:
+    """A table of the lake's, made if it is not there, with all columns of this version."""
+    from deltalake import DeltaTable
+
+    table = find_table(lake, name)
+    if table is None:
+        if lake.is_local:
+            lake.files().create_dir(name, recursive=True)
+        DeltaTable.create(
+            lake.table(name),
+            table_schema(name),
+            mode="ignore",  # another may make it at the same moment
+            partition_by=PARTED_BY[name],
+            name=f"lonnymq {name}",
+            configuration={FORMAT_KEY: str(FORMAT)},
+            raise_if_key_not_exists=False,
+            storage_options=dict(lake.options),
+        )
+        table = table_at(lake, name)
+    return grown(table, name)
+
+
+def grown(table: DeltaTable, name: str) -> DeltaTable:
+    """The table with the columns that an earlier version did not know; its rows have nothing there."""
+    known = {field.name for field in table.schema().fields}
+    added = [field for field in table_schema(name).fields if field.name not in known]
+    if added:
+        table.alter.add_columns(added)
+        table.update_incremental()
+    return table
+
+
+def check_ours(table: DeltaTable, place: str, name: str) -> None:
+    """Raise if a Delta table is none of a lake's, or one of a lake that is newer than this library."""
+    about = table.metadata()
+    said = about.configuration.get(FORMAT_KEY)
+    if said is None or about.partition_columns != PARTED_BY.get(name, about.partition_columns):
+        raise LakeForeign(f"{place} is a Delta table, but none of a lake's. {LakeForeign.__doc__}")
+    if not said.isdigit() or int(said) > FORMAT:
+        raise LakeNewer(
+            f"{place} has the format {said}, and this library knows those up to {FORMAT}. "
+            f"{LakeNewer.__doc__}"
+        )
+    if name not in COLUMNS:
+        return
+    types: dict[str, Any] = {field.name: field.type for field in table.schema().fields}
+    for field in table_schema(name).fields:
+        if types.get(field.name, field.type) != field.type:
+            raise LakeForeign(
+                f"the column {field.name} of {place} is {types[field.name]}, not {field.type}. "
+                f"{LakeForeign.__doc__}"
+            )
+
+
+def refuse_others(lake: Lake, name: str) -> None:
+    """Raise if there are files where a table would be."""
+    from pyarrow import fs
+
+    if lake.is_local:
+        there = fs.LocalFileSystem().get_file_info(lake.table(name))
+        if there.type == fs.FileType.NotFound:
+            return
+        if there.type == fs.FileType.File:
+            raise LakeForeign(f"{lake.table(name)} is a file. {LakeForeign.__doc__}")
+    if lake.files().get_file_info(fs.FileSelector(name, allow_not_found=True)):
+        raise LakeForeign(
+            f"{lake.table(name)} has files, and is no table of a lake's. {LakeForeign.__doc__}"
+        )
+
+
+def first_line(error: BaseException) -> str:
+    """What an error says, on one line and without its full stop."""
+    lines = str(error).strip().splitlines()
+    return (lines[0] if lines else type(error).__name__).rstrip(".")

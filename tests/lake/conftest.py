@@ -1,0 +1,59 @@
+"""The lake's tests share the Spark session of tests/spark: under xdist they go to the same worker."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import psycopg
+import pytest
+from pyspark.sql import SparkSession
+
+import lonnymq.lake
+from lake.stocking import Stock
+from lonnymq.lake.syncing import Synced
+from spark.conftest import spark
+
+__all__ = ["spark"]
+HERE = Path(__file__).parent
+Sync = Callable[..., Synced]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker(pytest.mark.xdist_group("spark"))
+
+
+@pytest.fixture
+def stock(dsn_18: str) -> Stock:
+    """History to bring into a lake."""
+    return Stock(dsn_18)
+
+
+@pytest.fixture
+def sync(spark: SparkSession, dsn_18: str, tmp_path: Path) -> Sync:
+    """Syncs the database of `stock` into a lake of the test's own."""
+
+    def run(lake: Path | str | None = None, **options: object) -> Synced:
+        place = tmp_path / "lake" if lake is None else lake
+        return lonnymq.lake.sync(spark, place, **{"url": dsn_18, "source": "shop", **options})
+
+    return run
+
+
+@pytest.fixture
+def found(spark: SparkSession, tmp_path: Path) -> Callable[..., list[int]]:
+    """The ids of the messages in the lake, as often as they are in it."""
+
+    def read(lake: Path | str | None = None, **options: object) -> list[int]:
+        frame = lonnymq.lake.read_history(spark, lake or tmp_path / "lake", **options)
+        return sorted(row.message_id for row in frame.select("message_id").collect())
+
+    return read
+
+
+@pytest.fixture
+def watcher(connect, dsn_18: str) -> psycopg.Connection:
+    """A connection that looks."""
+    return connect(dsn_18)

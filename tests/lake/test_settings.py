@@ -1,0 +1,71 @@
+"""What channels were set to is in the lake, once for each change that a sync saw."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+import lonnymq.lake
+from lonnymq import Queue
+
+
+def rows(spark: SparkSession, lake: Path) -> list[tuple]:
+    frame = lonnymq.lake.read_channels(spark, lake).orderBy("taken_at", "channel")
+    return [(row.channel, row.max_concurrency, row.weight, row.paused) for row in frame.collect()]
+
+
+def test_the_defaults_stand_for_all_channels_that_were_never_set(
+    spark: SparkSession, sync, dsn_18: str, tmp_path: Path
+) -> None:
+    with Queue(dsn_18) as queue:
+        queue.create("acme", b"x")
+        queue.dequeue()[0].complete()
+    sync()
+    assert rows(spark, tmp_path / "lake") == [("", None, 1, False)]
+
+
+def test_a_change_is_a_row_and_no_change_is_none(
+    spark: SparkSession, sync, dsn_18: str, tmp_path: Path
+) -> None:
+    with Queue(dsn_18) as queue:
+        queue.channel("acme").set(max_concurrency=2)
+        sync()
+        sync()
+        assert rows(spark, tmp_path / "lake") == [("", None, 1, False), ("acme", 2, 1, False)]
+        queue.channel("acme").pause()
+        queue.channel("globex").set(weight=3)
+        queue.set(default_weight=2)
+        sync()
+        sync()
+    assert rows(spark, tmp_path / "lake")[2:] == [
+        ("", None, 2, False),
+        ("acme", 2, 1, True),
+        ("globex", None, 3, False),
+    ]
+
+
+def test_a_channel_that_was_born_under_other_defaults_is_told_of(
+    spark: SparkSession, sync, dsn_18: str, tmp_path: Path
+) -> None:
+    with Queue(dsn_18) as queue:
+        queue.create("old", b"x")
+        queue.dequeue()[0].complete()
+        sync()
+        queue.set(default_max_concurrency=5)
+        sync()
+    assert rows(spark, tmp_path / "lake") == [
+        ("", None, 1, False),
+        ("", 5, 1, False),
+        ("old", None, 1, False),
+    ]
+
+
+def test_more_channels_than_a_page_holds(
+    spark: SparkSession, sync, dsn_18: str, tmp_path: Path, connect
+) -> None:
+    connect(dsn_18).execute(
+        "select lonnymq.channel_set('channel ' || i, '{\"weight\": 2}') from generate_series(1, 2500) i"
+    )
+    sync()
+    assert len(rows(spark, tmp_path / "lake")) == 2501

@@ -1,0 +1,273 @@
+"""History goes into the lake, each row once."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from pathlib import Path
+from threading import Thread
+
+import psycopg
+import pytest
+from pyspark.sql import SparkSession
+
+import lonnymq.lake
+from lake.stocking import DAY, NOON, Stock
+from lonnymq import Queue
+from lonnymq.errors import InvalidArgument
+from lonnymq.lake.refusals import DatabaseWentBack, OtherDatabase
+from support import Target
+
+ANY_NAME = "Tenant/ä=1 %2F ‮'\"\\ 🙂\t日本"
+
+
+def test_an_empty_history_makes_a_lake_without_rows(sync, found) -> None:
+    assert sync().rows == 0
+    assert found() == []
+
+
+def test_one_row_arrives_with_all_its_columns(
+    spark: SparkSession, sync, stock: Stock, tmp_path: Path
+) -> None:
+    stock.add(1, channel=ANY_NAME)
+    done = sync()
+    assert (done.rows, done.files, done.source) == (1, 1, "shop")
+    row = lonnymq.lake.read_history(spark, tmp_path / "lake").first().asDict()
+    assert row.pop("xid") < done.upto
+    at = datetime(2030, 1, 1, 12, tzinfo=UTC)
+    assert [row.pop(each).astimezone(UTC) for each in ("finished_at",)] == [at]
+    assert {row.pop(each).astimezone(UTC).date() for each in ("created_at", "dequeued_at")} == {
+        at.date()
+    }
+    assert row == {
+        "message_id": 1, "channel": ANY_NAME, "kind": "kind", "name": None, "attempt": 1, "outcome": "completed",
+        "worker": "worker 1", "dequeue_at": NOON - 30, "size": 100, "error": None, "headers": '{"a": 1}',
+        "content": None, "source": "shop", "date": date(2030, 1, 1),
+    }  # fmt: skip
+
+
+def test_a_real_attempt_arrives(spark: SparkSession, sync, dsn_18: str, tmp_path: Path) -> None:
+    with Queue(dsn_18) as queue:
+        queue.set(history="content")
+        queue.create("acme", b"hello", kind="greeting", name="once", headers={"trace": "1"})
+        queue.dequeue(worker="w 1")[0].complete()
+    assert sync().rows == 1
+    row = lonnymq.lake.read_history(spark, tmp_path / "lake").first()
+    assert (row.channel, row.kind, row.name, row.outcome) == (
+        "acme",
+        "greeting",
+        "once",
+        "completed",
+    )
+    assert (bytes(row.content), row.headers, row.worker) == (b"hello", '{"trace": "1"}', "w 1")
+
+
+def test_a_second_sync_brings_what_is_new_and_nothing_again(sync, stock: Stock, found) -> None:
+    stock.add(10)
+    assert sync().rows == 10
+    assert sync().rows == 0
+    stock.add(5)
+    assert sync().rows == 5
+    assert found() == stock.made
+
+
+def test_a_sync_goes_in_slices_and_never_cuts_a_transaction(sync, stock: Stock, found) -> None:
+    stock.add_each(30)
+    stock.add(40)
+    stock.add_each(10)
+    done = sync(rows=8)
+    assert done.rows == 80
+    assert done.files > 80 / 8
+    assert found() == stock.made
+
+
+def test_a_row_that_commits_late_is_neither_lost_nor_repeated(sync, stock: Stock, found) -> None:
+    before = stock.add(3)
+    with stock.adding(2) as late:
+        after = stock.add(4)
+        assert sync().rows == 3
+        assert found() == before
+        assert sync().rows == 0
+    assert sync().rows == 6
+    assert found() == sorted(before + late + after)
+    assert sync().rows == 0
+
+
+def test_a_transaction_that_is_rolled_back_is_not_in_the_lake(sync, stock: Stock, found) -> None:
+    with pytest.raises(ZeroDivisionError), stock.adding(2):
+        raise ZeroDivisionError
+    kept = stock.add(1)
+    assert sync().rows == 1
+    assert found() == kept
+
+
+def test_rows_lie_by_the_day_on_which_their_attempt_finished(
+    spark: SparkSession, sync, stock: Stock, found, tmp_path: Path
+) -> None:
+    midnight = NOON + DAY // 2
+    days = [stock.add(2, at=at) for at in (midnight - 1, midnight, midnight + DAY, -1)]
+    sync()
+    folders = {
+        path.parent.name for path in tmp_path.glob("lake/history/source=shop/date=*/*.parquet")
+    }
+    assert folders == {"date=1969-12-31", "date=2030-01-01", "date=2030-01-02", "date=2030-01-03"}
+    assert found(begin=date(2030, 1, 1), end=date(2030, 1, 2)) == days[0]
+    assert found(begin=datetime(2030, 1, 2)) == days[1] + days[2]
+    assert found(end=datetime(2030, 1, 1, 23, 59, 59, 999_000, tzinfo=UTC)) == days[3]
+    rows = lonnymq.lake.read_history(spark, tmp_path / "lake").groupBy("date").count().collect()
+    assert {row.date.isoformat() for row in rows} == {
+        each.removeprefix("date=") for each in folders
+    }
+
+
+def test_the_read_is_the_same_in_a_session_of_another_zone(
+    spark: SparkSession, sync, stock: Stock, found
+) -> None:
+    stock.add(1, at=NOON + DAY // 2 - 1)
+    sync()
+    spark.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
+    try:
+        assert found(begin=date(2030, 1, 1), end=date(2030, 1, 2)) == [1]
+        assert found(begin=date(2030, 1, 2)) == []
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", "UTC")
+
+
+def test_contents_come_if_they_are_kept_and_wanted(
+    spark: SparkSession, sync, stock: Stock, tmp_path: Path
+) -> None:
+    stock.add(1, content=b"\0secret")
+    sync("lake" and tmp_path / "with")
+    sync(tmp_path / "without", with_content=False)
+    with_it, without = (
+        lonnymq.lake.read_history(spark, tmp_path / each).first().content
+        for each in ("with", "without")
+    )
+    assert bytes(with_it) == b"\0secret"
+    assert without is None
+
+
+@pytest.mark.parametrize("source", [ANY_NAME.replace("\t", ""), "007", "a=b/c", "."])
+def test_a_source_may_have_any_name(
+    spark: SparkSession, sync, stock: Stock, found, tmp_path, source
+) -> None:
+    stock.add(2)
+    sync(source=source)
+    stock.add(1)
+    sync(source=source)
+    lonnymq.lake.compact(tmp_path / "lake")
+    row = lonnymq.lake.read_history(spark, tmp_path / "lake", source=source).first()
+    assert row.source == source
+    assert lonnymq.lake.sources(tmp_path / "lake") == [source]
+    assert found(source=source) == stock.made
+    assert found(source="another") == []
+
+
+@pytest.mark.parametrize("source", ["", "a\nb", "x" * 64])
+def test_a_source_that_could_be_no_folder_is_refused(sync, source: str) -> None:
+    with pytest.raises(InvalidArgument, match="a source's name"):
+        sync(source=source)
+
+
+def test_a_source_is_named_for_its_database_and_its_schema(sync, dsn_18: str) -> None:
+    Queue(dsn_18, schema="second").install()
+    name = sync(source=None).source
+    assert name.startswith("test_")
+    assert sync(source=None, schema="second").source == f"{name}.second"
+
+
+def test_several_databases_go_into_one_lake(
+    spark: SparkSession, sync, stock: Stock, server_18: Target, tmp_path: Path, found
+) -> None:
+    stock.add(3)
+    sync()
+    with server_18.database() as (other, _):
+        theirs = Stock(other)
+        theirs.add(5)
+        sync(url=other, source="office")
+        with pytest.raises(OtherDatabase, match="shop in this lake is another database"):
+            sync(url=other, source="shop")
+    assert found(source="shop") == stock.made
+    assert found(source="office") == theirs.made
+    assert lonnymq.lake.sources(tmp_path / "lake") == ["office", "shop"]
+    counts = lonnymq.lake.read_history(spark, tmp_path / "lake").groupBy("source").count().collect()
+    assert {row.source: row["count"] for row in counts} == {"shop": 3, "office": 5}
+
+
+def test_two_queues_of_one_database_are_two_sources(sync, dsn_18: str, stock: Stock) -> None:
+    Queue(dsn_18, schema="second").install()
+    stock.add(1)
+    sync()
+    with pytest.raises(OtherDatabase):
+        sync(schema="second")
+
+
+def test_one_database_goes_into_two_lakes(sync, stock: Stock, found, tmp_path: Path) -> None:
+    stock.add(3)
+    sync(tmp_path / "one")
+    stock.add(3)
+    sync(tmp_path / "two")
+    sync(tmp_path / "one")
+    assert found(tmp_path / "one") == found(tmp_path / "two") == stock.made
+
+
+def test_two_syncs_at_once_take_turns(sync, stock: Stock, found) -> None:
+    stock.add_each(60)
+    done = []
+    both = [Thread(target=lambda: done.append(sync(rows=10).rows)) for _ in range(2)]
+    for each in both:
+        each.start()
+    for each in both:
+        each.join()
+    assert sum(done) == 60
+    assert found() == stock.made
+
+
+def test_a_lake_that_was_moved_goes_on_where_it_was(
+    sync, stock: Stock, found, tmp_path: Path
+) -> None:
+    stock.add(3)
+    sync()
+    (tmp_path / "lake").rename(tmp_path / "moved [1] ü")
+    stock.add(3)
+    assert sync(tmp_path / "moved [1] ü").rows == 3
+    assert found(tmp_path / "moved [1] ü") == stock.made
+
+
+def test_a_url_is_as_good_as_a_path(sync, stock: Stock, found, tmp_path: Path) -> None:
+    stock.add(3)
+    assert sync((tmp_path / "lake").as_uri()).rows == 3
+    assert found((tmp_path / "lake").as_uri()) == found() == stock.made
+
+
+def test_a_database_that_went_back_in_time_is_refused(
+    sync, stock: Stock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stock.add(1)
+    sync()
+    monkeypatch.setattr("lonnymq.lake.origin.Origin.reached", lambda *_: 10**12)
+    with pytest.raises(DatabaseWentBack, match="which the database has not reached"):
+        sync()
+
+
+def test_retention_drops_only_what_the_lake_has(
+    sync, stock: Stock, found, watcher: psycopg.Connection
+) -> None:
+    long_ago = NOON - 4 * 365 * DAY
+    name = "history_" + datetime.fromtimestamp(long_ago / 1000, UTC).strftime("%Y%m%d")
+    begin = long_ago // DAY * DAY
+    watcher.execute(
+        f"create table lonnymq.{name} partition of lonnymq.history for values from ({begin}) to ({begin + DAY})"
+    )
+    stock.add(1)
+    sync()
+    stock.add(3, at=long_ago)
+    with Queue(stock.dsn) as queue:
+        assert queue.history_prune() == 0
+        with stock.adding(1, at=long_ago):
+            sync()
+            assert queue.history_prune() == 0  # the transaction that is open may add to that day
+        sync()
+        assert queue.history_prune() == 1
+        assert [row.message_id for row in queue.history_read()] == [1]
+    assert sync().rows == 0
+    assert found() == stock.made
