@@ -22,7 +22,7 @@ SHOWN = [
     r"the upload was deferred 2 times and completed at attempt 1",
     r"the broken video was tried 3 times, and is dead and kept",
     r"the schedule ticked \d+ times, 0 twice",
-    r"the killed worker had \d+ jobs, others completed \d+",
+    r"the killed worker had ([1-9]\d*) jobs in hand: the leases of \1 ran out, others completed \1",
     r"created ([\d,]+), completed [\d,]+, dead 1, lost 0",
     r"completed twice: 0",
     r"left in the queue: 0",

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from lonnymq.demo.story import Story
+from lonnymq.demo.story import Killed, Story
 from lonnymq.demo.verdict import (
     Promise,
     breaks_of_rate,
@@ -41,12 +41,17 @@ def good() -> tuple[list[HistoryRow], Story]:
         for attempt, outcome in enumerate(("failed", "failed", "dead"), 1)
     ]  # fmt: skip
     rows += [
-        job(9, outcome="expired", dequeued_at=60, finished_at=61),
-        job(9, dequeued_at=70, finished_at=71),
+        job(9, outcome="expired", worker="killed", dequeued_at=60, finished_at=61),
+        job(9, worker="another", dequeued_at=70, finished_at=71),
     ]
+    story.killed = Killed(1, "killed", frozenset({9}))
     rows += [job(20 + n, channel="reports", name=f"report {n}") for n in range(3)]
     story.created, story.upload, story.poison = set(range(1, 10)), 7, 8
     return rows, story
+
+
+def killed(story: Story, who: Killed | None) -> None:
+    story.killed = who
 
 
 def broken(found: list[Promise]) -> list[str]:
@@ -66,7 +71,10 @@ def test_a_good_history_keeps_every_promise() -> None:
         (lambda rows, story: rows.append(job(30, channel="reports", name="report 1")), "1 twice"),
         (lambda rows, story: rows.append(job(5, outcome="deferred")) or setattr(story, "upload", 5), "deferred 1"),
         (lambda rows, story: setattr(story, "poison", 1), "tried 0 times"),
-        (lambda rows, story: rows.append(job(40, outcome="expired")), "others completed 1"),
+        (lambda rows, story: killed(story, None), "nothing was shown"),
+        (lambda rows, story: killed(story, Killed(1)), "nothing was shown"),
+        (lambda rows, story: killed(story, Killed(1, "killed", frozenset({8, 9}))), "others completed 1"),
+        (lambda rows, story: killed(story, Killed(1, "another", frozenset({9}))), "of 0 ran out"),
         (lambda rows, story: rows.remove(rows[5]), "overtook 0"),
         (lambda rows, story: rows.extend(job(50 + n) for n in range(11)), "10 at once allowed"),
     ],

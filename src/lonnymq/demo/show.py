@@ -73,14 +73,17 @@ def act(console: Console, queue: Queue, story: Story, crew: Crew) -> None:
 def beats(queue: Queue, story: Story, crew: Crew) -> Iterator[None]:
     """The course of events, a beat at a time, until the queue is empty."""
     story.begin()
-    began, turns, is_killed = time.monotonic(), story.turns(), False
+    began, turns = time.monotonic(), story.turns()
     while (passed := time.monotonic() - began) < ENDS_WITHIN:
         if passed < FEEDS_FOR:
             story.go_on()
             next(turns, None)
-        if passed >= KILL_AT and not is_killed:
-            is_killed = True
-            story.tell(f"worker process {crew.kill_one()} is killed; its leases run out in 3 s")
+        if passed >= KILL_AT and story.killed is None:
+            story.killed = crew.kill_one()
+            story.tell(
+                f"worker process {story.killed.pid} is killed with {len(story.killed.jobs)} jobs in hand; "
+                "its leases run out in 3 s"
+            )
         yield
         if passed >= FEEDS_FOR and remaining(queue) == 0:
             story.tell("the queue is empty")

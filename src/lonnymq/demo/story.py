@@ -24,6 +24,15 @@ LIMITS: dict[str, dict[str, Any]] = {
 }
 
 
+@dataclass(frozen=True)
+class Killed:
+    """A worker that was killed: its process, its name, and the jobs that it held at that moment."""
+
+    pid: int
+    worker: str | None = None
+    jobs: frozenset[int] = frozenset()
+
+
 @dataclass
 class Story:
     """What was done so far."""
@@ -34,6 +43,7 @@ class Story:
     urgent: int | None = None
     poison: int | None = None
     upload: int | None = None
+    killed: Killed | None = None
     told: list[str] = field(default_factory=list)
 
     def note(self, results: list[CreateManyResult]) -> list[int]:

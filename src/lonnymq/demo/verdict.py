@@ -105,7 +105,7 @@ def promises(rows: Sequence[HistoryRow], story: Story, *, left: int) -> list[Pro
         deferral(rows, story),
         poison(rows, story),
         schedule(rows),
-        takeover(rows),
+        takeover(rows, story),
         *nothing_lost(rows, story, left),
     ]
 
@@ -179,12 +179,17 @@ def schedule(rows: Sequence[HistoryRow]) -> Promise:
     )
 
 
-def takeover(rows: Sequence[HistoryRow]) -> Promise:
-    """What a killed worker had is done by others."""
-    lost = {row.message_id for row in rows if row.outcome == "expired"}
-    done = {row.message_id for row in rows if row.outcome == "completed"}
+def takeover(rows: Sequence[HistoryRow], story: Story) -> Promise:
+    """What a killed worker had in hand is done by others."""
+    if story.killed is None or not story.killed.jobs:
+        return Promise("no worker had a job in hand when one was killed: nothing was shown", False)
+    held, worker = story.killed.jobs, story.killed.worker
+    lost = {row.message_id for row in rows if row.outcome == "expired" and row.worker == worker}
+    done = {row.message_id for row in rows if row.outcome == "completed" and row.worker != worker}
     return Promise(
-        f"the killed worker had {len(lost)} jobs, others completed {len(lost & done)}", lost <= done
+        f"the killed worker had {len(held)} jobs in hand: the leases of {len(held & lost)} ran out, "
+        f"others completed {len(held & done)}",
+        held <= lost and held <= done,
     )
 
 
