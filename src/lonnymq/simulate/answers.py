@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from lonnymq.simulate.replay import Replayed, Workload
 
@@ -25,28 +26,43 @@ class Waits:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One replay: all tenants together, each by itself, and how even the turns were."""
+    """One replay: all tenants together, each by itself, and how even the turns were.
+
+    `fairness` is Jain's index of what those were given who had a backlog, for each unit of their weight: the mean of
+    the hours in which two or more had one; None if there was no such hour. `shares` says of each of them how much it
+    was given in those hours, in parts of what all of them were given on average: 1 is as much as the others.
+    """
 
     all: Waits
     tenants: dict[str, Waits]
-    fairness: float | None  # Jain's index, mean over the hours in which two or more had a backlog
+    fairness: float | None
+    shares: dict[str, float] = field(default_factory=dict)
 
 
-def answer(work: Workload, replayed: Replayed) -> Answer:
-    """Sum a replay up."""
+def answer(
+    work: Workload,
+    replayed: Replayed,
+    counted: Sequence[int] | None = None,
+    weights: Mapping[str, int] | None = None,
+) -> Answer:
+    """Sum a replay up, of all attempts or of those with these numbers; a weight that is not given is 1."""
+    started, channel = replayed.started_at, work.channel
+    waits = list(map(int.__sub__, started, map(max, replayed.due_at, work.created_at)))
+    if counted is not None:
+        waits = [waits[number] for number in counted]
+        started = [started[number] for number in counted]
+        channel = [channel[number] for number in counted]
     by_tenant: list[list[int]] = [[] for _ in work.names]
-    waits = [
-        started - max(due, created)
-        for started, due, created in zip(
-            replayed.started_at, replayed.due_at, work.created_at, strict=True
-        )
-    ]
-    for channel, wait in zip(work.channel, waits, strict=True):
-        by_tenant[channel].append(wait)
+    for number, wait in zip(channel, waits, strict=True):
+        by_tenant[number].append(wait)
+    known = weights or {}
+    heavy = [known.get(name, 1) for name in work.names]
+    even, shares = fairness(heavy, channel, started, waits)
     return Answer(
         summary(waits),
         {name: summary(own) for name, own in zip(work.names, by_tenant, strict=True) if own},
-        fairness(work, replayed, waits),
+        even,
+        {work.names[number]: share for number, share in shares.items()},
     )
 
 
@@ -59,22 +75,29 @@ def summary(waits: Sequence[int]) -> Waits:
     return Waits(len(waits), sum(waits) / len(waits), p50, p95, p99, ordered[-1])
 
 
-def fairness(work: Workload, replayed: Replayed, waits: Sequence[int]) -> float | None:
-    """Jain's index of what each backlogged tenant was given, hour by hour."""
-    served: dict[int, dict[int, int]] = {}
-    backlogged: set[tuple[int, int]] = set()
-    for channel, started, wait in zip(work.channel, replayed.started_at, waits, strict=True):
-        hour = started // HOUR_MS
-        in_hour = served.setdefault(hour, {})
-        in_hour[channel] = in_hour.get(channel, 0) + 1
-        if wait > BACKLOG_MS:
-            backlogged.add((hour, channel))
-    found = [
-        jain(counts)
-        for hour, by_channel in served.items()
-        if len(counts := [n for c, n in by_channel.items() if (hour, c) in backlogged]) > 1
-    ]
-    return sum(found) / len(found) if found else None
+def fairness(
+    weights: Sequence[int], channel: Sequence[int], started: Sequence[int], waits: Sequence[int]
+) -> tuple[float | None, dict[int, float]]:
+    """Jain's index of what each backlogged tenant was given, hour by hour; and the part that each had."""
+    many = len(weights)
+    hours = [at // HOUR_MS * many + number for at, number in zip(started, channel, strict=True)]
+    late = {hour for hour, wait in zip(hours, waits, strict=True) if wait > BACKLOG_MS}
+    served: dict[int, dict[int, float]] = {}
+    for hour, count in Counter(hours).items() if late else ():
+        if hour in late:
+            number = hour % many
+            served.setdefault(hour // many, {})[number] = count / weights[number]
+    among = [given for given in served.values() if len(given) > 1]
+    had: dict[int, float] = {}
+    mean: dict[int, float] = {}
+    for given in among:
+        alike = sum(given.values()) / len(given)
+        for number, part in given.items():
+            had[number] = had.get(number, 0) + part
+            mean[number] = mean.get(number, 0) + alike
+    index = [jain(given.values()) for given in among]
+    even = sum(index) / len(index) if index else None
+    return even, {number: had[number] / mean[number] for number in sorted(had)}
 
 
 def jain(shares: Iterable[float]) -> float:

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from lonnymq.errors import InvalidArgument
+from lonnymq.errors import LonnyMQError
 from lonnymq.simulate.answers import Answer, Waits, answer
+from lonnymq.simulate.growth import grown
 from lonnymq.simulate.recorded import Recorded
 from lonnymq.simulate.replay import replay
 from lonnymq.simulate.settings import Scenario
 
 PERCENTILES = ("p50", "p95", "p99")
 SMALL_MS = 50  # a difference below this is how long a worker takes to hear of a message
+
+
+class ReplayIsOff(LonnyMQError):
+    """Choose a stretch of time in which limits and workers were not changed, and say how many workers there were."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,25 +47,26 @@ class Calibration:
                 f"{getattr(self.replayed, name)} ms replayed"
                 for name in PERCENTILES
             )
-            raise InvalidArgument(
+            raise ReplayIsOff(
                 f"the replay at the recorded settings is off by {self.off:.0%}, more than {most:.0%}: {said}; "
-                "what it says of other settings would be no better. "
-                "Were limits or workers changed meanwhile? Choose a stretch of time in which they were not"
+                f"what it says of other settings would be no better. {ReplayIsOff.__doc__}"
             )
 
 
 def calibrate(history: Recorded, scenario: Scenario) -> Calibration:
     """Replay history at the settings that it was recorded at."""
-    return Calibration(answer(history.work, history.went).all, play(history, scenario).all)
+    was = answer(history.work, history.went, history.counted)
+    return Calibration(was.all, play(history, scenario).all)
 
 
-def play(history: Recorded, scenario: Scenario) -> Answer:
-    """Replay history under a scenario, and sum it up."""
+def play(history: Recorded, scenario: Scenario, *, growth: float = 1, seed: int = 1) -> Answer:
+    """Replay history under a scenario, with so many times its messages, and sum it up."""
+    work, counted = grown(history.work, growth, seed=seed, counted=history.counted)
     replayed = replay(
-        history.work,
+        work,
         scenario.limits,
         workers=scenario.workers,
         max_concurrency=scenario.max_concurrency,
         otherwise=scenario.otherwise,
     )
-    return answer(history.work, replayed)
+    return answer(work, replayed, counted, scenario.weights(work.names))

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
-from lonnymq.simulate.ring import Channel, Cursor, Limits, Message
+from lonnymq.simulate.ring import BITS, Channel, Cursor, Limits
 from lonnymq.simulate.scheduler import Scheduler
 
 NEVER = 1 << 62
+LOW = (1 << BITS) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,51 +54,59 @@ def replay(
         Channel(name, limits.get(name, default), number) for number, name in enumerate(work.names)
     ]
     scheduler = Scheduler(channels, max_concurrency=max_concurrency)
-    due_at, service = list(work.due_at), work.service_ms
+    due_at, service, created, after = (
+        list(work.due_at),
+        work.service_ms,
+        work.created_at,
+        work.after,
+    )
+    home = [channels[number] for number in work.channel]
+    messages = [(due << BITS) + number for number, due in enumerate(due_at)]
     started = [-1] * len(work)
     followers: dict[int, list[tuple[int, int]]] = {}
-    for number, (first, gap) in work.after.items():
+    for number, (first, gap) in after.items():
         followers.setdefault(first, []).append((number, gap))
-    arrivals = [number for number in range(len(work)) if number not in work.after]
-    created, of = work.created_at, work.channel
+    arrivals = [number for number in range(len(work)) if number not in after]
     arrivals.sort(key=created.__getitem__)
 
     idle = [Cursor() for _ in range(workers)]
-    running: list[tuple[int, int, Channel, Message, Cursor]] = []
+    running: list[int] = []  # a moment above, the number of the attempt that ends then below
+    hand: dict[int, Cursor] = {}  # who has it
     take, arrive, finish, ring = scheduler.take, scheduler.arrive, scheduler.finish, scheduler.ring
-    at, end = 0, len(arrivals)
-    next_arrival = created[arrivals[0]] if end else NEVER
-    now = 0
+    coming = iter(arrivals)
+    number_next = next(coming, -1)
+    next_arrival = created[number_next] if number_next >= 0 else NEVER
+    next_end, now = NEVER, 0
     while True:
-        before, now = now, next_arrival
-        if running and running[0][0] < now:
-            now = running[0][0]
-        if idle and scheduler.waiting and scheduler.wakes:
+        before, now = now, next_end if next_end < next_arrival else next_arrival
+        if scheduler.wakes and idle and scheduler.waiting:
             wake_at = scheduler.next_wake()
             if wake_at is not None and wake_at < now:
-                now = max(wake_at, before)
+                now = wake_at if wake_at > before else before
         if now == NEVER:
             return Replayed(due_at, started)
         while next_arrival <= now:
-            number = arrivals[at]
-            arrive(channels[of[number]], (due_at[number], number))
-            at += 1
-            next_arrival = created[arrivals[at]] if at < end else NEVER
-        while running and running[0][0] <= now:
-            _, number, channel, message, cursor = heappop(running)
-            finish(channel, message)
-            idle.append(cursor)
+            arrive(home[number_next], messages[number_next])
+            number_next = next(coming, -1)
+            next_arrival = created[number_next] if number_next >= 0 else NEVER
+        while next_end <= now:
+            number = heappop(running) & LOW
+            finish(home[number], messages[number])
+            idle.append(hand.pop(number))
             if number in followers:
                 for later, gap in followers[number]:
                     due_at[later] = now + gap
-                    arrive(channels[of[later]], (now + gap, later))
+                    messages[later] = ((now + gap) << BITS) + later
+                    arrive(home[later], messages[later])
+            next_end = running[0] >> BITS if running else NEVER
         while idle and scheduler.waiting and (scheduler.told or scheduler.wakes or ring.count):
-            cursor = idle[-1]
-            taken = take(cursor, now)
+            taken = take(idle[-1], now)
             if taken is None:
                 break
-            idle.pop()
-            channel, message = taken
-            number = message[1]
+            number = taken[1] & LOW
+            hand[number] = idle.pop()
             started[number] = now
-            heappush(running, (now + service[number], number, channel, message, cursor))
+            ends = now + service[number]
+            heappush(running, (ends << BITS) + number)
+            if ends < next_end:
+                next_end = ends

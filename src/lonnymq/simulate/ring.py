@@ -6,7 +6,22 @@ from bisect import bisect_left, bisect_right
 from collections import deque
 from dataclasses import dataclass
 
-Message = tuple[int, int]  # when it is due, and its number: the order of a line
+# A message is one number, its moment above and its own number below: the order of a line is the order of numbers,
+# and a number is compared three times as fast as a pair.
+Message = int
+BITS = 32
+MOST_MESSAGES = 1 << BITS
+LARGE = 4096  # seats: up to here it is quicker to close a gap at once than to step over it
+
+
+def message_of(due_at: int, number: int) -> Message:
+    """A message by its moment and its number."""
+    return (due_at << BITS) + number
+
+
+def due_of(message: Message) -> int:
+    """When a message is due."""
+    return message >> BITS
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +65,8 @@ class Channel:
         self.is_limited = self.max_concurrency is not None or self.interval is not None
         self.is_known = False
         self.line: deque[Message] = deque()
-        self.leased: set[Message] = set()
-        self.top: Message = (0, 0)  # the highest that was ever taken
+        self.leased: set[Message] = set()  # kept where there is no limit: nobody else asks
+        self.top: Message = 0  # the highest that was ever taken
         self.seat: int | None = None
         self.hold: str | None = None
         self.wake_at: int | None = None
@@ -73,7 +88,8 @@ class Channel:
             most = free if free < most else most
         if self.interval is not None:
             start = self.tat if self.tat > now else now
-            most = min(most, (now + self.burst_ms - start) // self.interval)
+            by_rate = (now + self.burst_ms - start) // self.interval
+            most = by_rate if by_rate < most else most
         return most
 
     @property
@@ -89,14 +105,6 @@ class Channel:
             return "throttled"
         return None
 
-    def charge(self, now: int) -> str | None:
-        """Count one lease; say whether and why it may give no more."""
-        if self.max_concurrency is not None:
-            self.in_flight += 1
-        if self.interval is not None:
-            self.tat = (self.tat if self.tat > now else now) + self.interval
-        return self.held(now)
-
 
 class Cursor:
     """A consumer's place in the ring: the last visit, where its lap ends, and how much of a turn it has had."""
@@ -110,7 +118,7 @@ class Cursor:
 
 
 class Ring:
-    """Seats in the order of sitting down. Who leaves leaves a gap, and gaps are closed when they are many."""
+    """Seats in the order of sitting down; a very large ring has gaps, which are closed now and then."""
 
     __slots__ = ("count", "head", "last", "numbers", "seated")
 
@@ -132,11 +140,17 @@ class Ring:
         """Take a channel's seat."""
         if channel.seat is None:
             return
-        self.seated[bisect_left(self.numbers, channel.seat)] = None
+        numbers, seated = self.numbers, self.seated
+        at = bisect_left(numbers, channel.seat)
         channel.seat = None
         self.count -= 1
-        if len(self.seated) > 2 * self.count + 32:
-            kept = [(n, c) for n, c in zip(self.numbers, self.seated, strict=True) if c is not None]
+        if len(seated) < LARGE:
+            del numbers[at], seated[at]
+            self.head = 0
+            return
+        seated[at] = None
+        if len(seated) > 2 * self.count + LARGE // 2:
+            kept = [(n, c) for n, c in zip(numbers, seated, strict=True) if c is not None]
             self.numbers, self.seated = [n for n, _ in kept], [c for _, c in kept]
             self.head = 0
 
@@ -145,27 +159,32 @@ class Ring:
         if not self.count:
             cursor.is_tail, cursor.used = False, 0 if cursor.is_tail else cursor.used
             return None
-        seated, used = self.seated, cursor.used
+        numbers, seated = self.numbers, self.seated
         if cursor.seat < 0:
             cursor.seat, cursor.lap = 0, self.last
-        start = cursor.seat - 1 if used else cursor.seat
-        at, end = bisect_right(self.numbers, start), len(seated)
-        while at < end and seated[at] is None:
-            at += 1
-        if at == end or (cursor.is_tail and self.numbers[at] > cursor.lap):
-            at = self.head
-            while seated[at] is None:
+        while True:
+            used = cursor.used
+            start = cursor.seat - 1 if used else cursor.seat
+            at, end = bisect_right(numbers, start), len(seated)
+            while at < end and seated[at] is None:
                 at += 1
-            self.head = at
-        seat = self.numbers[at]
-        if seat <= start:
-            cursor.lap = cursor.lap if cursor.is_tail else self.last
-            cursor.is_tail = False
-        elif seat > cursor.lap:
-            if cursor.is_tail:  # only channels that sat down after this lap had come to its end
-                cursor.is_tail, cursor.used = False, 0
-                return self.next(cursor)
-            cursor.is_tail, cursor.lap = True, self.last
+            if at == end or (cursor.is_tail and numbers[at] > cursor.lap):
+                at = self.head
+                while seated[at] is None:
+                    at += 1
+                self.head = at
+            seat = numbers[at]
+            if seat <= start:
+                if cursor.is_tail:
+                    cursor.is_tail = False
+                else:
+                    cursor.lap = self.last
+            elif seat > cursor.lap:
+                if cursor.is_tail:  # only channels that sat down after this lap had come to its end
+                    cursor.is_tail, cursor.used = False, 0
+                    continue
+                cursor.is_tail, cursor.lap = True, self.last
+            break
         channel = seated[at]
         if used and (seat != start + 1 or used >= (channel.weight if channel else 0)):
             cursor.used = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from heapq import heappop, heappush
 
-from lonnymq.simulate.ring import Channel, Cursor, Message, Ring
+from lonnymq.simulate.ring import BITS, Channel, Cursor, Message, Ring
 
 MOST_OFF_NOTES = 8
 MOST_ONE_BY_ONE = 16
@@ -15,6 +15,20 @@ LATER = 1 << 62
 
 class Scheduler:
     """Takes messages in as producers would, and gives them out as a dequeue of one message does."""
+
+    __slots__ = (
+        "channels",
+        "in_flight",
+        "max_concurrency",
+        "plain",
+        "queue_slots",
+        "quiet",
+        "ring",
+        "swept",
+        "told",
+        "waiting",
+        "wakes",
+    )
 
     def __init__(self, channels: Iterable[Channel], *, max_concurrency: int | None = None) -> None:
         self.channels = list(channels)
@@ -32,8 +46,11 @@ class Scheduler:
     def arrive(self, channel: Channel, message: Message) -> None:
         """A message is created."""
         self.waiting += 1
-        channel.add(message)
-        told = self.told
+        line, told = channel.line, self.told
+        if not line or message > line[-1]:
+            line.append(message)
+        else:
+            channel.add(message)
         if channel not in told:
             told[channel] = message
         else:
@@ -44,13 +61,16 @@ class Scheduler:
         if (
             channel.seat is not None
             or channel.hold is not None
-            or (channel.wake_at is not None and channel.wake_at <= message[0])
+            or (channel.wake_at is not None and channel.wake_at <= message >> BITS)
         ):
             self.quiet += 1
 
     def finish(self, channel: Channel, message: Message) -> None:
         """A lease ends."""
-        channel.leased.discard(message)
+        if not channel.is_limited:
+            channel.leased.discard(message)
+            if self.max_concurrency is None:
+                return
         if channel.max_concurrency is not None or self.max_concurrency is not None:
             if channel not in self.told:
                 self.told[channel] = None
@@ -72,16 +92,18 @@ class Scheduler:
     def take(self, cursor: Cursor, now: int) -> tuple[Channel, Message] | None:
         """The message whose turn it is, leased; None if there is none."""
         swept = self.swept
-        is_late = swept is None or not swept <= now < swept + SWEEP_MS or self.quiet > 0
-        if not is_late and self.wakes:
+        is_late = self.quiet > 0 or swept is None or not swept <= now < swept + SWEEP_MS
+        if self.wakes and not is_late:
             wake_at = self.next_wake()
             is_late = wake_at is not None and wake_at <= now
-        if self.told and not is_late:
-            taken = self.take_off_note(now)
-            if taken is not None:
-                return taken
-        if is_late or self.told:
+        if self.told:
+            if not is_late:
+                taken = self.take_off_note(now)
+                if taken is not None:
+                    return taken
             self.fold(now)
+        elif is_late and self.wakes:
+            self.wake(now)
         taken = self.walk(cursor, now)
         if taken is not None and (self.swept is None or now - SWEEP_MS >= self.swept):
             self.swept = now
@@ -89,48 +111,59 @@ class Scheduler:
 
     def take_off_note(self, now: int) -> tuple[Channel, Message] | None:
         """The message of the first note, where nobody sits and each note tells of one message of its own channel."""
+        told = self.told
         if (
             not self.plain
             or self.ring.count
             or self.max_concurrency is not None
-            or len(self.told) > MOST_OFF_NOTES
+            or len(told) > MOST_OFF_NOTES
         ):
             return None
-        for first in self.told.values():
-            if first is None or first[0] > now:
+        for first in told.values():
+            if first is None or first >> BITS > now:
                 return None
-        channel, message = next(iter(self.told.items()))
+        channel, message = next(iter(told.items()))
         if channel.is_limited or not channel.is_known or message is None:
             return None
-        del self.told[channel]
+        del told[channel]
         channel.line.remove(message)
-        self.lease(channel, message)
-        return channel, message
-
-    def lease(self, channel: Channel, message: Message) -> None:
-        """Note that a message is leased."""
         self.waiting -= 1
         channel.leased.add(message)
         if message > channel.top:
             channel.top = message
+        return channel, message
 
     def fold(self, now: int) -> None:
         """Seats for those whose time has come, then for those of whom something was told, the longest due first."""
         is_full = self.swept is None or now - SWEEP_MS >= self.swept or now < self.swept
         if self.wakes:
             self.wake(now)
-        if not self.told:
-            return
         if is_full:
             self.swept = now
         told, self.told = self.told, {}
         self.quiet, self.plain = 0, True
         self.in_flight -= self.queue_slots
         self.queue_slots = 0
-        for channel, first in (
-            sorted(told.items(), key=longest_due) if len(told) > 1 else told.items()
-        ):
-            self.place(channel, first, now)
+        seated: list[tuple[int, int, Channel]] = []
+        for channel, first in told.items():
+            channel.is_known = True
+            if channel.hold is not None:
+                if channel.freed:
+                    self.place(channel, first, now, seated)
+                continue
+            channel.in_flight -= channel.freed
+            channel.freed = 0
+            if (
+                first is not None
+                and channel.seat is None
+                and (channel.wake_at is None or first >> BITS < channel.wake_at)
+            ):
+                self.place(channel, first, now, seated)
+        # Only the order of sitting down is anybody's business. Where the engine draws lots it goes by number.
+        if len(seated) > 1:
+            seated.sort()
+        for _, _, channel in seated:
+            self.ring.sit(channel)
 
     def wake(self, now: int) -> None:
         """Seats for channels whose first message is due, or whose rate allows the next."""
@@ -139,27 +172,30 @@ class Scheduler:
             channel.wake_at = channel.hold = None
             self.ring.sit(channel)
 
-    def place(self, channel: Channel, first: Message | None, now: int) -> None:
+    def place(
+        self,
+        channel: Channel,
+        first: Message | None,
+        now: int,
+        seated: list[tuple[int, int, Channel]],
+    ) -> None:
         """Where a channel stands now that its first new message and its freed slots are known."""
-        channel.is_known = True
-        freed, channel.freed = channel.freed, 0
-        channel.in_flight -= freed
-        due_at = None if first is None else first[0]
-        if not freed and (
-            channel.seat is not None
-            or channel.hold is not None
-            or due_at is None
-            or (channel.wake_at is not None and due_at >= channel.wake_at)
-        ):
-            return None
+        channel.in_flight -= channel.freed
+        channel.freed = 0
         if channel.is_limited and channel.held(now):
-            return self.hold(channel, now)
+            self.hold(channel, now)
+            return
         was_held, channel.hold = channel.hold is not None, None
-        if channel.wake_at is not None and (due_at is None or channel.wake_at < due_at):
+        due_at = LATER if first is None else first >> BITS
+        if channel.wake_at is not None and channel.wake_at < due_at:
             due_at = channel.wake_at
-        if channel.seat is None and (was_held or (due_at is not None and due_at <= now)):
-            self.ring.sit(channel)
-        return self.set_wake(channel, due_at if channel.seat is None else None)
+        if channel.seat is not None:
+            channel.wake_at = None
+        elif was_held or due_at <= now:
+            channel.wake_at = None
+            seated.append((due_at, channel.number, channel))
+        else:
+            self.set_wake(channel, None if due_at == LATER else due_at)
 
     def set_wake(self, channel: Channel, at: int | None) -> None:
         """Have a channel given a seat at a time."""
@@ -168,40 +204,58 @@ class Scheduler:
         channel.wake_at = at
 
     def walk(self, cursor: Cursor, now: int) -> tuple[Channel, Message] | None:
-        """Visit one channel after the other until one gives a message."""
+        """Visit one channel after the other until one gives a message. Who sits is not at a limit."""
         most = self.max_concurrency
         if most is not None and self.in_flight >= most:
             return None
         ring, visits, by_window = self.ring, 0, most is not None
-        while ring.count:
+        due = (now + 1) << BITS  # what is below this is due
+        while True:
             channel = ring.next(cursor)
             if channel is None:
                 return None
             visits += 1
-            by_window = by_window or channel.is_limited or visits > MOST_ONE_BY_ONE
-            quota = channel.weight - cursor.used if by_window else 1
-            if channel.is_limited:
-                quota = channel.allowed(quota, now)
-            line = channel.line
-            if quota > 0 and line and line[0][0] <= now:
-                message = line.popleft()
-                self.lease(channel, message)
-                cursor.used += 1
-                if cursor.used >= channel.weight:
-                    cursor.used = 0
-                if most is not None:
-                    self.in_flight += 1
-                if channel.is_limited and channel.charge(now):
-                    self.hold(channel, now)
-                elif quota > 1 or (not by_window and self.is_last(channel, message, now)):
-                    self.look(channel, now)
-                return channel, message
+            line, is_limited = channel.line, channel.is_limited
+            by_window = by_window or is_limited or visits > MOST_ONE_BY_ONE
+            if line and line[0] < due:
+                break
             cursor.used = 0
-            if channel.is_limited and channel.held(now):
-                self.hold(channel, now)
-            else:
+            ring.leave(channel)
+            self.set_wake(channel, line[0] >> BITS if line else None)
+        message = line.popleft()
+        self.waiting -= 1
+        weight, used = channel.weight, cursor.used + 1
+        cursor.used = 0 if used >= weight else used
+        if most is not None:
+            self.in_flight += 1
+        is_empty = not line or line[0] >= due
+        if is_limited:
+            more = weight > used and is_empty and channel.allowed(weight - used + 1, now) > 1
+            self.charge(channel, now)
+            if more and channel.seat is not None:
                 self.look(channel, now)
-        return None
+            return channel, message
+        channel.leased.add(message)
+        if message > channel.top:
+            channel.top = message
+        if is_empty and (weight > used if by_window else self.is_last(channel, message)):
+            self.look(channel, now)
+        return channel, message
+
+    def charge(self, channel: Channel, now: int) -> None:
+        """Count a lease in its channel, and take its seat if it may give no more."""
+        interval, most = channel.interval, channel.max_concurrency
+        if interval is not None:
+            channel.tat = (channel.tat if channel.tat > now else now) + interval
+        if most is not None:
+            channel.in_flight += 1
+            if channel.in_flight >= most:
+                channel.hold = "saturated"
+                self.ring.leave(channel)
+                channel.wake_at = None
+                return
+        if interval is not None and channel.tat - channel.burst_ms + interval > now:
+            self.hold(channel, now)
 
     def hold(self, channel: Channel, now: int) -> None:
         """Take the seat of a channel that is at its limit, or its next one until the rate allows it."""
@@ -212,19 +266,10 @@ class Scheduler:
     def look(self, channel: Channel, now: int) -> None:
         """Take the seat of a channel that has nothing due."""
         line = channel.line
-        if not line or line[0][0] > now:
+        if not line or line[0] >> BITS > now:
             self.ring.leave(channel)
-            self.set_wake(channel, line[0][0] if line else None)
+            self.set_wake(channel, line[0] >> BITS if line else None)
 
-    def is_last(self, channel: Channel, message: Message, now: int) -> bool:
-        """Whether nothing that is due, waiting or leased, comes after this message in its line."""
-        if channel.line and channel.line[0][0] <= now:
-            return False
+    def is_last(self, channel: Channel, message: Message) -> bool:
+        """Whether nothing that is leased comes after this message in its line."""
         return message >= channel.top or not any(each > message for each in channel.leased)
-
-
-def longest_due(told: tuple[Channel, Message | None]) -> tuple[int, int]:
-    """What channels that become ready together are seated by; where the engine draws lots, by number."""
-    channel, first = told
-    wake_at = LATER if channel.wake_at is None else channel.wake_at
-    return wake_at if first is None else min(wake_at, first[0]), channel.number

@@ -3,27 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from typing import Any
 
 from lonnymq.errors import InvalidArgument
 from lonnymq.simulate.ring import Limits
 
-OPTIONS = tuple(each.name for each in fields(Limits))
-NOTHING = ("none", "null", "")  # what takes a limit away
-ALL = "*"
+# The most that the engine takes; the least is 1.
+MOST = {
+    "max_concurrency": 2_147_483_647,
+    "release_interval_ms": 3_155_760_000_000,
+    "burst": 1_000_000,
+    "weight": 1_000,
+}
+NOTHING = ("none", "null")  # what takes a limit away
+NEEDED = ("burst", "weight")
+ALL, LITERALLY = "*", "\\"
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One option of one channel, or of all."""
+    """One option of one channel, or of all: then `channel` is None."""
 
-    channel: str
+    channel: str | None
     option: str
     value: int | None
 
     def __str__(self) -> str:
-        return f"{self.channel}.{self.option}={'none' if self.value is None else self.value}"
+        """As it is written on a command line."""
+        name = ALL if self.channel is None else self.channel
+        if self.channel is not None and (name == ALL or name.startswith(LITERALLY)):
+            name = LITERALLY + name
+        return f"{name}.{self.option}={'none' if self.value is None else self.value}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,29 +52,68 @@ class Scenario:
         limits, otherwise = dict(self.limits), self.otherwise
         for each in settings:
             change: dict[str, Any] = {each.option: each.value}
-            if each.channel == ALL:
+            if each.channel is None:
                 otherwise = replace(otherwise, **change)
                 limits = {name: replace(was, **change) for name, was in limits.items()}
             else:
                 limits[each.channel] = replace(limits.get(each.channel, otherwise), **change)
         return replace(self, limits=limits, otherwise=otherwise)
 
+    def weights(self, names: Iterable[str]) -> dict[str, int]:
+        """The weights of these channels."""
+        return {name: self.limits.get(name, self.otherwise).weight for name in names}
+
 
 def setting(text: str) -> Setting:
-    """Read `acme.max_concurrency=4`; a channel's name may have dots and equals signs of its own."""
+    """Read `acme.max_concurrency=4`, a setting with one value."""
+    found = settings(text)
+    if len(found) > 1:
+        raise InvalidArgument(f"{text!r} has {len(found)} values, and one is wanted")
+    return found[0]
+
+
+def settings(text: str) -> list[Setting]:
+    """Read `acme.max_concurrency=4`, or `acme.max_concurrency=2,4,8`: values to be tried one by one.
+
+    A channel's name may have dots, commas and equals signs of its own. `*` is every channel; a backslash in front of a
+    name says that it is meant to the letter: `\\*.weight=2` is of the channel that is called `*`.
+    """
     head, equals, said = text.rpartition("=")
-    channel, dot, option = head.rpartition(".")
-    if not (equals and dot and channel):
+    name, dot, option = head.rpartition(".")
+    if not (equals and dot and name):
         raise InvalidArgument(
             f"{text!r} is no setting: write channel.option=value, or *.option=value for all"
         )
-    if option not in OPTIONS:
-        known = ", ".join(OPTIONS)
+    if option not in MOST:
+        known = ", ".join(MOST)
         raise InvalidArgument(f"{text!r} sets no option there is: {option!r}; there are {known}")
-    if said.strip().lower() in NOTHING:
-        if option in ("burst", "weight"):
-            raise InvalidArgument(f"{text!r}: {option} is a whole number from 1")
-        return Setting(channel, option, None)
-    if not said.strip().isascii() or not said.strip().isdecimal() or int(said) < 1:
-        raise InvalidArgument(f"{text!r}: {option} is a whole number from 1, or none: {said!r}")
-    return Setting(channel, option, int(said))
+    channel = None if name == ALL else name.removeprefix(LITERALLY)
+    return [Setting(channel, option, value_of(text, option, each)) for each in said.split(",")]
+
+
+def value_of(text: str, option: str, said: str) -> int | None:
+    """One value of an option; None takes the limit away."""
+    said = said.strip()
+    if said.lower() in NOTHING and option not in NEEDED:
+        return None
+    number = int(said) if said.isascii() and said.isdecimal() and len(said) < 20 else 0
+    if not 1 <= number <= MOST[option]:
+        none = "" if option in NEEDED else ", or none"
+        raise InvalidArgument(
+            f"{text!r}: {option} is a whole number from 1 to {MOST[option]}{none}, not {said!r}"
+        )
+    return number
+
+
+def refuse_unknown(settings: Iterable[Setting], channels: Iterable[str]) -> None:
+    """Refuse a setting of a channel that is not among these, with those whose names are like it."""
+    known = sorted(channels)
+    for each in settings:
+        if each.channel is None or each.channel in known:
+            continue
+        like = get_close_matches(each.channel, known, n=3, cutoff=0.6)
+        guess = f"did you mean {' or '.join(map(repr, like))}?" if like else (
+            f"there are {len(known)}: {', '.join(map(repr, known[:3]))}{' ...' if len(known) > 3 else ''}"
+            if known else "there is none"
+        )  # fmt: skip
+        raise InvalidArgument(f"{str(each)!r}: no message is of channel {each.channel!r}; {guess}")

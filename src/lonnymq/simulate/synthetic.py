@@ -5,12 +5,13 @@ from __future__ import annotations
 import random
 from bisect import bisect
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import accumulate
 from math import pi, sin
 from typing import Literal
 
 from lonnymq.errors import InvalidArgument
+from lonnymq.results import Outcome
 from lonnymq.simulate.replay import Workload
 
 Arrivals = Literal["steady", "bursts", "daily"]
@@ -18,6 +19,8 @@ Service = Literal["fixed", "exponential", "heavy"]
 DAY_MS = 86_400_000
 BURST = 50
 TAIL = 1.5  # of the Pareto distribution: a finite mean, and no finite variance
+MOST_DEFERS = 3
+EXPIRING = 0.1  # of the attempts that fail: their worker was never heard of again
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +29,8 @@ class Shape:
 
     `load` is the share of the time for which so many `workers` would be busy.
     `noisy` is the share of all messages that one tenant sends; the others send alike.
-    `failing` is the share of attempts that fail and are tried once more after `retry_ms`.
+    `failing` is the share of attempts that fail; a message is tried again after `retry_ms`, `max_attempts` times at
+    most. `deferring` is the share of attempts that end with a defer, for as long.
     """
 
     messages: int = 100_000
@@ -38,45 +42,106 @@ class Shape:
     service: Service = "exponential"
     noisy: float = 0.0
     failing: float = 0.0
+    deferring: float = 0.0
+    max_attempts: int = 2
     retry_ms: int = 1000
     start_at: int = 1_700_000_000_000
     seed: int = 1
 
     def __post_init__(self) -> None:
-        for name, least in (("messages", 0), ("tenants", 1), ("workers", 1), ("service_ms", 1)):
+        for name in ("messages", "tenants", "workers", "service_ms", "max_attempts"):
+            least = 0 if name == "messages" else 1
             if getattr(self, name) < least:
                 raise InvalidArgument(f"{name} must be at least {least}, not {getattr(self, name)}")
         if not self.load > 0:
             raise InvalidArgument(f"load must be more than 0, not {self.load}")
-        for name in ("noisy", "failing"):
+        for name in ("noisy", "failing", "deferring"):
             if not 0 <= getattr(self, name) <= 1:
                 raise InvalidArgument(f"{name} must be from 0 to 1, not {getattr(self, name)}")
 
 
 def workload(shape: Shape) -> Workload:
     """Make a workload up."""
+    return make(shape).work
+
+
+@dataclass(slots=True)
+class Made:
+    """Attempts that were made up, as columns: those of a workload, and what comes of each.
+
+    `message` is the number of its message's first attempt.
+    """
+
+    names: list[str]
+    channel: list[int] = field(default_factory=list)
+    created_at: list[int] = field(default_factory=list)
+    service_ms: list[int] = field(default_factory=list)
+    after: dict[int, tuple[int, int]] = field(default_factory=dict)
+    message: list[int] = field(default_factory=list)
+    attempt: list[int] = field(default_factory=list)
+    outcome: list[Outcome] = field(default_factory=list)
+
+    def add(self, channel: int, created_at: int, service_ms: int) -> None:
+        """A message's first attempt."""
+        self.message.append(len(self.channel))
+        self.channel.append(channel)
+        self.created_at.append(created_at)
+        self.service_ms.append(service_ms)
+        self.attempt.append(1)
+        self.outcome.append("completed")
+
+    def follow(self, before: int, gap_ms: int, service_ms: int, attempt: int) -> int:
+        """An attempt that follows another one, so long after its end; its number."""
+        number = len(self.channel)
+        self.add(self.channel[before], self.created_at[before], service_ms)
+        self.after[number] = (before, gap_ms)
+        self.message[number], self.attempt[number] = self.message[before], attempt
+        return number
+
+    @property
+    def work(self) -> Workload:
+        """The workload."""
+        due_at = list(self.created_at)
+        return Workload(
+            self.names, self.channel, self.created_at, due_at, self.service_ms, self.after
+        )
+
+
+def make(shape: Shape) -> Made:
+    """Make a workload up, and what comes of each of its attempts."""
     rng = random.Random(shape.seed)  # noqa: S311 - the same again is what is wanted
-    names = tenant_names(shape.tenants)
-    tenants = tenant_of(shape, rng)
-    created, channel, service = [], [], []
-    sent = 0
+    made, tenants = Made(tenant_names(shape.tenants)), tenant_of(shape, rng)
+    left = shape.messages
     for moment, many in moments(shape, rng):
-        tenant = next(tenants)
-        for _ in range(min(many, shape.messages - sent)):
-            sent += 1
-            created.append(shape.start_at + round(moment))
-            channel.append(tenant)
-            service.append(service_time(shape, rng))
-        if sent >= shape.messages:
+        tenant, created_at = next(tenants), shape.start_at + round(moment)
+        for _ in range(min(many, left)):
+            made.add(tenant, created_at, service_time(shape, rng))
+        left -= many
+        if left <= 0:
             break
-    after = {}
-    for number in range(len(created)):
-        if rng.random() < shape.failing:
-            after[len(created)] = (number, shape.retry_ms)
-            created.append(created[number])
-            channel.append(channel[number])
-            service.append(service_time(shape, rng))
-    return Workload(names, channel, created, list(created), service, after)
+    if shape.failing or shape.deferring:
+        for number in range(shape.messages):
+            try_again(shape, rng, made, number)
+    return made
+
+
+def try_again(shape: Shape, rng: random.Random, made: Made, at: int) -> None:
+    """Have a message fail or defer as often as it happens to."""
+    attempt, defers = 1, 0
+    while True:
+        drawn = rng.random()
+        if drawn < shape.failing:
+            if attempt == shape.max_attempts:
+                made.outcome[at] = "dead"
+                return
+            made.outcome[at] = "expired" if rng.random() < EXPIRING else "failed"
+            attempt += 1
+        elif drawn < shape.failing + shape.deferring and defers < MOST_DEFERS:
+            made.outcome[at] = "deferred"
+            defers += 1
+        else:
+            return
+        at = made.follow(at, shape.retry_ms, service_time(shape, rng), attempt)
 
 
 def tenant_names(count: int) -> list[str]:

@@ -1,4 +1,7 @@
-"""`lonnymq simulate`: a workload that is made up, under other limits and workers."""
+"""`lonnymq simulate`: what was recorded, or is made up, under other limits, workers and numbers of messages."""
+
+from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -34,10 +37,121 @@ def test_the_same_seed_gives_the_same_answer() -> None:
     assert first != other
 
 
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Made-up history in a lake, with a limit on the noisy tenant."""
+    place = str(tmp_path_factory.mktemp("lake"))
+    made = ("--noisy", 0.6, "--load", 1.1, "--workers", 4, "--set", "tenant-01.max_concurrency=2")
+    ran = run(*SMALL, *made, "--failing", 0.05, "--deferring", 0.05, "--lake", place)
+    assert ran.code == 0, ran.err
+    assert f"attempts are in {place}, of source synthetic." in ran.out
+    return place
+
+
+def test_the_calibration_is_shown_before_the_answers(lake: str) -> None:
+    ran = run(
+        "simulate", "--lake", lake, "--set", "tenant-01.max_concurrency=4", "--workers", "4,8"
+    )
+    assert ran.code == 0, ran.err
+    assert "At the recorded settings the replay is off by" in ran.out
+    assert ran.out.index("recorded") < ran.out.index("replayed") < ran.out.index("off by")
+    assert ran.out.index("off by") < ran.out.index("tenant-01.max_concurrency=4")
+
+
+def test_the_recorded_settings_are_those_that_nothing_set_means(lake: str) -> None:
+    asked = ("simulate", "--lake", lake, "--workers", "4", "--json")
+    same, freed = (
+        run(*asked, "--set", f"tenant-01.max_concurrency={value}").json for value in (2, "none")
+    )
+    assert same["calibration"]["workers"] == same["calibration"]["most_at_once"] == 4
+    assert same["calibration"]["off"] < 0.25
+    nothing, again = same["scenarios"]
+    assert nothing["all"] == again["all"] == same["calibration"]["replayed"]
+    assert freed["scenarios"][1]["tenants"]["tenant-01"] != nothing["tenants"]["tenant-01"]
+
+
+def test_growth_and_several_values_are_tried_one_by_one(lake: str) -> None:
+    asked = ("--growth", "0.5,1", "--set", "*.max_concurrency=1,2", "--workers", "4,6")
+    scenarios = run("simulate", "--lake", lake, *asked, "--json").json["scenarios"]
+    assert len(scenarios) == 2 * 2 * 3
+    assert {each["growth"] for each in scenarios} == {0.5, 1}
+    assert scenarios[0]["all"]["messages"] < 0.6 * scenarios[-1]["all"]["messages"]
+
+
+def test_a_replay_that_is_off_is_refused_and_what_it_found_is_shown(lake: str) -> None:
+    ran = run("simulate", "--lake", lake, "--recorded-workers", 64, "--workers", 128)
+    assert (ran.code, "--set" in ran.out) == (1, False)
+    assert "off by" in ran.out
+    assert "ms recorded and" in ran.err
+    assert "say how many workers there were" in ran.err
+    ran = run("simulate", "--lake", lake, "--recorded-workers", 64, "--most-off", 100, "--json")
+    assert ran.code == 0
+    assert ran.json["calibration"]["off"] > 0.25
+
+
+@pytest.mark.parametrize("kind", ["svg", "html"])
+def test_a_picture_is_drawn_into_a_file(lake: str, tmp_path: Path, kind: str) -> None:
+    file = tmp_path / f"what if.{kind}"
+    ran = run("simulate", "--lake", lake, "--workers", "4,8", "--picture", file)
+    assert ran.code == 0, ran.err
+    assert f"The picture is in {file}." in ran.err
+    drawn = file.read_text()
+    assert "tenant-01" in drawn
+    if kind == "svg":
+        ElementTree.fromstring(drawn)
+    else:
+        assert drawn.startswith("<!doctype html>")
+        assert "Can it be believed?" in drawn
+
+
+def test_a_stretch_is_chosen_by_days_or_moments(lake: str) -> None:
+    whole = run("simulate", "--lake", lake, "--json").json["calibration"]
+    middle = (whole["begin"] + whole["end"]) // 2
+    ran = run("simulate", "--lake", lake, "--from", middle, "--workers", 4, "--json")
+    assert ran.code == 0, ran.err
+    assert ran.json["calibration"]["begin"] == middle
+    assert ran.json["calibration"]["recorded"]["messages"] < whole["recorded"]["messages"]
+    ran = run("simulate", "--lake", lake, "--from", "2023-11-14", "--to", "2023-11-15", "--json")
+    assert ran.json["calibration"]["recorded"] == whole["recorded"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--set", "tenant-1.max_concurrency=4"], "did you mean 'tenant-1"),
+        (["--set", "acme.max_concurrency=0"], "whole number from 1 to 2147483647, or none"),
+        (["--from", "yesterday"], "a day like 2030-01-31"),
+        (["--from", "2030-01-02", "--to", "2030-01-01"], "ends before it begins"),
+        (["--from", "2030-01-02"], "attempt of that time is in the lake"),
+        (["--source", "synthetik"], "it has 'synthetic'"),
+        (["--picture", "waits.png"], ".svg or .html"),
+        (["--picture", "/no/such/folder/waits.svg"], "cannot be written"),
+        (["--growth", "0"], "like 1,1.5,2"),
+        (["--growth", "nan"], "like 1,1.5,2"),
+        (["--synthetic"], "choose another --source"),
+        (["--synthetic", "--source", "b", "--workers", "4,8"], "one value of each setting"),
+    ],
+)
+def test_what_cannot_be_asked_of_a_lake_is_refused_with_what_to_write(
+    lake: str, arguments: list[str], said: str
+) -> None:
+    ran = run("simulate", "--lake", lake, *arguments)
+    assert ran.code in (1, 2)
+    assert said in ran.err
+
+
+def test_a_place_without_a_lake_is_refused(tmp_path: Path) -> None:
+    ran = run("simulate", "--lake", tmp_path / "nothing")
+    assert ran.code == 1
+    assert "lonnymq lake sync" in ran.err
+    assert not (tmp_path / "nothing").exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (["simulate"], "--synthetic"),
+        ([*SMALL, "--set", "acme.weight=9"], "no message is of channel 'acme'"),
         ([*SMALL, "--set", "acme"], "channel.option=value"),
         ([*SMALL, "--set", "acme.speed=9"], "max_concurrency"),
         ([*SMALL, "--workers", "few"], "8,16,32"),

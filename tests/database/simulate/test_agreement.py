@@ -12,7 +12,8 @@ import pytest
 
 from database.model.clean import START, stop_the_clock
 from lonnymq import Queue
-from lonnymq.simulate.ring import Channel, Cursor, Limits
+from lonnymq.simulate.replay import LOW
+from lonnymq.simulate.ring import Channel, Cursor, Limits, due_of, message_of
 from lonnymq.simulate.scheduler import Scheduler
 
 FIXED = [
@@ -69,7 +70,7 @@ class Both:
         self.scheduler.swept = self.now
         self.cursors = [Cursor(seat=0) for _ in range(3)]
         self.positions: list[list[int]] = [[0, 0, 0] for _ in self.cursors]
-        self.leased: list[tuple[Channel, tuple[int, int], object]] = []
+        self.leased: list[tuple[Channel, int, object]] = []
         self.names = {each.name: each for each in self.channels}
 
     def tick(self, milliseconds: int) -> None:
@@ -89,14 +90,14 @@ class Both:
         delay = self.rng.choice([0, 0, 0, 0, self.rng.randrange(1, 400)])
         due = self.now + delay
         created = self.queue.create(channel.name, b"x", dequeue_at=due)
-        self.scheduler.arrive(channel, (due, created.id))
+        self.scheduler.arrive(channel, message_of(due, created.id))
 
     def complete(self) -> None:
         if not self.leased:
             return
         channel, message, token = self.leased.pop(self.rng.randrange(len(self.leased)))
         [answer] = self.connection.execute(
-            "select lonnymq.message_complete(%s::bigint, %s::uuid)", (message[1], token)
+            "select lonnymq.message_complete(%s::bigint, %s::uuid)", (message & LOW, token)
         ).fetchone()
         assert answer == "completed"
         self.scheduler.finish(channel, message)
@@ -111,7 +112,7 @@ class Both:
                 break
             answer, id_, token, name, due, cursor = self.dequeue(cursor[:3])
         self.positions[who] = cursor[:3]
-        given = None if answer != "leased" else (self.names[name], (due, id_))
+        given = None if answer != "leased" else (self.names[name], message_of(due, id_))
         assert given == expected, (
             f"at {self.now - START} the engine gave {seen(given)}, the simulator {seen(expected)}"
         )
@@ -122,7 +123,11 @@ class Both:
 
 
 def seen(decision) -> str:
-    return "nothing" if decision is None else f"{decision[0].name}: {decision[1]}"
+    return (
+        "nothing"
+        if decision is None
+        else f"{decision[0].name}: {due_of(decision[1])}, {decision[1] & LOW}"
+    )
 
 
 def some_limits(rng: random.Random) -> Limits:

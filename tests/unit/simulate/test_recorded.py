@@ -4,8 +4,16 @@ from dataclasses import dataclass
 
 import pytest
 
-from lonnymq.errors import InvalidArgument
-from lonnymq.simulate import Limits, Scenario, Shape, Workload, replay, workload
+from lonnymq.simulate import (
+    Limits,
+    ReplayIsOff,
+    Scenario,
+    Shape,
+    Workload,
+    answer,
+    replay,
+    workload,
+)
 from lonnymq.simulate.answers import Waits
 from lonnymq.simulate.calibration import Calibration, calibrate, play
 from lonnymq.simulate.recorded import recorded
@@ -19,6 +27,7 @@ class Row:
     dequeue_at: int
     dequeued_at: int
     finished_at: int
+    outcome: str = "completed"
 
 
 def history_of(work: Workload, **how) -> list[Row]:
@@ -59,6 +68,38 @@ def test_a_further_attempt_follows_the_one_before_it_after_the_same_time() -> No
     assert found.work.due_at == [0, 1100, 1300]
 
 
+def test_a_dead_message_that_was_redriven_comes_when_it_was_taken() -> None:
+    rows = [Row(1, "a", 0, 0, 0, 10, "dead"), Row(1, "a", 0, 0, 99_000, 99_010)]
+    found = recorded(rows)
+    assert found.work.after == {}
+    assert found.work.created_at == found.work.due_at == [0, 99_000]
+    assert answer(found.work, found.went).all.longest == 0
+
+
+def test_at_the_beginning_of_a_stretch_the_queue_is_as_it_was() -> None:
+    rows = [
+        Row(1, "a", 0, 0, 900, 1100),  # being worked on
+        Row(2, "a", 10, 10, 1200, 1300),  # waiting, since long before
+        Row(3, "a", 20, -5, 1000, 1050),  # waiting, and urgent
+        Row(4, "a", 1500, 1500, 1600, 1700),
+        Row(5, "a", 1600, 2500, 2600, 2700),  # due after the end
+        Row(6, "a", 2100, 2100, 2200, 2300),
+    ]
+    found = recorded(rows, begin=1000, end=2000)
+    assert found.work.created_at == [900, 1000, 1000, 1500, 1600, 2100]
+    assert found.work.due_at == [900, 10, -5, 1500, 2500, 2100]
+    assert found.counted == [3]
+    assert found.most_at_once == 2
+    assert replay(found.work, {}, workers=1).started_at == [900, 1150, 1100, 1500, 2500, 2100]
+    assert calibrate(found, Scenario(workers=2)).recorded == Waits(1, 100.0, 100, 100, 100, 100)
+
+
+def test_a_further_attempt_at_the_beginning_of_a_stretch_has_lost_the_one_before_it() -> None:
+    found = recorded([Row(1, "a", 0, 500, 1200, 1300)], begin=1000)
+    assert found.work.created_at == [1000]
+    assert found.counted == []
+
+
 def test_the_busiest_moment_is_found() -> None:
     rows = [Row(1, "a", 0, 0, 0, 10), Row(2, "a", 0, 0, 5, 20), Row(3, "a", 0, 0, 10, 15)]
     assert recorded(rows).most_at_once == 2
@@ -86,7 +127,7 @@ def test_a_replay_that_is_off_is_refused_with_both_figures() -> None:
     found = Calibration(*waits)
     assert found.off == pytest.approx(0.5)
     found.refuse_beyond(0.5)
-    with pytest.raises(InvalidArgument, match=r"off by 50%.*1000 ms recorded and 1500 ms replayed"):
+    with pytest.raises(ReplayIsOff, match=r"off by 50%.*1000 ms recorded and 1500 ms replayed"):
         found.refuse_beyond(0.25)
 
 

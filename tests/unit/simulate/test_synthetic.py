@@ -1,9 +1,12 @@
 """Workloads that are made up: the same from the same seed, and of the shape that was asked for."""
 
+from collections import Counter
+
 import pytest
 
 from lonnymq.errors import InvalidArgument
 from lonnymq.simulate import Shape, replay, workload
+from lonnymq.simulate.synthetic import make
 
 
 def test_the_same_seed_gives_the_same_workload_and_another_one_another() -> None:
@@ -57,8 +60,29 @@ def test_what_fails_comes_again_when_its_first_attempt_has_ended() -> None:
         assert replayed.started_at[later] >= ended + 500
 
 
+def test_a_message_that_fails_each_time_is_dead_and_one_that_defers_keeps_its_attempts() -> None:
+    made = make(Shape(messages=2_000, failing=0.3, deferring=0.2, max_attempts=3))
+    last = dict(zip(made.message, made.outcome, strict=True))
+    counts = Counter(made.outcome)
+    assert set(last.values()) == {"completed", "dead"}
+    assert counts["dead"] / 2_000 == pytest.approx((0.3 / 0.8) ** 3, rel=0.3)
+    assert counts["expired"] < counts["failed"]
+    tried = Counter(m for m, o in zip(made.message, made.outcome, strict=True) if o != "deferred")
+    dead = [message for message, outcome in last.items() if outcome == "dead"]
+    assert dead
+    assert all(tried[message] == 3 for message in dead)
+    assert all(
+        made.message[later] == made.message[before] and before < later
+        for later, (before, _) in made.after.items()
+    )
+
+
 @pytest.mark.parametrize(
-    "wrong", [{"tenants": 0}, {"load": 0}, {"noisy": 1.5}, {"failing": -1}, {"messages": -1}]
+    "wrong",
+    [
+        *({"tenants": 0}, {"load": 0}, {"noisy": 1.5}, {"failing": -1}, {"messages": -1}),
+        *({"deferring": 2}, {"max_attempts": 0}),
+    ],
 )
 def test_a_shape_that_cannot_be_is_refused_with_its_name(wrong) -> None:
     [name] = wrong

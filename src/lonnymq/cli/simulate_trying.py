@@ -1,0 +1,162 @@
+"""One run of `lonnymq simulate`: what is to be tried, where, and how it is answered."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lonnymq.cli.refusals import Code, Refused
+from lonnymq.cli.session import Session
+from lonnymq.cli.simulate_shown import (
+    about,
+    calibration_fields,
+    calibration_shown,
+    scenario_fields,
+    shown,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lonnymq.simulate import Answer, Recorded, Scenario, Shape, Trial
+
+MANY = 4_000_000  # attempts to replay, from which on a Spark of this machine's is worth its start
+NEVER = "never"
+
+
+class Trying:
+    """One run of the command: what is to be tried, and how it is answered."""
+
+    def __init__(
+        self, at: Session, settings: list[str], crews: list[int] | None, growths: list[float],
+        picture: Path | None, spark: str | None, seed: int,
+    ) -> None:  # fmt: skip
+        from lonnymq.simulate.settings import settings as values_of
+
+        self.at, self.crews, self.growths = at, crews, growths
+        self.picture, self.spark, self.seed = picture, spark, seed
+        self.changes = [values_of(each) for each in settings]
+        if picture is not None and picture.suffix not in (".svg", ".html"):
+            raise Refused(f"--picture draws .svg or .html, not '{picture}'.", Code.USAGE)
+
+    def made_up(self, shape: Shape) -> None:
+        """Replay what is made up."""
+        from lonnymq.simulate import Recorded, Replayed, Scenario, workload
+
+        work = workload(shape)
+        self.refuse_unknown(work.names)
+        known = Scenario(shape.workers)
+        found = self.sweep(Recorded(work, Replayed([], []), 0), known)
+        words = f"made up from the seed {shape.seed}: {len(work):,} attempts of {shape.tenants:,} tenants"
+        self.draw(found, about=words)
+        self.answer({"workload": shape}, found)
+
+    def recorded(self, lake: str, most_off: float, **stretch: Any) -> None:
+        """Replay what a lake has recorded, if the replay of it can be believed."""
+        from lonnymq.simulate import calibrate
+        from lonnymq.simulate.from_lake import channels_of, read_stretch
+
+        with self.at.out.working("reading the lake"):
+            read = read_stretch(lake, **stretch)
+        self.refuse_unknown(channels_of(read))
+        with self.at.out.working("replaying what was recorded"):
+            known = calibrate(read.history, read.known)
+        if not self.at.out.as_json:
+            self.at.out.console.print(calibration_shown(read, known, most_off))
+        known.refuse_beyond(most_off)
+        found = self.sweep(read.history, read.known)
+        self.draw(found, about=about(read), known=known)
+        self.answer({"calibration": calibration_fields(read, known)}, found)
+
+    def write(self, shape: Shape, lake: str, source: str) -> None:
+        """Write what is made up into a lake."""
+        from lonnymq.simulate import Scenario, history_rows
+        from lonnymq.simulate.into_lake import write_lake
+
+        if (
+            self.growths != [1]
+            or len(self.crews or [1]) > 1
+            or any(len(each) > 1 for each in self.changes)
+        ):
+            raise Refused("What is written into a lake has one value of each setting.", Code.USAGE)
+        scenario = Scenario(shape.workers).with_settings(each for [each] in self.changes)
+        with self.at.out.working("making history up"):
+            rows = history_rows(shape, limits=scenario.limits, otherwise=scenario.otherwise)
+            self.refuse_unknown({row.channel for row in rows})
+            written = write_lake(rows, lake, source=source, scenario=scenario)
+        document = {"lake": lake, "source": source, "rows": written}
+        self.at.out.answer(
+            document, lambda: f"{written:,} attempts are in {lake}, of source {source}."
+        )
+
+    def refuse_unknown(self, channels: Any) -> None:
+        """Refuse a setting of a channel that is not there."""
+        from lonnymq.simulate.settings import refuse_unknown
+
+        refuse_unknown((each for values in self.changes for each in values), channels)
+
+    def sweep(self, history: Recorded, known: Scenario) -> list[tuple[Trial, Answer]]:
+        """Try everything, here or on Spark."""
+        from lonnymq.simulate import sweep, trials
+
+        asked = trials(
+            known, workers=self.crews or [known.workers], changes=self.changes, growth=self.growths
+        )
+        master = self.spark
+        if master is None and len(asked) > 1 and len(asked) * len(history.work) >= MANY:
+            master = "local[*]"
+            self.at.out.note(f"{len(asked)} scenarios are tried on a Spark of this machine's.")
+        with self.at.out.progress() as progress:
+            task = progress.add_task("replaying", total=len(asked))
+            if master is None or master == NEVER:
+                answers = sweep(history, asked, seed=self.seed, tell=lambda: progress.advance(task))
+            else:
+                answers = on_spark(
+                    master, history, asked, self.seed,
+                    tell=lambda done: progress.update(task, completed=done),
+                )  # fmt: skip
+        return list(zip(asked, answers, strict=True))
+
+    def draw(self, found: list[tuple[Trial, Answer]], **more: Any) -> None:
+        """Draw the answer, if that is wanted."""
+        if self.picture is None:
+            return
+        from lonnymq.simulate.page import page
+        from lonnymq.simulate.picture import picture
+
+        if self.picture.suffix == ".svg":
+            more.pop("known", None)
+        made = page(found, **more) if self.picture.suffix == ".html" else picture(found, **more)
+        try:
+            self.picture.write_text(made, encoding="utf-8")
+        except OSError as error:
+            raise Refused(
+                f"The picture cannot be written: {error.strerror}: {self.picture}"
+            ) from None
+        self.at.out.note(f"The picture is in {self.picture}.")
+
+    def answer(self, first: dict[str, Any], found: list[tuple[Trial, Answer]]) -> None:
+        """Answer with a table, or with a document."""
+        document = {**first, "scenarios": [scenario_fields(*each) for each in found]}
+        self.at.out.answer(document, lambda: shown(found))
+
+
+def on_spark(
+    master: str, history: Recorded, asked: Sequence[Trial], seed: int, *, tell: Any
+) -> list[Answer]:
+    """Try everything on Spark: on the session that runs, else on one of its own."""
+    from pyspark.sql import SparkSession
+
+    from lonnymq.simulate.on_spark import sweep_on_spark
+    from lonnymq.spark import session, ship
+
+    running = SparkSession.getActiveSession()
+    config = {"spark.ui.enabled": "false", "spark.log.level": "ERROR"}
+    spark = running or session(master, app="lonnymq simulate", config=config)
+    try:
+        if not str(spark.sparkContext.master).startswith("local"):
+            ship(spark)
+        return sweep_on_spark(spark, history, asked, seed=seed, tell=tell)
+    finally:
+        if running is None:
+            spark.stop()

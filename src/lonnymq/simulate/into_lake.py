@@ -1,0 +1,56 @@
+"""Made-up history into a lake, with the settings that it was replayed at; needs no Spark to run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from lonnymq.errors import InvalidArgument
+from lonnymq.results import ChannelPolicy, HistoryRow
+from lonnymq.simulate.history import history_table
+from lonnymq.simulate.ring import Limits
+from lonnymq.simulate.settings import Scenario
+
+if TYPE_CHECKING:
+    from lonnymq.lake import Lake
+
+BATCH = 100_000
+
+
+def write_lake(
+    rows: Sequence[HistoryRow], lake: Lake | str, *, source: str, scenario: Scenario
+) -> int:
+    """Write rows under a source's name that the lake does not know yet; how many there are."""
+    from lonnymq.lake.committing import commit_files
+    from lonnymq.lake.files import Written, write_files
+    from lonnymq.lake.place import HISTORY, lake_at
+    from lonnymq.lake.settings import DEFAULTS, Settings
+    from lonnymq.lake.tables import made_table
+    from lonnymq.lake.writing import source_name
+
+    place, name = lake_at(lake), source_name(source)
+    if name in {each["source"] for each in made_table(place, HISTORY).partitions()}:
+        raise InvalidArgument(
+            f"the lake has history of {name!r} already: choose another --source, or another place"
+        )
+    batches = history_table(rows).to_batches(max_chunksize=BATCH)
+    files = [
+        Written(**file) for told in write_files(batches, place, name) for file in told.to_pylist()
+    ]
+    if not files:
+        return 0
+    commit_files(place, files, source=name)
+    began = min(row.created_at for row in rows)
+    policies = [policy(DEFAULTS, scenario.otherwise)]
+    policies += [policy(channel, limits) for channel, limits in sorted(scenario.limits.items())]
+    Settings(place, name).add(policies, at=began)
+    return sum(file.rows for file in files)
+
+
+def policy(channel: str, limits: Limits) -> ChannelPolicy:
+    """A channel's limits as a lake has them."""
+    return ChannelPolicy(
+        channel=channel, max_concurrency=limits.max_concurrency,
+        release_interval_ms=limits.release_interval_ms, burst=limits.burst, max_size=None,
+        when_full="refuse", weight=limits.weight, max_attempts=5, paused=False,
+    )  # fmt: skip

@@ -1,0 +1,45 @@
+"""Many scenarios: every number of workers with every choice of values, and with nothing set."""
+
+from lonnymq.simulate import (
+    Limits,
+    Recorded,
+    Replayed,
+    Scenario,
+    Shape,
+    setting,
+    sweep,
+    trials,
+    workload,
+)
+from lonnymq.simulate.settings import settings
+
+
+def test_every_choice_is_tried_with_every_number_of_workers_and_every_growth() -> None:
+    known = Scenario(8, {"acme": Limits(max_concurrency=1)})
+    changes = [settings("acme.max_concurrency=2,4"), settings("*.weight=3")]
+    asked = trials(known, workers=[8, 16], changes=changes, growth=[1, 2])
+    assert [(each.growth, each.scenario.workers, each.words) for each in asked[:4]] == [
+        (1, 8, "nothing"),
+        (1, 8, "acme.max_concurrency=2 *.weight=3"),
+        (1, 8, "acme.max_concurrency=4 *.weight=3"),
+        (1, 16, "nothing"),
+    ]
+    assert len(asked) == 2 * 2 * 3
+    assert asked[0].scenario.limits == known.limits
+    assert asked[1].scenario.limits["acme"] == Limits(max_concurrency=2, weight=3)
+
+
+def test_without_settings_each_number_of_workers_is_tried_once() -> None:
+    assert len(trials(Scenario(1), workers=[1, 2, 3])) == 3
+
+
+def test_answers_are_in_the_order_of_what_was_asked_and_told_of_one_by_one() -> None:
+    work = workload(Shape(messages=2_000, tenants=5, workers=4, load=1.3))
+    asked = trials(
+        Scenario(4), workers=[4, 8], changes=[[setting("*.max_concurrency=1")]], growth=[1, 2]
+    )
+    told = []
+    found = sweep(Recorded(work, Replayed([], []), 0), asked, tell=lambda: told.append(1))
+    assert len(found) == len(told) == 8
+    assert [each.all.messages for each in found] == [2_000] * 4 + [4_000] * 4
+    assert found[2].all.p99 < found[0].all.p99 < found[4].all.p99
