@@ -184,7 +184,7 @@ def test_several_databases_go_into_one_lake(
         theirs = Stock(other)
         theirs.add(5)
         sync(url=other, source="office")
-        with pytest.raises(OtherDatabase, match="shop in this lake is another database"):
+        with pytest.raises(OtherDatabase, match="the source shop of this lake is another database"):
             sync(url=other, source="shop")
     assert found(source="shop") == stock.made
     assert found(source="office") == theirs.made

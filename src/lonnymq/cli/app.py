@@ -46,7 +46,7 @@ COMMANDS = {
     "doctor": Place("lonnymq.cli.doctor"),
     "demo": Place("lonnymq.cli.demo", about="lonnymq.demo"),
     "dashboard": Place("lonnymq.cli.dashboard", about="lonnymq.dashboard"),
-    "lake": Place("lonnymq.cli.lake", about="lonnymq.spark"),
+    "lake": Place("lonnymq.cli.lake", about="lonnymq.lake"),
     "report": Place("lonnymq.cli.report", about="lonnymq.spark"),
     "simulate": Place("lonnymq.cli.simulate", about="lonnymq.simulate"),
 }

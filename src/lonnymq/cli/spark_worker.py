@@ -107,7 +107,9 @@ def serve(
     logger.info("shifts have ended")
 
 
-def started(master: str | None, conf: list[str], *, is_shipped: bool) -> SparkSession:
+def started(
+    master: str | None, conf: list[str], *, is_shipped: bool, app: str = "lonnymq spark-worker"
+) -> SparkSession:
     """A Spark session with the settings that were given."""
     try:
         from lonnymq.spark import session
@@ -118,9 +120,7 @@ def started(master: str | None, conf: list[str], *, is_shipped: bool) -> SparkSe
     if wrong:
         raise Refused(f"'{wrong[0]}' is no setting: write key=value.", Code.USAGE)
     pairs = (each.partition("=") for each in conf)
-    spark = session(
-        master, app="lonnymq spark-worker", config={key: each for key, _, each in pairs}
-    )
+    spark = session(master, app=app, config={key: each for key, _, each in pairs})
     is_local = str(spark.sparkContext.master).startswith("local")
     return ship_to(spark) if is_shipped and not is_local else spark
 

@@ -63,7 +63,7 @@ class Origin:
         found = table.transaction_version(name)
         if found is not None and found != identity:
             raise OtherDatabase(
-                f"{self.source} in this lake is another database. {OtherDatabase.__doc__}"
+                f"the source {self.source} of this lake is another database. {OtherDatabase.__doc__}"
             )
         return table.transaction_version(self.app)
 
@@ -104,4 +104,6 @@ def try_lock(connection: Connection[Any], name: str) -> bool:
     row = connection.execute(
         "select pg_try_advisory_xact_lock(hashtextextended(%s, 5))", (name,)
     ).fetchone()
+    # A query's snapshot is kept until the next statement: this one needs none, and lets the lock be kept in peace.
+    connection.execute("set local idle_in_transaction_session_timeout = 0")
     return bool(row and row[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lonnymq.lake.columns import COLUMNS, PARTED_BY, table_schema
@@ -20,6 +21,7 @@ def find_table(lake: Lake, name: str) -> DeltaTable | None:
     from deltalake import DeltaTable
 
     place, options = lake.table(name), dict(lake.options)
+    refuse_a_file(lake, name)
     try:
         if not DeltaTable.is_deltatable(place, options):
             refuse_others(lake, name)
@@ -30,7 +32,7 @@ def find_table(lake: Lake, name: str) -> DeltaTable | None:
         raise
     except Exception as error:  # of several libraries, for one reason: it cannot be read
         raise LakeBroken(
-            f"{place} cannot be read: {first_line(error)}. {LakeBroken.__doc__}"
+            f"the table {place} cannot be read: {first_line(error)}. {LakeBroken.__doc__}"
         ) from error
     return table
 
@@ -80,10 +82,12 @@ def check_ours(table: DeltaTable, place: str, name: str) -> None:
     about = table.metadata()
     said = about.configuration.get(FORMAT_KEY)
     if said is None or about.partition_columns != PARTED_BY.get(name, about.partition_columns):
-        raise LakeForeign(f"{place} is a Delta table, but none of a lake's. {LakeForeign.__doc__}")
+        raise LakeForeign(
+            f"at {place} is a Delta table, but none of a lake's. {LakeForeign.__doc__}"
+        )
     if not said.isdigit() or int(said) > FORMAT:
         raise LakeNewer(
-            f"{place} has the format {said}, and this library knows those up to {FORMAT}. "
+            f"the table {place} has the format {said}, and this library knows those up to {FORMAT}. "
             f"{LakeNewer.__doc__}"
         )
     if name not in COLUMNS:
@@ -97,19 +101,22 @@ def check_ours(table: DeltaTable, place: str, name: str) -> None:
             )
 
 
+def refuse_a_file(lake: Lake, name: str) -> None:
+    """Raise if there is a file where a folder would be."""
+    for place in (lake.url, lake.table(name)):
+        if lake.is_local and Path(place).is_file():
+            raise LakeForeign(f"the lake's folder {place} is a file. {LakeForeign.__doc__}")
+
+
 def refuse_others(lake: Lake, name: str) -> None:
     """Raise if there are files where a table would be."""
     from pyarrow import fs
 
-    if lake.is_local:
-        there = fs.LocalFileSystem().get_file_info(lake.table(name))
-        if there.type == fs.FileType.NotFound:
-            return
-        if there.type == fs.FileType.File:
-            raise LakeForeign(f"{lake.table(name)} is a file. {LakeForeign.__doc__}")
+    if lake.is_local and not Path(lake.table(name)).exists():
+        return
     if lake.files().get_file_info(fs.FileSelector(name, allow_not_found=True)):
         raise LakeForeign(
-            f"{lake.table(name)} has files, and is no table of a lake's. {LakeForeign.__doc__}"
+            f"the folder {lake.table(name)} has files, and is no table of a lake's. {LakeForeign.__doc__}"
         )
 
 

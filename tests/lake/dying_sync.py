@@ -1,0 +1,107 @@
+"""A program that syncs a database into a lake, and kills itself at a point of its choice.
+
+    python dying_sync.py writing|written|committed|settings dsn lake
+
+writing: a task of the second slice has written a file, and the others have not. written: all files of the second
+slice are there, the table does not know of them. committed: the table has the slice, PostgreSQL has not heard of it.
+settings: what channels are set to is in the lake, no history is.
+
+In `writing` Spark does the work, and is killed with it; the other points lie on the driver, and its tasks are done
+where it is.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+from threading import Event
+from types import SimpleNamespace
+from typing import Any
+
+import pyarrow as pa
+
+import lonnymq.spark
+from lonnymq.lake import parts
+from lonnymq.lake.files import Written
+from lonnymq.lake.origin import origin_at
+from lonnymq.lake.parts import Errand, do_errand
+from lonnymq.lake.place import lake_at
+from lonnymq.lake.syncing import Syncer
+
+POINT, DSN, LAKE = sys.argv[1:] if len(sys.argv) == 4 else ("", "", "")
+
+
+def die() -> None:
+    """End this program and its Java as a power cut would, whichever of its processes says so."""
+    os.killpg(int(Path(os.environ["DYING_FOLDER"], "group").read_text()), signal.SIGKILL)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Dying(Syncer):
+    """Dies when something of the second slice is done."""
+
+    slices_begun = 0
+
+    def errand(self, found: Any) -> Errand:
+        self.slices_begun += 1
+        return super().errand(found)
+
+    def commit(self, files: list[Written], since: int | None, upto: int) -> None:
+        if self.slices_begun == 2 and POINT == "written":
+            die()
+        super().commit(files, since, upto)
+
+    def confirm(self, upto: int) -> None:
+        if self.slices_begun == 2 and POINT == "committed":
+            die()
+        super().confirm(upto)
+
+    def slice(self, until: Event) -> Any:
+        if POINT == "settings":
+            die()
+        return super().slice(until)
+
+
+def do_here(_: object, errand: Errand) -> list[Written]:
+    """Do the tasks of a slice one after the other, in this process."""
+    ids = pa.RecordBatch.from_pydict({"id": list(range(len(errand.parts)))})
+    written = do_errand(iter([ids]), errand=errand)
+    return [Written(**row) for batch in written for row in batch.to_pylist()]
+
+
+def die_in_the_second(spark: Any, errand: Errand) -> list[Written]:
+    """Do the tasks of a slice on Spark; in the second slice one of them dies when its file is whole."""
+    from pyspark import cloudpickle
+
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])
+    is_second = any(Path(LAKE, "history", "_delta_log").glob("*1.json"))
+    tasks = spark.range(0, len(errand.parts), 1, len(errand.parts))
+    work = tasks.mapInArrow(lambda ids: do_and_die(ids, errand, is_second), parts.WRITTEN_DDL)
+    return [Written(*row) for row in work.collect()]
+
+
+def do_and_die(ids: Any, errand: Errand, is_second: bool) -> Any:
+    """One task's work, and its end."""
+    written = list(do_errand(ids, errand=errand))
+    if is_second:
+        die()
+    yield from written
+
+
+def main() -> None:
+    Path(os.environ["DYING_FOLDER"], "group").write_text(str(os.getpgid(0)))
+    if POINT == "writing":
+        spark: Any = lonnymq.spark.session("local[1]", config={"spark.ui.enabled": "false"})
+        run = die_in_the_second
+    else:
+        spark = SimpleNamespace(sparkContext=SimpleNamespace(defaultParallelism=2))
+        run = do_here
+    sys.modules["lonnymq.lake.syncing"].run_errand = run  # type: ignore[attr-defined]
+    with Dying(spark, lake_at(LAKE), origin_at(DSN, source="shop"), rows=8) as syncer:
+        list(syncer.slices(Event()))
+
+
+if __name__ == "__main__":
+    main()

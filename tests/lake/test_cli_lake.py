@@ -1,0 +1,89 @@
+"""`lonnymq lake sync`, as its user runs it."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from commands import PROGRAM, environment, run
+from lake.stocking import Stock
+from support import eventually
+
+LOCAL = ("--master", "local[1]", "--conf", "spark.ui.enabled=false")
+
+
+def test_sync_says_what_it_brought(spark, stock: Stock, found, tmp_path: Path) -> None:
+    stock.add(3)
+    ran = run("lake", "sync", "--lake", tmp_path / "lake", "--source", "shop", dsn=stock.dsn)
+    assert ran.code == 0, ran.err
+    assert ran.out.startswith("3 rows of shop in 1 file, ")
+    again = run("lake", "sync", "--lake", tmp_path / "lake", "--source", "shop", dsn=stock.dsn)
+    assert again.out == "nothing new of shop\n"
+    stock.add(2)
+    ran = run(
+        "lake", "sync", "--lake", tmp_path / "lake", "--source", "shop", "--json", dsn=stock.dsn
+    )
+    assert (ran.json["rows"], ran.json["source"]) == (2, "shop")
+    assert found() == stock.made
+    assert spark.range(3).count() == 3  # a session that was there is not stopped
+
+
+@pytest.mark.timeout(600)
+def test_sync_follows_until_sigterm(stock: Stock, found, tmp_path: Path) -> None:
+    stock.add(3)
+    hidden = ("PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET", "SPARK_LOCAL_DIRS")
+    known = {key: value for key, value in environment(stock.dsn).items() if key not in hidden}
+    words = ("lake", "sync", "--follow", "--interval", "100ms", "--lake", tmp_path / "lake", *LOCAL)
+    with (tmp_path / "log").open("wb") as log:
+        process = subprocess.Popen(
+            [*PROGRAM, *map(str, words), "--source", "shop"], env=known, stdout=log, stderr=log
+        )
+        try:
+            eventually(lambda: has(tmp_path, 3) or process.poll() is not None, within=300)
+            stock.add(2)
+            eventually(lambda: has(tmp_path, 5) or process.poll() is not None, within=300)
+            process.send_signal(signal.SIGTERM)
+            code = process.wait(120)
+        finally:
+            if process.poll() is None:
+                process.kill()
+    assert code == 0, (tmp_path / "log").read_text()
+    assert "2 rows of shop in 1 file" in (tmp_path / "log").read_text()
+    assert found() == stock.made
+
+
+def has(folder: Path, rows: int) -> bool:
+    """Whether the lake has so many rows by now."""
+    import lonnymq.lake
+
+    try:
+        return sum(each.rows for each in lonnymq.lake.status(folder / "lake").sources) == rows
+    except lonnymq.lake.LakeMissing:
+        return False
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--interval", "soon"), "--interval"),
+        (("--storage-option", "region"), "write key=value"),
+        (("--source", "x" * 64), "a source's name is 1 to 63 bytes long"),
+        (("--schema", "nowhere"), "Run: lonnymq install --schema nowhere"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_before_spark_starts(
+    dsn_18: str, tmp_path: Path, words: tuple[str, ...], said: str
+) -> None:
+    ran = run("lake", "sync", "--lake", tmp_path / "lake", *words, dsn=dsn_18)
+    assert ran.code != 0
+    assert said.lower() in ran.err.lower()
+    assert not (tmp_path / "lake").exists()
+
+
+def test_a_store_that_is_unknown_is_told_of(dsn_18: str) -> None:
+    ran = run("lake", "status", "--lake", "gopher://somewhere/lake", dsn=dsn_18)
+    assert ran.code == 1
+    assert "The table gopher://somewhere/lake/history cannot be read" in ran.err

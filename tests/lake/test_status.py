@@ -1,0 +1,137 @@
+"""How far the lake is behind, and what holds the rest back."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+import psycopg
+
+import lonnymq.lake
+from commands import run
+from lake.stocking import DAY, NOON, Stock
+from lonnymq.lake.standing import LakeStatus
+from support import eventually
+
+
+def status(stock: Stock, lake: Path) -> LakeStatus:
+    return lonnymq.lake.status(lake, url=stock.dsn, source="shop")
+
+
+def test_a_lake_that_has_all_is_not_behind(sync, stock: Stock, tmp_path: Path) -> None:
+    stock.add(2)
+    stock.add(3, at=NOON + DAY)
+    done = sync()
+    found = status(stock, tmp_path / "lake")
+    (source,) = found.sources
+    assert (source.source, source.rows, source.files, source.bytes) == (
+        "shop",
+        5,
+        done.files,
+        done.bytes,
+    )
+    assert (source.first_day, source.last_day) == (date(2030, 1, 1), date(2030, 1, 2))
+    behind = found.behind
+    assert behind
+    assert (behind.rows, behind.behind_ms, behind.transactions, behind.upto) == (0, 0, 0, done.upto)
+    assert behind.confirmed == done.upto
+    assert [each.name for each in found.readers] == [behind.reader]
+
+
+def test_the_lag_is_told_in_rows_time_and_transactions(
+    sync, stock: Stock, watcher: psycopg.Connection, tmp_path: Path
+) -> None:
+    sync()
+    now = watcher.execute("select lonnymq.epoch()").fetchone()[0]
+    with psycopg.connect(stock.dsn, autocommit=True) as connection:
+        for minutes in (10, 5, 1):
+            stock.insert(connection, 2, at=now - minutes * 60_000)
+    behind = status(stock, tmp_path / "lake").behind
+    assert behind
+    assert (behind.rows, behind.rows_held) == (6, 0)
+    assert behind.behind_ms >= 10 * 60_000
+    assert behind.transactions >= 3
+
+
+def test_what_holds_it_back_is_named(sync, stock: Stock, tmp_path: Path) -> None:
+    sync()
+    with psycopg.connect(stock.dsn, application_name="nightly job") as slow:
+        pid = slow.info.backend_pid
+        stock.insert(slow, 1)
+        stock.add(4)
+        behind = status(stock, tmp_path / "lake").behind
+        assert behind
+        assert (behind.rows, behind.rows_held, behind.lag.is_held) == (4, 4, True)
+        lag = behind.lag
+        assert (lag.holder_pid, lag.holder_application) == (pid, "nightly job")
+        assert lag.holder_state == "idle in transaction"
+        shown = run(
+            "lake", "status", "--lake", tmp_path / "lake", "--source", "shop", dsn=stock.dsn
+        )
+        assert shown.code == 0, shown.err
+        assert f"pid {pid}, nightly job" in shown.out
+        assert "4 rows, 0 to be had now, 4 held back" in shown.out
+        slow.rollback()
+    behind = status(stock, tmp_path / "lake").behind
+    assert behind
+    assert behind.rows_held == 0
+
+
+def test_somebody_who_only_reads_holds_nothing_back(
+    sync, stock: Stock, watcher: psycopg.Connection, tmp_path: Path, found
+) -> None:
+    with psycopg.connect(stock.dsn) as reader:
+        reader.execute("set transaction isolation level repeatable read")
+        reader.execute("select count(*) from lonnymq.history")
+        stock.add(2)
+        assert sync().rows == 2
+    assert found() == stock.made
+
+
+def test_status_answers_in_json(sync, stock: Stock, tmp_path: Path) -> None:
+    stock.add(2)
+    sync()
+    stock.add(3)
+    ran = run(
+        "lake", "status", "--lake", tmp_path / "lake", "--source", "shop", "--json", dsn=stock.dsn
+    )
+    assert ran.code == 0, ran.err
+    assert ran.json["behind"]["rows"] == 3
+    assert ran.json["sources"][0]["rows"] == 2
+
+
+def test_a_lake_that_is_given_up_no_longer_keeps_history(
+    sync, stock: Stock, tmp_path: Path, watcher: psycopg.Connection
+) -> None:
+    stock.add(1)
+    sync()
+    (reader,) = [each.name for each in status(stock, tmp_path / "lake").readers]
+    refused = run("lake", "forget", reader, dsn=stock.dsn)
+    assert refused.code == 1
+    assert "Add --yes" in refused.err
+    assert run("lake", "forget", reader, "--yes", dsn=stock.dsn).code == 0
+    assert status(stock, tmp_path / "lake").readers == []
+    again = run("lake", "forget", reader, "--yes", dsn=stock.dsn)
+    assert again.code == 1
+    assert "There is no reader" in again.err
+
+
+def test_a_table_holds_back_nothing_while_a_sync_has_its_turn(
+    sync, stock: Stock, watcher: psycopg.Connection, monkeypatch
+) -> None:
+    """The lock of a sync is a transaction without an id and without a snapshot."""
+    stock.add(1)
+    seen = []
+
+    def look(*_: object) -> None:
+        seen.append(
+            watcher.execute(
+                "select count(*) filter (where backend_xid is not null or backend_xmin is not null), count(*) "
+                "from pg_stat_activity where application_name = 'lonnymq lake' and state = 'idle in transaction' "
+                "and datname = current_database()"
+            ).fetchone()
+        )
+
+    monkeypatch.setattr("lonnymq.lake.syncing.Syncer.confirm", look)
+    sync()
+    assert eventually(lambda: seen)[-1] == (0, 1)
