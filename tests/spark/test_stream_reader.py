@@ -336,7 +336,11 @@ def test_content_is_left_out_if_wanted(queue: Queue, query: Make) -> None:
         ({"stream": ""}, "the option stream must not be empty"),
         ({"subscribe": "a", "subscribePattern": "b"}, "exclude each other"),
         ({"path": "history"}, "a stream reads messages, not history"),
-        ({"startingOffsets": "latest"}, "startingOffsets must be one of earliest"),
+        (
+            {"startingOffsets": "latest"},
+            r"startingOffsets can only be earliest: .* purge .*'latest'",
+        ),
+        ({"startingOffsets": '{"a": 1}'}, "startingOffsets can only be earliest"),
         ({"leaseDuration": "soon"}, "the option leaseDuration must be milliseconds"),
         ({"leaseDuration": "31d"}, "leaseDuration must be from 100ms to 30d"),
         ({"subscribePattern": "("}, "must be a regular expression"),
@@ -351,6 +355,11 @@ def test_options_that_make_no_sense_are_refused(options: dict[str, str], said: s
 def test_a_stream_without_a_name_is_refused() -> None:
     with pytest.raises(InvalidArgument, match=r'needs a name for its claims: \.option\("stream"'):
         StreamReader({"url": "postgresql://host/db"}, StructType([]))
+
+
+def test_the_checkpoint_of_another_source_is_refused(query: Make) -> None:
+    with pytest.raises(InvalidArgument, match="checkpointLocation of its own"):
+        query().batch({"logOffset": 0})
 
 
 def test_columns_that_there_are_not_are_refused() -> None:

@@ -20,7 +20,7 @@ from pyspark.sql.types import StructType
 
 from lonnymq.errors import LonnyMQError
 from lonnymq.spark.arrow_read import batches, reading, select
-from lonnymq.spark.connecting import check_installed, conninfo, open_connection
+from lonnymq.spark.connecting import check_granted, check_installed, conninfo, open_connection
 from lonnymq.spark.keeper import keep_snapshot
 from lonnymq.spark.options import Options, read_options
 from lonnymq.spark.push_down import conditions, literal
@@ -29,6 +29,7 @@ from lonnymq.spark.slices import Slice, how_many, leaves_of, shares
 
 PAGE = 10_000  # channel_stats answers so many at once
 CHANNEL = Column("channel", "text", "r.channel")
+TO_READ = "grant it pg_read_all_data beside the viewer's role, which alone reads channels"
 HOME = {"messages": "message", "history": "history", "channels": "channel"}
 
 
@@ -77,6 +78,8 @@ class Reader(DataSourceReader):
         address = make_conninfo(conninfo(self.options), application_name=name)
         with open_connection(self.options) as connection:
             check_installed(connection, self.options, table=HOME[self.table])
+            if self.table != "channels":
+                check_granted(connection, self.home, "select", otherwise=TO_READ)
             if self.table == "history":
                 return self.parts_of_history(connection, address)
             if self.table == "messages":

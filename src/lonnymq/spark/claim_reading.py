@@ -6,18 +6,22 @@ import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from adbc_driver_postgresql import dbapi
 
 from lonnymq.spark.arrow_read import batches, reading, select
 from lonnymq.spark.connecting import Unreachable, conninfo
 from lonnymq.spark.options import Options
+from lonnymq.spark.outages import PATIENCE, is_passing
 from lonnymq.spark.schemas import Column
 from lonnymq.spark.stream_driver import ClaimLost
 
-PATIENCE = 120.0  # seconds without a row
-PASSING = ("08", "57")  # SQLSTATEs of connections that broke and of servers that come and go
+# What breaks in the middle of the rows is told by Arrow, in its own words and without a SQLSTATE.
+TROUBLE = (Unreachable, dbapi.Error, OSError, pa.ArrowException)
+MARK = Column("lonnymq_id", "long", "r.id")  # by which rows are known that were given already
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,33 +38,40 @@ class Stretch:
 def read_stretches(
     options: Options, columns: Sequence[Column], listed: Sequence[Stretch]
 ) -> Iterator[pa.RecordBatch]:
-    """The messages of these stretches; as often as it is asked, the same ones.
+    """The messages of these stretches, each once; as often as it is asked, the same ones.
 
-    While the database is away it is tried on, unless part of a stretch was given already: then the task has failed,
-    and Spark runs it again.
+    While the database is away it is tried on, and a stretch that broke off is gone on with.
     """
-    waiting, until, is_begun = deque(listed), time.monotonic() + PATIENCE, False
+    waiting, until = deque(listed), None
+    given: list[pa.Array] = []  # the ids of the stretch at hand
     while waiting:
         try:
             with reading(conninfo(options)) as cursor:
                 while waiting:
-                    found = 0
-                    for batch in batches(cursor, query(options, columns, waiting[0]), columns):
-                        is_begun = True
-                        found += batch.num_rows
+                    for batch in rows(cursor, query(options, columns, waiting[0]), columns, given):
+                        until = None
                         yield batch
-                    check(options, waiting.popleft(), found)
-                    until, is_begun = time.monotonic() + PATIENCE, False
-        except (Unreachable, dbapi.Error) as error:
-            if is_begun or not is_passing(error) or time.monotonic() > until:
+                    check(options, waiting.popleft(), sum(map(len, given)))
+                    given.clear()
+        except TROUBLE as error:
+            until = until or time.monotonic() + PATIENCE
+            if not is_passing(error) or time.monotonic() > until:
                 raise
             time.sleep(0.2)
 
 
-def is_passing(error: Exception) -> bool:
-    """Whether the next try may go better."""
-    state = getattr(error, "sqlstate", None)
-    return not state or state.startswith(PASSING)
+def rows(
+    cursor: Any, query: str, columns: Sequence[Column], given: list[pa.Array]
+) -> Iterator[pa.RecordBatch]:
+    """What the query finds without what was given before; what is given now is added to that."""
+    before = pa.concat_arrays(given) if given else None
+    for found in batches(cursor, query, (*columns, MARK)):
+        new = found
+        if before is not None:
+            new = found.filter(pc.invert(pc.is_in(found.column(len(columns)), before)))
+        if new.num_rows:
+            given.append(new.column(len(columns)))
+            yield new.select(range(len(columns)))
 
 
 def check(options: Options, stretch: Stretch, found: int) -> None:
@@ -74,4 +85,4 @@ def query(options: Options, columns: Sequence[Column], stretch: Stretch) -> str:
     stream = str(options["stream"]).replace("'", "''")
     places = f"{stretch.part}, {stretch.first}, {stretch.last}"
     claim = f"'{stream}', {stretch.seq}, '{stretch.token}', {places}"
-    return select(columns, f"{options.schema}.claim_read({claim})")
+    return select((*columns, MARK), f"{options.schema}.claim_read({claim})")

@@ -17,6 +17,10 @@ class Unreachable(LonnyMQError):
     """The database does not answer: the text says where it was looked for and what came back."""
 
 
+class NotGranted(LonnyMQError):
+    """The database's user lacks a right: the text says which, and what to do."""
+
+
 def conninfo(options: Options, *, name: str = "lonnymq spark") -> str:
     """What libpq is told: the address, with a name that shows in pg_stat_activity."""
     said = conninfo_to_dict(options.url)
@@ -52,3 +56,13 @@ def check_installed(connection: Connection[Any], options: Options, *, table: str
             f"the queue in the schema {schema} is older than this library: "
             f"lonnymq.Queue(url, schema={schema!r}).install() upgrades it"
         )
+
+
+def check_granted(connection: Connection[Any], table: str, right: str, *, otherwise: str) -> None:
+    """Raise unless this user has a right on a table; say what to do otherwise."""
+    row = connection.execute(
+        "select has_table_privilege(%s, %s), current_user::text", (table, right)
+    ).fetchone()
+    is_granted, user = row or (False, "")
+    if not is_granted:
+        raise NotGranted(f"the user {user} may not {right} the table {table}: {otherwise}")

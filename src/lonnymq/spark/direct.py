@@ -14,12 +14,12 @@ import pyarrow.compute as pc
 from psycopg import Connection
 
 from lonnymq.spark import rejects
-from lonnymq.spark.connecting import open_connection
 from lonnymq.spark.copying import copy_batch
 from lonnymq.spark.counts import Counts
 from lonnymq.spark.creating import create_rows
 from lonnymq.spark.loads import begin, end, measure
 from lonnymq.spark.options import Options
+from lonnymq.spark.outages import open_patiently
 from lonnymq.spark.rows import judge
 from lonnymq.spark.runs import runs
 
@@ -88,7 +88,7 @@ def write_direct(
     options: Options, batches: Iterable[pa.RecordBatch], key: tuple[str, int]
 ) -> Counts:
     """Create all rows of a task, once; an attempt after one that has committed creates nothing."""
-    with open_connection(options) as connection, connection.transaction():
+    with open_patiently(options) as connection, connection.transaction():
         if not begin(connection, options, key):
             return Counts()
         task = Direct(options, connection, key)

@@ -82,6 +82,17 @@ def names(value: str) -> tuple[str, ...]:
     return found
 
 
+def beginning(value: str) -> str:
+    """Where a new stream begins: a queue knows but one place."""
+    if value.lower() != "earliest":
+        raise ValueError(
+            "can only be earliest: what waits in a queue waits to be taken, and what a stream passed over nobody "
+            "would take. To begin with what comes from now on, purge the channels first, or give the stream "
+            "channels of its own with subscribe"
+        )
+    return "earliest"
+
+
 def one_of(*allowed: str) -> Callable[[str], str]:
     """A reader of one of these words."""
 
@@ -143,7 +154,7 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "startingOffsets",
         "what a new stream begins with: earliest, for what waits in a queue waits to be taken",
-        one_of("earliest"),
+        beginning,
         "earliest",
         ("stream read",),
     ),

@@ -3,26 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
-from psycopg import Connection
+from psycopg import Connection, OperationalError
 
 from lonnymq.errors import translated
 from lonnymq.spark import rejects
-from lonnymq.spark.connecting import open_connection
+from lonnymq.spark.connecting import Unreachable, open_connection
 from lonnymq.spark.counts import Counts
 from lonnymq.spark.creating import create_rows
 from lonnymq.spark.loads import Key, begin, drop_stages, end, take_stage
 from lonnymq.spark.options import Options
+from lonnymq.spark.outages import patiently
 from lonnymq.spark.staging import Staged, judged_few
 
 
 def publish(options: Options, key: Key, parts: Iterable[Staged]) -> Counts | None:
-    """Publish a load, in the order of its parts; None: it was published before, and nothing is added."""
+    """Publish a load, in the order of its parts; None: it was published before, and nothing is added.
+
+    If the database goes away it is tried again, whether or not that was after the commit: a load is published once.
+    """
     ordered = sorted((each for each in parts if each.rows), key=lambda each: each.part)
-    stages = [each.stage for each in ordered if each.stage is not None]
     if not ordered:
         return Counts()
+    counts = patiently(lambda: publish_once(options, key, ordered))
+    rejects.tell(options, counts or Counts(), key[0])
+    return counts
+
+
+def publish_once(options: Options, key: Key, ordered: list[Staged]) -> Counts | None:
+    """Publish a load in one transaction."""
+    stages = [each.stage for each in ordered if each.stage is not None]
     counts: Counts | None = None
     with translated(), open_connection(options) as connection, connection.transaction():
         if begin(connection, options, key):
@@ -30,7 +42,6 @@ def publish(options: Options, key: Key, parts: Iterable[Staged]) -> Counts | Non
             rejects.refuse(options, counts)
             end(connection, options, key, counts)
         drop_stages(connection, options, stages)
-    rejects.tell(options, counts or Counts(), key[0])
     return counts
 
 
@@ -55,8 +66,8 @@ def take_few(connection: Connection[Any], options: Options, key: Key, few: bytes
 
 
 def discard(options: Options, parts: Iterable[Staged | None]) -> None:
-    """Drop what tasks put aside for a load that will not be published."""
+    """Drop what tasks put aside for a load that will not be published; if it cannot be, the next load does it."""
     stages = [each.stage for each in parts if each is not None and each.stage is not None]
     if stages:
-        with open_connection(options) as connection:
+        with suppress(Unreachable, OperationalError), open_connection(options) as connection:
             drop_stages(connection, options, stages)

@@ -15,10 +15,10 @@ import pyarrow as pa
 from psycopg import Connection
 from pyspark.sql.datasource import WriterCommitMessage
 
-from lonnymq.spark.connecting import open_connection
 from lonnymq.spark.copying import copy_batch
 from lonnymq.spark.loads import create_stage, measure
 from lonnymq.spark.options import Options
+from lonnymq.spark.outages import open_patiently
 from lonnymq.spark.rows import BAD_SCHEMA, SCHEMA, Judged, judge
 from lonnymq.spark.runs import runs
 
@@ -51,7 +51,7 @@ def stage_rows(
 
 def fill(options: Options, batches: Iterable[pa.RecordBatch], staged: Staged) -> Staged:
     """Fill a stage with the rows."""
-    with open_connection(options) as connection, connection.transaction():
+    with open_patiently(options) as connection, connection.transaction():
         staged.stage = create_stage(connection, options)
         table = f"{options.schema}.stage_{staged.stage}"
         for batch in runs(batches):

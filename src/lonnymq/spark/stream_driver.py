@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
-from lonnymq.errors import LonnyMQError, StreamFenced
+from lonnymq.errors import InvalidArgument, LonnyMQError, StreamFenced
 from lonnymq.spark.claims import Choice, Claims, Part, logger
 from lonnymq.spark.connecting import Unreachable, conninfo
 from lonnymq.spark.ear import Ear
@@ -75,6 +75,10 @@ class Driver:
 
     def latest(self, start: Offset, most: int | None) -> Offset:
         """Settle all up to `start`, which Spark has by now, and say where the next batch ends."""
+        if not {"seq", "claim"} <= start.keys():
+            raise InvalidArgument(
+                "the checkpoint is that of another source: give this query a checkpointLocation of its own"
+            )
         self.open()
         if (pending := self.pending(start)) is not None:
             self.settle(start)

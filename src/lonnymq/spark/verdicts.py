@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -12,6 +13,7 @@ from lonnymq import connections
 from lonnymq.calls import Call, schema_name
 from lonnymq.calls.call import statement
 from lonnymq.errors import InvalidArgument
+from lonnymq.spark.outages import FIRST_SECONDS, patiently
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -63,16 +65,15 @@ def by_executors(verdicts: DataFrame, url: str, schema: str) -> dict[str, int]:
 
 
 def decide(url: str, schema: str, batches: Iterable[list[dict[str, Any]]]) -> Counter[str]:
-    """Tell the queue, on a connection of our own."""
+    """Tell the queue, on a connection of our own; said twice it means the same, so that an outage is waited for."""
     answers: Counter[str] = Counter()
     source = connections.Own(url)
     try:
         for rows in batches:
             for at in range(0, len(rows), MOST_AT_ONCE):
-                said: list[str] = connections.run(
-                    source, decision(schema, rows[at : at + MOST_AT_ONCE])
-                )
-                answers.update(said)
+                call = decision(schema, rows[at : at + MOST_AT_ONCE])
+                work = partial(connections.run, source, call)
+                answers.update(patiently(work, seconds=FIRST_SECONDS))
     finally:
         source.close()
     return answers

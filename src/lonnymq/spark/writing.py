@@ -12,14 +12,17 @@ from pyspark.sql.datasource import WriterCommitMessage
 from pyspark.sql.types import StructType
 
 from lonnymq.errors import InvalidArgument, translated
-from lonnymq.spark.connecting import check_installed, open_connection
+from lonnymq.spark.connecting import check_granted, check_installed, open_connection
 from lonnymq.spark.counts import Counts
 from lonnymq.spark.direct import write_direct
 from lonnymq.spark.loads import sweep
 from lonnymq.spark.options import Operation, Options, read_options
+from lonnymq.spark.outages import wait_until_there
 from lonnymq.spark.rejects import ensure_table, tell
 from lonnymq.spark.staging import stage_rows
 from lonnymq.spark.write_columns import check_columns
+
+TO_WRITE = "a producer writes with commitMode=staged; direct is for the queue's owner"
 
 
 @dataclass
@@ -68,8 +71,13 @@ def prepare(
     check_columns(schema)
     if options["commitMode"] == "direct" and options["txnAppId"] is not None:
         raise InvalidArgument("txnAppId needs commitMode=staged: direct writes are not remembered")
+    if operation == "stream write":  # which has been running for days, perhaps
+        wait_until_there(options)
     with translated(), open_connection(options) as connection:
         check_installed(connection, options, table="load")
+        if options["commitMode"] == "direct":
+            message = f"{options.schema}.message"
+            check_granted(connection, message, "insert", otherwise=TO_WRITE)
         ensure_table(connection, options)
         sweep(connection, options)
     return Job(options)

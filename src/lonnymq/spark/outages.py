@@ -1,0 +1,58 @@
+"""Work that is tried again while the database is away: restarted, crashed, or failing over."""
+
+from __future__ import annotations
+
+import logging
+import random
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from psycopg import Connection, InterfaceError, OperationalError
+from psycopg.pq import PGconn, Ping
+
+from lonnymq.spark.connecting import Unreachable, conninfo, open_connection
+from lonnymq.spark.options import Options
+
+Answer = TypeVar("Answer")
+
+logger = logging.getLogger("lonnymq.spark")
+PATIENCE = 120.0  # seconds, for a server that was there a moment ago
+FIRST_SECONDS = 30.0  # and for one that perhaps never was
+PASSING = ("08", "57P")  # SQLSTATEs of connections that broke and of servers that come and go
+AWAY = (Ping.REJECT, Ping.NO_RESPONSE)
+TROUBLE = (Unreachable, OperationalError, InterfaceError)
+FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0
+
+
+def patiently(work: Callable[[], Answer], *, seconds: float = PATIENCE) -> Answer:
+    """Do work that is safe to do twice, again and again while the database is away."""
+    pause, until = FIRST_PAUSE, None
+    while True:
+        try:
+            return work()
+        except TROUBLE as error:
+            until = until or time.monotonic() + seconds
+            if not is_passing(error) or time.monotonic() > until:
+                raise
+            logger.warning("the database is away, trying on: %s", str(error).strip())
+        time.sleep(random.uniform(pause / 2, pause))  # noqa: S311 (spreads load)
+        pause = min(pause * 2, LONGEST_PAUSE)
+
+
+def is_passing(error: Exception) -> bool:
+    """Whether what the server said, if it said anything, is no verdict on the work."""
+    state = getattr(error, "sqlstate", None)
+    return not state or state.startswith(PASSING)
+
+
+def wait_until_there(options: Options) -> None:
+    """Wait for a server that does not answer, or says that it is starting; not for one that says anything else."""
+    until = time.monotonic() + FIRST_SECONDS
+    while PGconn.ping(conninfo(options).encode()) in AWAY and time.monotonic() < until:
+        time.sleep(FIRST_PAUSE)
+
+
+def open_patiently(options: Options) -> Connection[Any]:
+    """A connection for a task: its driver has reached the server, so that one that is away is waited for."""
+    return patiently(lambda: open_connection(options))
