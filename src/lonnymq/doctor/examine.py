@@ -15,7 +15,7 @@ from lonnymq.doctor import health, sessions, settings, tables
 from lonnymq.doctor.finding import Finding, Report
 from lonnymq.doctor.installed import installed
 from lonnymq.doctor.patient import Patient
-from lonnymq.doctor.privileges import privileges
+from lonnymq.doctor.privileges import privileges, stopped_consumers
 from lonnymq.errors import LonnyMQError
 from lonnymq.results import Repair, Swept
 
@@ -48,6 +48,7 @@ CHECKS = (
     Check("replication slots", sessions.replication_slots, of_queue=False),
     Check("installed", installed, of_queue=False),
     Check("privileges", privileges),
+    Check("stopped consumers", stopped_consumers),
     Check("queue clock", settings.queue_clock),
     Check("clock step", settings.clock_step),
     Check("autovacuum", tables.autovacuum),

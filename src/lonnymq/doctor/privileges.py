@@ -26,6 +26,17 @@ group by 1 order by 1
 """
 IS_KNOWN_HERE = "select to_regprocedure('{schema}.producer_list()') is not null"
 UNKNOWN = "select l.role from {schema}.producer_list() l where not l.is_known"
+# Where the queue has roles, a sweep runs as its owner, whoever calls it; superusers end and see whom they like.
+UNREACHED = """
+select o.rolname::text, array_agg(l.rolname::text order by l.rolname)
+from pg_namespace n
+join pg_roles o on o.oid = n.nspowner and o.rolname = '{schema}_owner' and not o.rolsuper
+join pg_roles l on l.rolcanlogin and not l.rolsuper and not pg_has_role(o.oid, l.oid, 'usage')
+  and pg_has_role(l.oid, to_regrole('{schema}_consumer'), 'usage')
+where n.nspname = '{schema}'
+  and not (pg_has_role(o.oid, 'pg_signal_backend', 'usage') and pg_has_role(o.oid, 'pg_read_all_stats', 'usage'))
+group by 1
+"""
 
 
 def privileges(patient: Patient) -> Iterator[Finding]:
@@ -59,6 +70,18 @@ def privileges(patient: Patient) -> Iterator[Finding]:
             f"The role '{found[0]}'{others(found)} is confined, and there is none of that name: one that was renamed "
             "is free.",
             f"lonnymq role list{option}",
+        )
+
+
+def stopped_consumers(patient: Patient) -> Iterator[Finding]:
+    """A consumer that stops to read in the middle of a dequeue is ended by a sweep, if its owner may do that."""
+    for owner, logins in patient.rows(UNREACHED):
+        yield Finding(
+            "stopped consumers",
+            "note",
+            f"Should {logins[0]}{others(logins)} stop to read in the middle of a dequeue, no sweep may end its "
+            "session: all others wait until the network gives up.",
+            f'grant pg_signal_backend, pg_read_all_stats to "{owner}";',
         )
 
 

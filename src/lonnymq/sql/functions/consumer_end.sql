@@ -5,7 +5,8 @@
 -- PostgreSQL's acts while a session writes to its client. Its leases are rolled back: they were not
 -- heard of.
 --
--- Answers: how many were ended. None that this role may not end, or whose waiting it may not see.
+-- Answers: how many were ended. None that this role may not end, or whose waiting it may not see: where
+--   the queue has roles, its owner needs pg_signal_backend and pg_read_all_stats, or the logins' roles.
 -- Locks: none.
 create or replace function lonnymq.consumer_end(p_after interval default '15 seconds')
 returns bigint
@@ -25,7 +26,7 @@ begin
   join pg_roles r on r.oid = a.usesysid
   where a.datname = current_database() and a.wait_event = 'ClientWrite'
     and a.query_start < clock_timestamp() - p_after
-    and pg_has_role(a.usesysid, 'usage')
+    and (pg_has_role(a.usesysid, 'usage') or pg_has_role('pg_signal_backend', 'usage'))
     and (not r.rolsuper or (select c.rolsuper from pg_roles c where c.rolname = current_user))
     and exists (
       select from pg_locks l
