@@ -23,6 +23,7 @@ HEADINGS = {
     "worker": "Workers",
     "memory": "Memory of a consumer",
     "spark": "Spark",
+    "simulate": "The simulator",
 }
 
 
