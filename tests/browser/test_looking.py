@@ -1,12 +1,13 @@
 """Every page shows what is in the queue."""
 
 import re
+from functools import partial
 from pathlib import Path
 
 import pytest
 from playwright.async_api import expect
 
-from browser.conftest import Open, Site
+from browser.conftest import TOKEN, Open, Site
 from browser.serving import serving
 from lonnymq.dashboard import create_app
 
@@ -154,17 +155,44 @@ async def test_schedules_say_when_and_what(show: Open):
     await expect(page.get_by_role("row", name=re.compile("newsletter.*paused"))).to_be_visible()
 
 
-async def test_history_says_what_to_do_where_no_report_is_configured(show: Open):
+async def test_history_says_what_to_do_where_no_report_is_configured(
+    site: Site, show: Open, window: Open, tmp_path: Path
+):
     page = await show("app/history")
     await expect(page.get_by_text("No report is configured")).to_be_visible()
+    await expect(page.get_by_text("lonnymq report --lake")).to_be_visible()
+    with serving(lambda: create_app({"app": site.dsns["app"]}, lake=tmp_path)) as server:
+        page = await window(f"{server.url}#/app/history")
+        await expect(page.get_by_text("No report yet")).to_be_visible()
+        await expect(page.get_by_text(f"There is none in {tmp_path} yet.")).to_be_visible()
 
 
-async def test_history_shows_the_pictures_of_the_latest_report(
+async def test_history_shows_the_latest_report_in_a_frame_that_reaches_nothing(
+    site: Site, window: Open, tmp_path: Path
+):
+    (tmp_path / "report.html").write_text(REPORT)
+    make = partial(create_app, {"app": site.dsns["app"]}, token=TOKEN, report=tmp_path)
+    with serving(make) as server:
+        page = await window(f"{server.url}#/app/history", watched=False)  # its console is told of
+        await page.get_by_label("Token").fill(TOKEN)
+        await page.get_by_role("button", name="Sign in").click()
+        frame = page.frame_locator("iframe[title='Report: report']")
+        await expect(frame.get_by_role("heading", name="Waits by tenant")).to_be_visible()
+        await expect(frame.locator("#drawn")).to_have_text("drawn by a script")
+        await expect(frame.locator("#drawn")).to_have_css("color", "rgb(1, 2, 3)")
+        await expect(frame.locator("#picture")).to_have_js_property("naturalWidth", 40)
+        await expect(frame.locator("#parent")).to_have_text("SecurityError")
+        await expect(frame.locator("#cookie")).to_have_text("SecurityError")
+        await expect(frame.locator("#asked")).to_have_text("refused")
+        assert await page.evaluate("document.title") != "changed"
+
+
+async def test_history_shows_pictures_that_lie_beside_a_report(
     site: Site, window: Open, tmp_path: Path
 ):
     picture = '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="20"><script>alert(1)</script></svg>'
     (tmp_path / "waiting-by-tenant.svg").write_text(picture)
-    (tmp_path / "index.html").write_text("<script>alert(1)</script>")
+    (tmp_path / "index.html").write_text("<h1>All of it</h1>")
     with serving(lambda: create_app({"app": site.dsns["app"]}, lake=tmp_path)) as server:
         page = await window(f"{server.url}#/app/history")
         shown = page.get_by_role("img", name="Waiting by tenant")
@@ -172,6 +200,20 @@ async def test_history_shows_the_pictures_of_the_latest_report(
         await expect(page.get_by_role("link", name="Open the whole report")).to_have_attribute(
             "href", f"{server.url}report/"
         )
+
+
+REPORT = """<!doctype html><title>Report</title><style>#drawn { color: rgb(1, 2, 3) }</style>
+<h1>Waits by tenant</h1><p id="drawn"></p><p id="parent"></p><p id="cookie"></p><p id="asked"></p>
+<img id="picture" alt="" src="data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' width='40' height='20'/>">
+<script>
+const say = (id, text) => { document.getElementById(id).textContent = text };
+const tried = (id, work) => { try { work(); say(id, "done") } catch (error) { say(id, error.name) } };
+say("drawn", "drawn by a script");
+tried("parent", () => { parent.document.title = "changed" });
+tried("cookie", () => document.cookie);
+fetch(new URL("../api/session", location)).then(() => say("asked", "answered"), () => say("asked", "refused"));
+</script>
+"""
 
 
 @pytest.mark.parametrize("place", ["channels", "dead", "workers", "schedules", "audit"])

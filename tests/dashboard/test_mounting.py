@@ -1,4 +1,4 @@
-"""The page as a part of another app: under any path, in Starlette, FastAPI's way, and beside Django."""
+"""The page as a part of another app: under any path, in Starlette, in FastAPI, and beside Django."""
 
 import os
 from pathlib import Path
@@ -12,6 +12,7 @@ from starlette.routing import Mount, Route
 
 from dashboard.conftest import TOKEN
 from dashboard.serving import served
+from lonnymq import Queue
 from lonnymq.dashboard import create_app
 
 
@@ -66,6 +67,37 @@ async def test_no_file_outside_is_served(page, path, tmp_path):
     assert (await client.get(f"/{path}")).status_code == 404
 
 
+def test_it_is_mounted_in_fastapi_and_uses_its_sign_in(dsn_18):
+    from fastapi import Depends, FastAPI, Request
+
+    def who(request: Request) -> str | None:
+        return {"Bearer of-anna": "anna"}.get(request.headers.get("authorization", ""))
+
+    app = FastAPI()
+    Queue(dsn_18).create("acme", b"x")
+
+    @app.get("/")
+    def home(user: str | None = Depends(who)) -> dict[str, str | None]:
+        return {"user": user}
+
+    app.mount("/queue", create_app({"jobs": dsn_18}, actions=True, authenticate=who))
+    anna = {"Authorization": "Bearer of-anna"}
+    with served(app) as address, httpx.Client(base_url=address) as client:
+        assert client.get("/", headers=anna).json() == {"user": "anna"}
+        assert "/queue" not in client.get("/openapi.json").text
+        assert client.get("/queue/api/queues/jobs/overview").status_code == 401
+        client.headers.update(anna)
+        there = client.get("/queue", follow_redirects=True)
+        assert (there.url.path, "<!doctype html>" in there.text.lower()) == ("/queue/", True)
+        session = client.get("/queue/api/session").json()
+        client.headers["X-CSRF-Token"] = session["csrf"]
+        pause = "/queue/api/queues/jobs/actions/pause"
+        paused = client.post(pause, json={"channel": "acme"})
+        assert paused.status_code == 200, paused.text
+        (entry,) = client.get("/queue/api/queues/jobs/audit").json()["entries"]
+        assert (entry["action"], entry["who"]) == ("pause", "anna")
+
+
 async def test_the_files_of_a_report_are_shown_when_there_is_one(page, tmp_path: Path):
     client = await page(lake=tmp_path)
     empty = (await client.get("/api/report")).json()
@@ -81,6 +113,35 @@ async def test_the_files_of_a_report_are_shown_when_there_is_one(page, tmp_path:
     picture = await client.get("/report/waits-by-hour.svg")
     assert picture.headers["content-type"] == "image/svg+xml"
     assert "sandbox" in picture.headers["content-security-policy"]
-    assert (await client.get(f"/{seen['url']}")).text == "<h1>Report</h1>"
+    report = await client.get(f"/{seen['url']}")
+    assert report.text == "<h1>Report</h1>"
+    policy = report.headers["content-security-policy"]
+    assert policy.startswith(
+        "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'"
+    )
+    assert "allow-same-origin" not in policy
+    assert report.headers["x-frame-options"] == "SAMEORIGIN"
     assert (await client.get("/report/secrets.txt")).status_code == 404
     assert (await (await page()).get("/report/")).status_code == 404
+
+
+async def test_of_several_reports_the_newest_is_shown_wherever_it_lies(page, tmp_path: Path):
+    client = await page(lake=tmp_path)
+    assert str(tmp_path) in (await client.get("/api/report")).json()["advice"]
+    (tmp_path / "reports").mkdir()
+    for at, name in enumerate(("monday.html", "reports/tuesday.html", "reports/older.html")):
+        (tmp_path / name).write_text(name)
+        os.utime(tmp_path / name, (100 - at * 10, 100 - at * 10))
+    os.utime(tmp_path / "reports" / "tuesday.html", (200, 200))
+    seen = (await client.get("/api/report")).json()
+    assert (seen["title"], seen["made_at"]) == ("tuesday", 200_000)
+    assert (await client.get("/report/")).text == "reports/tuesday.html"
+    one = await page(report=tmp_path / "monday.html")
+    assert (await one.get("/report/")).text == "monday.html"
+
+
+async def test_a_report_is_shown_to_those_alone_who_may_look(page, tmp_path: Path):
+    (tmp_path / "report.html").write_text("secret")
+    client = await page(token=TOKEN, signed_in=False, report=tmp_path)
+    assert (await client.get("/report/")).status_code == 401
+    assert (await client.get("/api/report")).status_code == 401

@@ -43,8 +43,12 @@ TokenFile = Annotated[
         help="A file with the token to sign in with; with --actions one is made if not given."
     ),
 ]
+Report = Annotated[
+    Path | None,
+    typer.Option(help="A report to show under History; of a folder, the newest report in it."),
+]
 Lake = Annotated[
-    Path | None, typer.Option(help="The folder with the reports to show under History.")
+    Path | None, typer.Option(help="The folder of a lake, whose newest report History shows.")
 ]
 
 
@@ -57,6 +61,7 @@ def dashboard(
     port: Port = 8321,
     actions: Actions = False,
     token_file: TokenFile = None,
+    report: Report = None,
     lake: Lake = None,
     log_level: LogLevel = "warning",
 ) -> None:
@@ -68,7 +73,10 @@ def dashboard(
     with session(Common().under(context.obj)) as at:
         log_to_stderr(log_level, as_json=at.common.as_json)
         token = token_from(token_file, needed=actions, host=host)
-        made = page(at, dsn or [], schema or [], actions=actions, token=token, lake=lake, host=host)
+        shown = report or lake
+        made = page(
+            at, dsn or [], schema or [], actions=actions, token=token, report=shown, host=host
+        )
         with listening(host, port) as listener:
             lines = [f"LonnyMQ: {address(listener)}"]
             if token is not None and token_file is None:
@@ -83,7 +91,7 @@ def page(
     *,
     actions: bool,
     token: str | None,
-    lake: Path | None,
+    report: Path | None,
     host: str,
 ) -> Any:
     """The app for the queues that were named."""
@@ -93,7 +101,7 @@ def page(
         queues(at, dsns, schemas),
         actions=actions,
         token=token,
-        lake=lake,
+        report=report,
         hosts={*LOOPBACK, host} if is_loopback(host) else None,
     )
 

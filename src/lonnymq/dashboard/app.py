@@ -15,12 +15,13 @@ from starlette.responses import FileResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from lonnymq.dashboard import endpoints, metrics, report, session
+from lonnymq.dashboard import endpoints, metrics, session
 from lonnymq.dashboard.actions import action_routes
 from lonnymq.dashboard.headers import Around
 from lonnymq.dashboard.openapi import openapi
 from lonnymq.dashboard.problems import Problem
 from lonnymq.dashboard.queues import shown
+from lonnymq.dashboard.report import report_page, report_picture
 from lonnymq.dashboard.security import Authenticate, Guard
 from lonnymq.dashboard.site import Site
 from lonnymq.errors import InvalidArgument
@@ -34,6 +35,7 @@ def create_app(
     actions: bool = False,
     token: str | None = None,
     authenticate: Authenticate | None = None,
+    report: str | Path | None = None,
     lake: str | Path | None = None,
     hosts: Collection[str] | None = None,
 ) -> Starlette:
@@ -42,13 +44,15 @@ def create_app(
     `queues` names the queues to show: a DSN, a pool, or `QueueAt(dsn, schema="billing")` each.
     With a `token`, or with `authenticate`, which gets the request and answers the user's name or None, nothing is
     shown to anybody else; without either all who reach it may look. `actions` needs one of them.
-    `lake` is the folder of the reports.
+    `report` is a report to show under History, or a folder with some, of which the newest is shown; `lake` is a
+    folder of a lake, whose own reports are.
     `hosts` are the names by which browsers may ask for the page; None leaves that to the host app.
     """
     guard = Guard(token, authenticate)
     if actions and guard.login == "none":
         raise InvalidArgument("actions need a token, or authenticate")
-    site = Site(shown(queues), guard, actions=actions, report=Path(lake) if lake else None)
+    place = report or lake
+    site = Site(shown(queues), guard, actions=actions, report=Path(place) if place else None)
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -79,8 +83,8 @@ def routes(site: Site) -> list[BaseRoute]:
         Route("/api/queues/{queue}/messages/{id}/content", endpoints.message_content),
         Route("/api/queues/{queue}/events", endpoints.events),
         Route("/api/report", endpoints.report_look),
-        Route("/report/", report.report_file),
-        Route("/report/{name}", report.report_file),
+        Route("/report/", report_page),
+        Route("/report/{name}", report_picture),
         *(action_routes() if site.actions else []),
         Route("/openapi.json", openapi),
         Route("/metrics", metrics.metrics),

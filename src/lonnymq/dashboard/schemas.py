@@ -299,6 +299,7 @@ FORMS: dict[str, Schema] = {
     "Report": record(
         ("title", "made_at", "pictures", "url", "advice"),
         available=FLAG,
+        configured=FLAG,
         title=TEXT,
         made_at=MOMENT,
         pictures=many(record(name=TEXT, url=TEXT, title=TEXT)),

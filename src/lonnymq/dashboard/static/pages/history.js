@@ -1,4 +1,4 @@
-// The latest report's pictures, where a lake is configured.
+// The latest report that was made of a lake, in a frame that shares nothing with this page; and pictures beside it.
 import { html } from "../lib/html.js";
 import { url } from "../lib/api.js";
 import { useResource } from "../lib/resource.js";
@@ -14,7 +14,8 @@ export function History() {
     <//>
     <${Shown} of=${found}>${(data) => (data.available ? html`
       <p class="soft">${data.title} · made <${At} at=${data.made_at} /> (<${Ago} at=${data.made_at} />)</p>
-      <div class="pictures">${data.pictures.map((picture) => html`<figure class="card" key=${picture.name}><figcaption><h2>${picture.title}</h2></figcaption>
-        <img src=${url(picture.url).href} alt=${picture.title} loading="lazy" /></figure>`)}</div>`
-      : html`<div class="card"><${Empty} title="No report is configured"><p>${data.advice}</p><//></div>`)}<//>`;
+      ${data.url && html`<iframe class="report card flush" key=${data.made_at} src=${url(data.url).href} title=${`Report: ${data.title}`} sandbox="allow-scripts" referrerpolicy="no-referrer"></iframe>`}
+      ${data.pictures.length > 0 && html`<div class="pictures">${data.pictures.map((picture) => html`<figure class="card" key=${picture.name}><figcaption><h2>${picture.title}</h2></figcaption>
+        <img src=${url(picture.url).href} alt=${picture.title} loading="lazy" /></figure>`)}</div>`}`
+      : html`<div class="card"><${Empty} title=${data.configured ? "No report yet" : "No report is configured"}><p>${data.advice}</p><//></div>`)}<//>`;
 }
