@@ -1,0 +1,98 @@
+"""The columns of every figure, declared: what a function gives is cast to these, in this order."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.types import StructType
+
+SPREAD = "array<struct<value: bigint, attempts: bigint>>"
+
+# Figures that are kept in the lake. `date` is the partition of history that the rows come from.
+ATTEMPTS = """
+  source string, date date, message_id long, channel string, attempt int, outcome string, size long, error string,
+  created_at long, ready_at long, dequeued_at long, finished_at long, wait_ms long, service_ms long
+"""
+FLOW = """
+  source string, date date, channel string, begins_at timestamp,
+  arrivals long, due long, due_ms long, begun long, begun_ms long, ended long, ended_ms long
+"""
+HOURLY = """
+  source string, date date, channel string, begins_at timestamp,
+  attempts long, completed long, deferred long, failed long, expired long, dead long, retries long, tries long,
+  waits long, wait_ms long, wait_p50 long, wait_p95 long, wait_p99 long, wait_most long,
+  service_ms long, service_p50 long, service_p95 long, service_p99 long, service_most long,
+  size long, size_p50 long, size_p95 long, size_most long
+"""
+PULSE = f"source string, date date, begins_at timestamp, waits {SPREAD}, services {SPREAD}"
+SPREADS = f"source string, date date, channel string, waits {SPREAD}, services {SPREAD}"
+STARVATION = """
+  source string, date date, channel string, begins_at timestamp, ends_at timestamp, length_ms long,
+  others long, windows long
+"""
+ERRORS = """
+  source string, date date, channel string, error string, attempts long, dead long,
+  first_at timestamp, last_at timestamp, sample string
+"""
+
+# Figures that are put together from those when they are asked for.
+HOURS = """
+  source string, channel string, begins_at timestamp,
+  arrivals long, due long, begun long, ended long,
+  waiting_before long, waiting_after long, waiting_mean double, running_mean double,
+  completed long, deferred long, failed long, expired long, dead long, retries long, tries_mean double,
+  defer_rate double, fail_rate double, expire_rate double, dead_rate double,
+  wait_mean double, wait_p50 long, wait_p95 long, wait_p99 long, wait_most long,
+  service_mean double, service_p50 long, service_p95 long, service_p99 long, service_most long,
+  size long, size_p50 long, size_p95 long, size_most long,
+  max_concurrency int, release_interval_ms long, burst int, weight int, paused boolean,
+  concurrency_used double, rate_used double
+"""
+FAIRNESS = """
+  source string, begins_at timestamp, backlogged long, held long, competing long, jain double, least double, most double
+"""
+NOISE = """
+  source string, begins_at timestamp, channels long, noisy long, noisy_work long, quiet_work long,
+  noisy_wait_p95 long, quiet_wait_p95 long
+"""
+NOISY = """
+  source string, channel string, hours long, share double, most_share double,
+  quiet_wait_p95 long, otherwise_wait_p95 long
+"""
+BACKLOG = """
+  source string, begins_at timestamp, arrivals long, due long, begun long, ended long, waiting_after long,
+  waiting_mean double, running_mean double, channels_waiting long
+"""
+LIMITS = """
+  source string, channel string, max_concurrency int, release_interval_ms long, burst int,
+  hours long, hours_at_concurrency long, hours_at_rate long,
+  concurrency_used_most double, rate_used_most double, waiting_meanwhile double
+"""
+TENANTS = """
+  source string, channel string, arrivals long, attempts long, completed long, deferred long, failed long,
+  expired long, dead long, retries long, size long,
+  wait_p50 long, wait_p95 long, wait_p99 long, wait_most long,
+  service_p50 long, service_p95 long, service_p99 long, service_most long,
+  waiting_mean double, waiting_most long, running_mean double, concurrency_used_most double, rate_used_most double
+"""
+TOTALS = """
+  source string, begins_at timestamp, attempts long, wait_p50 long, wait_p95 long, wait_p99 long,
+  service_p50 long, service_p95 long, service_p99 long
+"""
+FORECAST = """
+  source string, days long, horizon_days int, last_day date, due_a_day double, growth_a_day double,
+  expected double, error double, tried long, capacity_a_day double, is_capacity_seen boolean, full_on date
+"""
+
+
+def declared_as(columns: str) -> StructType:
+    """Declared columns as a schema of Spark's."""
+    schema = StructType.fromDDL(columns)
+    assert isinstance(schema, StructType)  # noqa: S101 - columns are never a single type
+    return schema
+
+
+def shaped(frame: DataFrame, columns: str) -> DataFrame:
+    """The declared columns of a frame, in their order and of their types."""
+    fields = declared_as(columns).fields
+    return frame.select(*(F.col(each.name).cast(each.dataType) for each in fields))

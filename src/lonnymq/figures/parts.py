@@ -1,0 +1,41 @@
+"""The figures that are kept in a lake, each with its columns and with the days of history that it looks at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
+
+from lonnymq.figures.columns import ERRORS, FLOW, HOURLY, PULSE, SPREADS, STARVATION
+from lonnymq.figures.errors import errors
+from lonnymq.figures.flow import flow
+from lonnymq.figures.hourly import hourly
+from lonnymq.figures.spread import pulse, spreads
+from lonnymq.figures.starvation import starvation
+from lonnymq.figures.times import HOUR_MS
+
+
+@dataclass(frozen=True)
+class Part:
+    """A figure that is kept: attempts in, declared columns out, by day.
+
+    One that looks around also needs the attempts of the day before and the day after its own.
+    """
+
+    name: str
+    columns: str
+    make: Callable[[DataFrame], DataFrame]
+    looks_around: bool = False
+
+
+def parts(every_ms: int = HOUR_MS) -> tuple[Part, ...]:
+    """All of them, in buckets of that length; those in the lake are of an hour."""
+    return (
+        Part("flow", FLOW, lambda rows: flow(rows, every_ms=every_ms)),
+        Part("hourly", HOURLY, lambda rows: hourly(rows, every_ms=every_ms)),
+        Part("spreads", SPREADS, spreads),
+        Part("pulse", PULSE, lambda rows: pulse(rows, every_ms=every_ms)),
+        Part("errors", ERRORS, errors),
+        Part("starvation", STARVATION, starvation, looks_around=True),
+    )

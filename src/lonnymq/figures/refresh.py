@@ -1,0 +1,175 @@
+"""Brings a lake's figures up to date: the days whose history has grown are computed again, and no others."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from lonnymq.figures.attempts import COMES_BACK, attempts, ends_are_few
+from lonnymq.figures.parts import Part, parts
+from lonnymq.figures.store import (
+    arrow_columns,
+    commit,
+    find_figure,
+    made_figure,
+    replace_days,
+    write_days,
+)
+from lonnymq.lake.listing import listed
+from lonnymq.lake.place import HISTORY, Lake, lake_at
+from lonnymq.lake.reading import read_history
+from lonnymq.lake.tables import table_at
+
+if TYPE_CHECKING:
+    from deltalake import DeltaTable
+
+VERSION = 1  # raised when a figure's definition changes: all days are then computed again
+DAYS = "days"
+DAYS_COLUMNS = "source string, date date, rows long, mark string, computed_at timestamp"
+ROWS_AT_ONCE = 8_000_000
+DAY = timedelta(days=1)
+Key = tuple[str, date]
+
+
+@dataclass(frozen=True, slots=True)
+class Refreshed:
+    """What a refresh did: which days of which source it computed, from how many rows, in how long."""
+
+    source: str
+    days: tuple[date, ...]
+    rows: int
+    seconds: float
+
+
+Tell = Callable[[Refreshed], None]
+
+
+def refresh(
+    spark: SparkSession,
+    lake: Lake | Path | str,
+    dates: Iterable[date] | None = None,
+    *,
+    source: str | None = None,
+    rows_at_once: int = ROWS_AT_ONCE,
+    tell: Tell | None = None,
+    storage_options: Mapping[str, str] | None = None,
+) -> list[Refreshed]:
+    """Compute the figures of days whose history has grown since; with `dates`, of those days in any case.
+
+    `tell` hears of each stretch of days when it is done. A refresh that is stopped has done what it told of; the rest
+    is done by the next one.
+    """
+    place = lake_at(lake, storage_options)
+    there = marks(table_at(place, HISTORY))
+    known = kept_marks(place)
+    changed = {key for key, (mark, _) in there.items() if known.get(key) != mark}
+    if dates is not None:
+        changed = {key for key in there if key[1] in set(dates)}
+    if source is not None:
+        changed = {key for key in changed if key[0] == source}
+    done = []
+    for at in sorted({key[0] for key in changed}):
+        own = {day for name, day in changed if name == at}
+        days = {day: rows for (name, day), (_, rows) in there.items() if name == at}
+        own |= {day + DAY for day in own if day + DAY in days}  # whose waits look one day back
+        for stretch in stretches(sorted(own), days, rows_at_once):
+            began = time.monotonic()
+            compute(spark, place, at, stretch, days)
+            keep_marks(place, at, {day: there[at, day] for day in stretch})
+            many = sum(days[day] for day in stretch)
+            done.append(Refreshed(at, tuple(stretch), many, time.monotonic() - began))
+            if tell is not None:
+                tell(done[-1])
+    return done
+
+
+def compute(
+    spark: SparkSession, lake: Lake, source: str, days: list[date], there: Mapping[date, int]
+) -> None:
+    """Compute and keep all figures of some days that follow each other."""
+    rows = attempts_of(spark, lake, source, days)
+    around = sorted({each for day in days for each in (day - DAY, day) if each in there})
+    for part in parts():
+        if part.looks_around:
+            replace_around(spark, lake, source, part, around)
+        else:
+            replace_days(part.make(rows), lake, part.name, part.columns, source=source, days=days)
+
+
+def replace_around(
+    spark: SparkSession, lake: Lake, source: str, part: Part, days: list[date]
+) -> None:
+    """A figure of days by their dequeues, which may have ended the day after."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    seen = [days[0] - DAY, *days, days[-1] + DAY]
+    found = part.make(attempts_of(spark, lake, source, seen)).where(F.col("date").isin(days))
+    replace_days(found, lake, part.name, part.columns, source=source, days=days)
+
+
+def attempts_of(spark: SparkSession, lake: Lake, source: str, days: list[date]) -> DataFrame:
+    """The attempts that ended on these days, with those of the day before that a message came back from."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    history = read_history(spark, lake, days[0], days[-1] + DAY, source)
+    history = history.where(F.col("date").isin(days))
+    before = read_history(spark, lake, days[0] - DAY, days[0], source)
+    before = before.where(F.col("outcome").isin(*COMES_BACK))
+    few = ends_are_few(history.unionByName(before))
+    return attempts(history, earlier=before, are_few=few)
+
+
+def stretches(days: list[date], rows: Mapping[date, int], most: int) -> Iterator[list[date]]:
+    """Days that follow each other, as many together as have so many rows."""
+    stretch: list[date] = []
+    for day in days:
+        is_next = stretch and day == stretch[-1] + DAY
+        if stretch and (not is_next or sum(rows[each] for each in stretch) + rows[day] > most):
+            yield stretch
+            stretch = []
+        stretch.append(day)
+    if stretch:
+        yield stretch
+
+
+def marks(table: DeltaTable) -> dict[Key, tuple[str, int]]:
+    """What each day of history is known by: how many rows it has, for rows are only ever added."""
+    found: dict[Key, int] = {}
+    for file in listed(table):
+        if file.day is not None:
+            key = (file.source, file.day)
+            found[key] = found.get(key, 0) + file.rows
+    return {key: (f"{VERSION}:{rows}", rows) for key, rows in found.items()}
+
+
+def kept_marks(lake: Lake) -> dict[Key, str]:
+    """What each day's figures were computed from."""
+    table = find_figure(lake, DAYS)
+    if table is None:
+        return {}
+    rows = table.to_pyarrow_table(columns=["source", "date", "mark"]).to_pylist()
+    return {(each["source"], each["date"]): each["mark"] for each in rows}
+
+
+def keep_marks(lake: Lake, source: str, found: Mapping[date, tuple[str, int]]) -> None:
+    """Say what days were computed from: the last step, so that a refresh that was killed is begun anew."""
+    made_figure(lake, DAYS, DAYS_COLUMNS)
+    schema = arrow_columns(DAYS_COLUMNS)
+    now = int(time.time() * 1_000_000)
+    rows = pa.RecordBatch.from_pylist(
+        [
+            {"source": source, "date": day, "rows": many, "mark": mark, "computed_at": now}
+            for day, (mark, many) in found.items()
+        ],
+        schema=schema,
+    )
+    told = next(write_days([rows], lake=lake, name=DAYS, source=source, schema=schema))
+    files = [tuple(each.values()) for each in told.to_pylist()]
+    commit(lake, DAYS, source, sorted(found), files)
