@@ -107,7 +107,8 @@ def test_who_knows_no_channels_has_one_figure_for_all_numbers_of_them() -> None:
 def test_rivals_are_those_whom_a_goal_of_the_shape_names() -> None:
     assert rivals("create") == {"pgmq archive"}
     assert {"PgQueuer", "Procrastinate", "channel table"} < rivals("drain")
-    assert rivals("worker") == set()
+    assert rivals("worker") == {"PgQueuer", "Procrastinate"}
+    assert rivals("limits") == set()
 
 
 def test_a_goal_is_judged_if_both_sides_were_tried_though_one_failed() -> None:
