@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from pyspark.sql import SparkSession
 
 from commands import run
 from lonnymq.errors import InvalidArgument
+from lonnymq.lake import read_history
 from lonnymq.simulate import (
     Scenario,
     Shape,
@@ -57,6 +60,17 @@ def test_the_command_answers_alike_with_spark_and_without(spark: SparkSession) -
     )
     assert plain == on_spark
     assert spark.range(3).count() == 3  # a session that ran goes on
+
+
+def test_history_for_scale_is_written_into_a_lake(spark: SparkSession, tmp_path: Path) -> None:
+    made = ("simulate", "--synthetic", "--lake", tmp_path, "--days", 2, "--tenants", 9)
+    ran = run(*made, "--messages", 3000, "--json")
+    assert ran.code == 0, ran.err
+    assert ran.json == {"lake": str(tmp_path), "source": "synthetic", "rows": 3000}
+    frame = read_history(spark, tmp_path)
+    assert frame.count() == 3000
+    assert frame.select("channel").distinct().count() == 9
+    assert run(*made).code == 2  # it is there
 
 
 def test_made_up_rows_are_of_the_types_of_history(spark: SparkSession) -> None:

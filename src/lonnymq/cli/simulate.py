@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from lonnymq.cli import simulate_options as option
+from lonnymq.cli.lake import Storage, pairs_of
 from lonnymq.cli.refusals import Code, Refused
 from lonnymq.cli.session import Session, command, group
 from lonnymq.cli.simulate_trying import Trying
 
 WORKERS = 16
+MOST = 10_000_000
 
 app = group("Ask what would have happened.")
 
@@ -19,6 +21,7 @@ def simulate(
     source: option.Source = None,
     begin: option.From = None,
     end: option.To = None,
+    storage: Storage = None,
     recorded_workers: option.RecordedWorkers = None,
     most_off: option.MostOff = 0.25,
     settings: option.Set = None,
@@ -30,6 +33,7 @@ def simulate(
     synthetic: option.Synthetic = False,
     tenants: option.Tenants = 100,
     messages: option.Messages = 100_000,
+    days: option.Days = None,
     load: option.Load = 0.8,
     noisy: option.Noisy = 0.0,
     failing: option.Failing = 0.0,
@@ -50,7 +54,16 @@ def simulate(
 
     crews = None if workers is None else option.crews_of(workers)
     trying = Trying(at, settings or [], crews, option.growths_of(growth), picture, spark, seed)
+    if days is not None and (not (synthetic and lake) or settings or workers):
+        raise Refused(
+            "--days is for --synthetic with --lake, and nothing of it is replayed: leave --set and --workers out.",
+            Code.USAGE,
+        )
     if synthetic:
+        if messages > MOST and days is None:
+            raise Refused(
+                f"At most {MOST:,} messages are replayed; with --days more are made up.", Code.USAGE
+            )
         shape = Shape(
             messages=messages, tenants=tenants, workers=(crews or [WORKERS])[0], load=load,
             noisy=noisy, failing=failing, deferring=deferring, arrivals=arrivals, service=service,
@@ -59,13 +72,16 @@ def simulate(
         if lake is None:
             trying.made_up(shape)
         else:
-            trying.write(shape, lake, source or "synthetic")
+            trying.write(shape, lake, source or "synthetic", pairs_of(storage), days)
         return
     if lake is None:
         raise Refused(
             "Say what is to be replayed: --lake PATH, or --synthetic for a workload that is made up.",
             Code.USAGE,
         )
-    stretch = {"source": source, "workers": recorded_workers}
-    stretch |= {"begin": option.epoch_ms(begin, "--from"), "end": option.epoch_ms(end, "--to")}
-    trying.recorded(lake, most_off, **stretch)
+    first = option.epoch_ms(begin, "--from")
+    last = option.epoch_ms(end, "--to", is_last=True)
+    trying.recorded(
+        lake, most_off, source=source, begin=first, end=last, workers=recorded_workers,
+        storage_options=pairs_of(storage),
+    )  # fmt: skip

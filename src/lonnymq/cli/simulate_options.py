@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
 
 import typer
 
-from lonnymq.cli.words import moment
-
 T = TypeVar("T", int, float)
 
 TRY, RECORDED, MADE_UP = "What to try", "What was recorded", "What is made up"
+LAST = datetime(9000, 1, 1, tzinfo=UTC)
 
 Set = Annotated[
     list[str] | None,
@@ -82,15 +82,18 @@ From = Annotated[
     str | None,
     typer.Option(
         "--from",
-        metavar="TIME",
-        help="What came from then on is counted.",
+        metavar="DAY",
+        help="The first day, or moment, from which on what came is counted.",
         rich_help_panel=RECORDED,
     ),
 ]
 To = Annotated[
     str | None,
     typer.Option(
-        "--to", metavar="TIME", help="What came before then is counted.", rich_help_panel=RECORDED
+        "--to",
+        metavar="DAY",
+        help="The last day, or the moment before which what came is counted.",
+        rich_help_panel=RECORDED,
     ),
 ]
 RecordedWorkers = Annotated[
@@ -120,7 +123,16 @@ Tenants = Annotated[
 Messages = Annotated[
     int,
     typer.Option(
-        help="How many messages they send.", min=1, max=10_000_000, rich_help_panel=MADE_UP
+        help="How many messages they send.", min=1, max=1_000_000_000, rich_help_panel=MADE_UP
+    ),
+]
+Days = Annotated[
+    int | None,
+    typer.Option(
+        help="With --lake: let Spark make so many days of history up, for scale, without a replay.",
+        min=1,
+        max=10_000,
+        rich_help_panel=MADE_UP,
     ),
 ]
 Load = Annotated[
@@ -188,14 +200,22 @@ def numbers(text: str, kind: Callable[[str], T], most: float, advice: str) -> li
     return found
 
 
-def epoch_ms(text: str | None, option: str) -> int | None:
-    """A moment in epoch milliseconds; a day is its beginning in UTC."""
+def epoch_ms(text: str | None, name: str, *, is_last: bool = False) -> int | None:
+    """A day or a moment in epoch milliseconds, in UTC where no zone is given; of the last day, its end."""
     if text is None:
         return None
-    if re.fullmatch(r"\s*\d{4}-\d\d-\d\d\s*", text):
-        text = f"{text.strip()}T00:00:00+00:00"
     try:
-        read = moment(text)
-    except ValueError as error:
-        raise typer.BadParameter(f"{option}: {error}, or a day like 2030-01-31") from None
-    return read if isinstance(read, int) else round(read.timestamp() * 1000)
+        if re.fullmatch(r"\s*\d{9,}\s*", text):
+            read = datetime.fromtimestamp(int(text) / 1000, UTC)
+        else:
+            read = datetime.fromisoformat(text.strip())
+    except (ValueError, OverflowError, OSError):
+        read = LAST
+    read = read.replace(tzinfo=UTC) if read.tzinfo is None else read
+    if read >= LAST:
+        raise typer.BadParameter(
+            f"{name}: {text!r} is no day and no moment: write 2030-01-31, or 2030-01-31T08:00"
+        )
+    if is_last and re.fullmatch(r"\s*\d{4}-\d\d-\d\d\s*", text):
+        read += timedelta(days=1)
+    return round(read.timestamp() * 1000)

@@ -28,7 +28,7 @@ def calibration_shown(stretch: Stretch, known: Calibration, most_off: float) -> 
     """What was recorded beside what the replay makes of it."""
     from rich.console import Group
 
-    made = table("", ">p50", ">p95", ">p99", title=about(stretch))
+    made = table("", ">p50", ">p95", ">p99")
     for name, each in (("recorded", known.recorded), ("replayed", known.replayed)):
         rows(made, [[name, *(duration(getattr(each, part)) for part in PERCENTILES)]])
     rows(made, [["off by", *(f"{known.off_by(part):.0%}" for part in PERCENTILES)]])
@@ -39,7 +39,7 @@ def calibration_shown(stretch: Stretch, known: Calibration, most_off: float) -> 
         f"While this was recorded {each}: it is replayed as it was before."
         for each in stretch.changed
     ]
-    return Group(made, *words)  # fmt: skip
+    return Group(f"{about(stretch)}.", made, *words)  # fmt: skip
 
 
 def calibration_fields(stretch: Stretch, known: Calibration) -> dict[str, Any]:

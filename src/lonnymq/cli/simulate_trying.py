@@ -14,10 +14,9 @@ from lonnymq.cli.simulate_shown import (
     scenario_fields,
     shown,
 )
+from lonnymq.cli.simulate_spark import HERE, sweep_at, write_days
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from lonnymq.simulate import Answer, Recorded, Scenario, Shape, Trial
 
 MANY = 4_000_000  # attempts to replay, from which on a Spark of this machine's is worth its start
@@ -68,11 +67,18 @@ class Trying:
         self.draw(found, about=about(read), known=known)
         self.answer({"calibration": calibration_fields(read, known)}, found)
 
-    def write(self, shape: Shape, lake: str, source: str) -> None:
-        """Write what is made up into a lake."""
+    def write(
+        self, shape: Shape, lake: str, source: str, storage: dict[str, str], days: int | None
+    ) -> None:
+        """Write what is made up into a lake: replayed, or if it is of many days, made by Spark."""
         from lonnymq.simulate import Scenario, history_rows
         from lonnymq.simulate.into_lake import write_lake
 
+        if days is not None:
+            with self.at.out.working("Spark makes history up"):
+                written = write_days(self.spark or HERE, shape, days, lake, source, storage)
+            self.say_written(lake, source, written)
+            return
         if (
             self.growths != [1]
             or len(self.crews or [1]) > 1
@@ -83,7 +89,13 @@ class Trying:
         with self.at.out.working("making history up"):
             rows = history_rows(shape, limits=scenario.limits, otherwise=scenario.otherwise)
             self.refuse_unknown({row.channel for row in rows})
-            written = write_lake(rows, lake, source=source, scenario=scenario)
+            written = write_lake(
+                rows, lake, source=source, scenario=scenario, storage_options=storage
+            )
+        self.say_written(lake, source, written)
+
+    def say_written(self, lake: str, source: str, written: int) -> None:
+        """Say what is in the lake now."""
         document = {"lake": lake, "source": source, "rows": written}
         self.at.out.answer(
             document, lambda: f"{written:,} attempts are in {lake}, of source {source}."
@@ -104,14 +116,14 @@ class Trying:
         )
         master = self.spark
         if master is None and len(asked) > 1 and len(asked) * len(history.work) >= MANY:
-            master = "local[*]"
+            master = HERE
             self.at.out.note(f"{len(asked)} scenarios are tried on a Spark of this machine's.")
         with self.at.out.progress() as progress:
             task = progress.add_task("replaying", total=len(asked))
             if master is None or master == NEVER:
                 answers = sweep(history, asked, seed=self.seed, tell=lambda: progress.advance(task))
             else:
-                answers = on_spark(
+                answers = sweep_at(
                     master, history, asked, self.seed,
                     tell=lambda done: progress.update(task, completed=done),
                 )  # fmt: skip
@@ -139,24 +151,3 @@ class Trying:
         """Answer with a table, or with a document."""
         document = {**first, "scenarios": [scenario_fields(*each) for each in found]}
         self.at.out.answer(document, lambda: shown(found))
-
-
-def on_spark(
-    master: str, history: Recorded, asked: Sequence[Trial], seed: int, *, tell: Any
-) -> list[Answer]:
-    """Try everything on Spark: on the session that runs, else on one of its own."""
-    from pyspark.sql import SparkSession
-
-    from lonnymq.simulate.on_spark import sweep_on_spark
-    from lonnymq.spark import session, ship
-
-    running = SparkSession.getActiveSession()
-    config = {"spark.ui.enabled": "false", "spark.log.level": "ERROR"}
-    spark = running or session(master, app="lonnymq simulate", config=config)
-    try:
-        if not str(spark.sparkContext.master).startswith("local"):
-            ship(spark)
-        return sweep_on_spark(spark, history, asked, seed=seed, tell=tell)
-    finally:
-        if running is None:
-            spark.stop()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
@@ -75,6 +75,7 @@ def read_stretch(
     begin: int | None = None,
     end: int | None = None,
     workers: int | None = None,
+    storage_options: Mapping[str, str] | None = None,
 ) -> Stretch:
     """The history of one source from `begin` on and before `end`, in epoch milliseconds; all of it if not given.
 
@@ -85,7 +86,7 @@ def read_stretch(
 
     if begin is not None and end is not None and begin >= end:
         raise InvalidArgument("the stretch ends before it begins: --from comes before --to")
-    place = lake_at(lake)
+    place = lake_at(lake, storage_options)
     table = table_at(place, HISTORY)
     named = the_source(source, table)
     rows = read_rows(table, named, begin, end)
@@ -128,7 +129,9 @@ def read_rows(table: Any, source: str, begin: int | None, end: int | None) -> li
     import pyarrow.compute as pc
 
     finished, days = pc.field("finished_at"), [("source", "=", source)]
-    chosen = pc.scalar(True)
+    chosen = finished.is_valid()
+    for name in Row._fields:
+        chosen &= pc.field(name).is_valid()  # what has no times cannot be replayed
     if begin is not None:
         chosen &= finished >= pc.scalar(moment(begin))
         days.append(("date", ">=", moment(begin).date().isoformat()))

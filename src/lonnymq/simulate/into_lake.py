@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from lonnymq.errors import InvalidArgument
@@ -18,21 +18,19 @@ BATCH = 100_000
 
 
 def write_lake(
-    rows: Sequence[HistoryRow], lake: Lake | str, *, source: str, scenario: Scenario
+    rows: Sequence[HistoryRow],
+    lake: Lake | str,
+    *,
+    source: str,
+    scenario: Scenario,
+    storage_options: Mapping[str, str] | None = None,
 ) -> int:
     """Write rows under a source's name that the lake does not know yet; how many there are."""
     from lonnymq.lake.committing import commit_files
     from lonnymq.lake.files import Written, write_files
-    from lonnymq.lake.place import HISTORY, lake_at
     from lonnymq.lake.settings import DEFAULTS, Settings
-    from lonnymq.lake.tables import made_table
-    from lonnymq.lake.writing import source_name
 
-    place, name = lake_at(lake), source_name(source)
-    if name in {each["source"] for each in made_table(place, HISTORY).partitions()}:
-        raise InvalidArgument(
-            f"the lake has history of {name!r} already: choose another --source, or another place"
-        )
+    place, name = new_source(lake, source, storage_options)
     batches = history_table(rows).to_batches(max_chunksize=BATCH)
     files = [
         Written(**file) for told in write_files(batches, place, name) for file in told.to_pylist()
@@ -45,6 +43,22 @@ def write_lake(
     policies += [policy(channel, limits) for channel, limits in sorted(scenario.limits.items())]
     Settings(place, name).add(policies, at=began)
     return sum(file.rows for file in files)
+
+
+def new_source(
+    lake: Lake | str, source: str, storage_options: Mapping[str, str] | None = None
+) -> tuple[Lake, str]:
+    """The lake, made if it is not there, and a name that it has no history of."""
+    from lonnymq.lake.place import HISTORY, lake_at
+    from lonnymq.lake.tables import made_table
+    from lonnymq.lake.writing import source_name
+
+    place, name = lake_at(lake, storage_options), source_name(source)
+    if name in {each["source"] for each in made_table(place, HISTORY).partitions()}:
+        raise InvalidArgument(
+            f"the lake has history of {name!r} already: choose another --source, or another place"
+        )
+    return place, name
 
 
 def policy(channel: str, limits: Limits) -> ChannelPolicy:

@@ -43,7 +43,7 @@ def page(
             f"<p>{escape(about)}</p>",
             *(calibration(known) if known else []),
             "<h2>Waits and turns</h2>",
-            f'<div class="wide">{picture(found, title=title, about=about)}</div>',
+            f'<div class="wide">{picture(found, title="From p50 to p99")}</div>',
             *scenarios(found),
             *tenants(found),
             "</body></html>\n",
@@ -67,10 +67,10 @@ def scenarios(found: Found) -> Iterable[str]:
     """The figures of all tenants together, a line a scenario."""
     yield "<h2>Scenarios</h2>"
     yield table(
-        ["set", "workers", "messages", "p50", "p95", "p99", "longest", "even"],
+        ["set", "workers", "growth", "messages", "p50", "p95", "p99", "longest", "even"],
         [
             [
-                trial.words, f"{trial.scenario.workers:,}", f"{given.all.messages:,}",
+                trial.words, f"{trial.scenario.workers:,}", f"{trial.growth:g}", f"{given.all.messages:,}",
                 *waits(given.all), NOTHING if given.fairness is None else f"{given.fairness:.2f}",
             ]
             for trial, given in found

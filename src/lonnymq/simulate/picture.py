@@ -46,7 +46,7 @@ def picture(found: Found, *, title: str = "What if", about: str = "") -> str:
     lines = -(-len(found) // A_LINE)
     rows = rows_of(found)
     tall = HEAD + ROW * len(rows) + FOOT
-    width = LABELS + min(A_LINE, max(1, len(found))) * (PANEL + GAP)
+    width = LABELS + min(A_LINE, max(2, len(found))) * (PANEL + GAP)
     height = TOP + lines * tall + 30
     longest = max(
         (waits.p99 for _, given in found for waits in [given.all, *given.tenants.values()]),
@@ -149,8 +149,9 @@ def panel(
         f'<text class="head" x="0" y="12">{many}{times}</text>',
         f'<text class="soft" x="0" y="27"><title>{escape(words)}</title>{escape(shortened(words, 42))}</text>',
         f'<text class="soft" x="0" y="42">{even}</text>',
-        f'<text class="soft" x="{PANEL}" y="42" text-anchor="end">share</text>',
     ]
+    if any(row in given.shares for row in rows):
+        made.append(f'<text class="soft" x="{PANEL}" y="42" text-anchor="end">share</text>')
     for tick in scale.ticks:
         x = scale.at(tick)
         made.append(f'<line class="grid" x1="{x}" x2="{x}" y1="{HEAD - 12}" y2="{bottom}"/>')

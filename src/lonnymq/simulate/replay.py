@@ -97,13 +97,13 @@ def replay(
                 for later, gap in followers[number]:
                     due_at[later] = now + gap
                     messages[later] = ((now + gap) << BITS) + later
-                    arrive(home[later], messages[later])
+                    scheduler.come_back(home[later], messages[later])
             next_end = running[0] >> BITS if running else NEVER
         while idle and scheduler.waiting and (scheduler.told or scheduler.wakes or ring.count):
             taken = take(idle[-1], now)
             if taken is None:
                 break
-            number = taken[1] & LOW
+            number = taken & LOW
             hand[number] = idle.pop()
             started[number] = now
             ends = now + service[number]

@@ -65,6 +65,11 @@ class Scheduler:
         ):
             self.quiet += 1
 
+    def come_back(self, channel: Channel, message: Message) -> None:
+        """A message that was leased is in line again: it was deferred, or is to be tried once more."""
+        self.arrive(channel, message)
+        self.plain = False  # only what is new is taken off its note
+
     def finish(self, channel: Channel, message: Message) -> None:
         """A lease ends."""
         if not channel.is_limited:
@@ -89,7 +94,7 @@ class Scheduler:
 
     # What a dequeue does
 
-    def take(self, cursor: Cursor, now: int) -> tuple[Channel, Message] | None:
+    def take(self, cursor: Cursor, now: int) -> Message | None:
         """The message whose turn it is, leased; None if there is none."""
         swept = self.swept
         is_late = self.quiet > 0 or swept is None or not swept <= now < swept + SWEEP_MS
@@ -97,7 +102,7 @@ class Scheduler:
             wake_at = self.next_wake()
             is_late = wake_at is not None and wake_at <= now
         if self.told:
-            if not is_late:
+            if self.plain and not is_late and not self.ring.count and self.max_concurrency is None:
                 taken = self.take_off_note(now)
                 if taken is not None:
                     return taken
@@ -109,15 +114,10 @@ class Scheduler:
             self.swept = now
         return taken
 
-    def take_off_note(self, now: int) -> tuple[Channel, Message] | None:
+    def take_off_note(self, now: int) -> Message | None:
         """The message of the first note, where nobody sits and each note tells of one message of its own channel."""
         told = self.told
-        if (
-            not self.plain
-            or self.ring.count
-            or self.max_concurrency is not None
-            or len(told) > MOST_OFF_NOTES
-        ):
+        if len(told) > MOST_OFF_NOTES:
             return None
         for first in told.values():
             if first is None or first >> BITS > now:
@@ -131,7 +131,7 @@ class Scheduler:
         channel.leased.add(message)
         if message > channel.top:
             channel.top = message
-        return channel, message
+        return message
 
     def fold(self, now: int) -> None:
         """Seats for those whose time has come, then for those of whom something was told, the longest due first."""
@@ -149,16 +149,20 @@ class Scheduler:
             channel.is_known = True
             if channel.hold is not None:
                 if channel.freed:
-                    self.place(channel, first, now, seated)
+                    self.free(channel, first, now, seated)
                 continue
             channel.in_flight -= channel.freed
             channel.freed = 0
-            if (
-                first is not None
-                and channel.seat is None
-                and (channel.wake_at is None or first >> BITS < channel.wake_at)
-            ):
-                self.place(channel, first, now, seated)
+            if first is None or channel.seat is not None:
+                continue
+            due_at, wake_at = first >> BITS, channel.wake_at
+            if wake_at is not None and due_at >= wake_at:
+                continue
+            if due_at <= now:
+                channel.wake_at = None
+                seated.append((due_at, channel.number, channel))
+            else:
+                self.set_wake(channel, due_at)
         # Only the order of sitting down is anybody's business. Where the engine draws lots it goes by number.
         if len(seated) > 1:
             seated.sort()
@@ -172,30 +176,24 @@ class Scheduler:
             channel.wake_at = channel.hold = None
             self.ring.sit(channel)
 
-    def place(
+    def free(
         self,
         channel: Channel,
         first: Message | None,
         now: int,
         seated: list[tuple[int, int, Channel]],
     ) -> None:
-        """Where a channel stands now that its first new message and its freed slots are known."""
+        """Where a channel stands that was kept out of the ring, now that slots of its are free."""
         channel.in_flight -= channel.freed
         channel.freed = 0
-        if channel.is_limited and channel.held(now):
+        if channel.held(now):
             self.hold(channel, now)
             return
-        was_held, channel.hold = channel.hold is not None, None
         due_at = LATER if first is None else first >> BITS
         if channel.wake_at is not None and channel.wake_at < due_at:
             due_at = channel.wake_at
-        if channel.seat is not None:
-            channel.wake_at = None
-        elif was_held or due_at <= now:
-            channel.wake_at = None
-            seated.append((due_at, channel.number, channel))
-        else:
-            self.set_wake(channel, None if due_at == LATER else due_at)
+        channel.wake_at = channel.hold = None
+        seated.append((due_at, channel.number, channel))
 
     def set_wake(self, channel: Channel, at: int | None) -> None:
         """Have a channel given a seat at a time."""
@@ -203,7 +201,7 @@ class Scheduler:
             heappush(self.wakes, (at, channel.number, channel))
         channel.wake_at = at
 
-    def walk(self, cursor: Cursor, now: int) -> tuple[Channel, Message] | None:
+    def walk(self, cursor: Cursor, now: int) -> Message | None:
         """Visit one channel after the other until one gives a message. Who sits is not at a limit."""
         most = self.max_concurrency
         if most is not None and self.in_flight >= most:
@@ -234,13 +232,13 @@ class Scheduler:
             self.charge(channel, now)
             if more and channel.seat is not None:
                 self.look(channel, now)
-            return channel, message
+            return message
         channel.leased.add(message)
         if message > channel.top:
             channel.top = message
         if is_empty and (weight > used if by_window else self.is_last(channel, message)):
             self.look(channel, now)
-        return channel, message
+        return message
 
     def charge(self, channel: Channel, now: int) -> None:
         """Count a lease in its channel, and take its seat if it may give no more."""

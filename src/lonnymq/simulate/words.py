@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unicodedata import east_asian_width
+
 UNITS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"))
 
 
@@ -15,9 +17,12 @@ def span(ms: float) -> str:
 
 
 def shortened(text: str, most: int) -> str:
-    """The text with its control characters spelled out, which XML has no way to write; cut if it is long."""
-    shown = "".join(
-        each if each.isprintable() else each.encode("unicode_escape", "backslashreplace").decode()
-        for each in text[: most + 1]
-    )
-    return shown if len(shown) <= most else f"{shown[: most - 1]}…"
+    """The text with its control characters spelled out, which XML cannot write; cut where it is wider than that."""
+    kept, wide = "", 0
+    for each in text:
+        shown = each if each.isprintable() else each.encode("unicode_escape").decode()
+        wide += sum(2 if east_asian_width(letter) in "WF" else 1 for letter in shown)
+        if wide > most:
+            return f"{kept.rstrip()}…"
+        kept += shown
+    return kept

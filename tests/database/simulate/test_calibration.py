@@ -1,80 +1,16 @@
 """History that the engine wrote is replayed as it was: the calibration of a real queue, on a clock that is set."""
 
-from heapq import heappop, heappush
-
-import psycopg
-import pytest
-
-from database.model.clean import set_clock, stop_the_clock
-from lonnymq import Queue
-from lonnymq.simulate import Limits, Scenario, Shape, Workload, calibrate, recorded, workload
-
-STEP_MS = 5  # how late a worker looks for what the rate allows
-WORKERS = 3
-
-
-class Service:
-    """A queue with workers on a clock of their own, each with one message at a time."""
-
-    def __init__(self, dsn: str, limits: dict[str, Limits]) -> None:
-        self.connection = psycopg.connect(dsn, autocommit=True)
-        stop_the_clock(self.connection)
-        set_clock(self.connection, 1_700_000_000_000 - 1)
-        self.queue = Queue(dsn)
-        for name, each in limits.items():
-            self.queue.channel_set(
-                name,
-                max_concurrency=each.max_concurrency,
-                release_interval_ms=each.release_interval_ms,
-                burst=each.burst,
-                weight=each.weight,
-            )
-
-    def serve(self, work: Workload) -> None:
-        """Let the workload come and be worked off."""
-        running: list[tuple[int, int, object]] = []
-        service: dict[int, int] = {}
-        created, left, now = 0, len(work), 0
-        while left:
-            arrival = work.created_at[created] if created < len(work) else None
-            ends = running[0][0] if running else None
-            waits = created > len(work) - left + len(running) and len(running) < WORKERS
-            times = [arrival, ends, now + STEP_MS if waits else None]
-            now = min(each for each in times if each is not None)
-            set_clock(self.connection, now)
-            while created < len(work) and work.created_at[created] <= now:
-                name = work.names[work.channel[created]]
-                made = self.queue.create(name, b"x")
-                service[made.id] = work.service_ms[created]
-                created += 1
-            while running and running[0][0] <= now:
-                left -= 1
-                heappop(running)[2].complete()
-            while len(running) < WORKERS and (found := self.queue.dequeue(limit=1)):
-                heappush(running, (now + service[found[0].id], found[0].id, found[0]))
-
-
-@pytest.fixture
-def history(dsn_18: str):
-    limits = {
-        "tenant-1": Limits(max_concurrency=1),
-        "tenant-2": Limits(release_interval_ms=400, burst=2),
-    }
-    shape = Shape(
-        messages=250, tenants=4, workers=WORKERS, load=1.1, noisy=0.4, service_ms=100, seed=11
-    )
-    service = Service(dsn_18, limits)
-    service.serve(workload(shape))
-    return recorded(service.queue.history_read()), limits  # fmt: skip
+from database.simulate.service import LIMITS, WORKERS, served
+from lonnymq.simulate import Scenario, calibrate, recorded
 
 
 def test_what_the_engine_did_is_what_the_replay_does_and_other_settings_are_found_out(
-    history,
+    dsn_18: str,
 ) -> None:
-    recorded, limits = history
-    assert recorded.most_at_once == WORKERS
-    known = calibrate(recorded, Scenario(WORKERS, limits))
+    history = recorded(served(dsn_18).history_read())
+    assert history.most_at_once == WORKERS
+    known = calibrate(history, Scenario(WORKERS, LIMITS))
     assert known.recorded.p95 > 500
     assert known.off < 0.15, known
-    assert calibrate(recorded, Scenario(2 * WORKERS, limits)).off > 0.25
-    assert calibrate(recorded, Scenario(WORKERS)).off > 0.25
+    assert calibrate(history, Scenario(2 * WORKERS, LIMITS)).off > 0.25
+    assert calibrate(history, Scenario(WORKERS)).off > 0.25

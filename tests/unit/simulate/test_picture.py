@@ -106,5 +106,6 @@ def test_a_span_has_one_unit(ms: int, words: str) -> None:
 
 def test_a_name_is_cut_to_so_many_letters() -> None:
     assert shortened("abcdef", 6) == "abcdef"
-    assert shortened("abcdefg", 6) == "abcde…"
+    assert shortened("abcdefg", 6) == "abcdef…"
+    assert shortened("書店書店", 6) == "書店書…"  # each as wide as two
     assert shortened("\n", 6) == "\\n"

@@ -1,0 +1,31 @@
+"""From the engine through a lake to what-if: recorded by one, brought by Spark, replayed at the recorded settings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from commands import run
+from database.simulate.service import LIMITS, WORKERS, served
+from lonnymq.lake import sync
+from lonnymq.simulate import read_stretch, recorded
+
+pytestmark = pytest.mark.timeout(900)  # a Spark on a machine that may be busy
+
+
+def test_a_real_queue_is_replayed_from_its_lake_at_its_own_settings(
+    spark: SparkSession, dsn_18: str, tmp_path: Path
+) -> None:
+    lake, queue = str(tmp_path / "lake"), served(dsn_18)
+    sync(spark, lake, url=dsn_18, source="shop")
+    read = read_stretch(lake)
+    assert read.history == recorded(queue.history_read())
+    assert {name: read.known.limits[name] for name in LIMITS} == LIMITS
+    assert read.known.workers == WORKERS
+    ran = run("simulate", "--lake", lake, "--set", "tenant-1.max_concurrency=none", "--json")
+    assert ran.code == 0, ran.err
+    assert ran.json["calibration"]["off"] < 0.25
+    nothing, freed = ran.json["scenarios"]
+    assert freed["tenants"]["tenant-1"]["p99"] < nothing["tenants"]["tenant-1"]["p99"]
