@@ -14,6 +14,7 @@ from lonnymq.spark.source import LonnySource
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+HOME = Path(__file__).parents[2]  # where the library lies: a folder, or a zip that was sent along
 # Can be set on a running session as well, and are by `register`.
 RUNTIME = {
     "spark.sql.python.filterPushdown.enabled": "true",  # what the option pushDownPredicate needs
@@ -46,7 +47,7 @@ def session(
     if "spark.pyspark.python" in given:  # which only spark-submit would read
         os.environ["PYSPARK_PYTHON"] = given["spark.pyspark.python"]
         # Spark plans a format on this machine with that Python too, which need not have the library.
-        paths = [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
+        paths = [str(HOME), os.environ.get("PYTHONPATH", "")]
         os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName(app)
@@ -61,5 +62,15 @@ def register(spark: SparkSession) -> SparkSession:
     """Make `format("lonnymq")` known to a session, and give the session back."""
     for key, value in RUNTIME.items():
         spark.conf.set(key, value)
+    if HOME.suffix == ".zip":
+        reach_planners(spark)
     spark.dataSource.register(LonnySource)
     return spark
+
+
+def reach_planners(spark: SparkSession) -> None:
+    """Let the library be found where Spark plans and streams: in processes of its own, which know no `--py-files`."""
+    environment = spark.sparkContext.environment
+    paths = environment.get("PYTHONPATH", "").split(os.pathsep)
+    if str(HOME) not in paths:
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(HOME), *paths]))
