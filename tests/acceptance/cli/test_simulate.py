@@ -1,11 +1,16 @@
 """`lonnymq simulate`: what was recorded, or is made up, under other limits, workers and numbers of messages."""
 
+import re
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
 from commands import run
+from documents import ROOT
 
 SMALL = ("simulate", "--synthetic", "--messages", 3000, "--tenants", 10)
 
@@ -35,6 +40,17 @@ def test_the_same_seed_gives_the_same_answer() -> None:
     first, again, other = (run(*SMALL, "--json", "--seed", seed).json for seed in (3, 3, 4))
     assert first == again
     assert first != other
+
+
+def test_what_is_made_up_needs_no_spark_and_a_lake_says_what_it_needs() -> None:
+    without = "import sys; sys.modules.update(dict.fromkeys(['pyspark', 'pyarrow', 'deltalake']));"
+    asked = f"{without} from lonnymq.cli import main; sys.exit(main())"
+    command = [sys.executable, "-c", asked, "simulate", "--messages", "100"]
+    ran = subprocess.run([*command, "--synthetic"], capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    ran = subprocess.run([*command, "--lake", "nowhere"], capture_output=True, text=True)
+    assert ran.returncode == 1
+    assert "pip install 'lonnymq[spark]'" in ran.stderr
 
 
 @pytest.fixture(scope="module")
@@ -104,6 +120,17 @@ def test_a_picture_is_drawn_into_a_file(lake: str, tmp_path: Path, kind: str) ->
         assert "Can it be believed?" in drawn
 
 
+def test_the_picture_in_the_guide_is_what_its_commands_draw(tmp_path: Path) -> None:
+    guide = (ROOT / "docs" / "what-if.md").read_text()
+    first, second = re.findall(r"^lonnymq (simulate .* made-up .*)$", guide, re.MULTILINE)[:2]
+    for command in (first, second):
+        words = shlex.split(command.replace("made-up", str(tmp_path / "made-up")))
+        words = [str(tmp_path / each) if each.endswith(".svg") else each for each in words]
+        assert run(*words).code == 0
+    drawn = (tmp_path / "what-if.svg").read_text()
+    assert drawn == (ROOT / "docs" / "pictures" / "what-if.svg").read_text()
+
+
 def test_a_stretch_is_chosen_by_days_or_moments(lake: str) -> None:
     whole = run("simulate", "--lake", lake, "--json").json["calibration"]
     middle = (whole["begin"] + whole["end"]) // 2
@@ -111,7 +138,7 @@ def test_a_stretch_is_chosen_by_days_or_moments(lake: str) -> None:
     assert ran.code == 0, ran.err
     assert ran.json["calibration"]["begin"] == middle
     assert ran.json["calibration"]["recorded"]["messages"] < whole["recorded"]["messages"]
-    ran = run("simulate", "--lake", lake, "--from", "2023-11-14", "--to", "2023-11-15", "--json")
+    ran = run("simulate", "--lake", lake, "--from", "2023-11-14", "--to", "2023-11-14", "--json")
     assert ran.json["calibration"]["recorded"] == whole["recorded"]
 
 
@@ -120,7 +147,9 @@ def test_a_stretch_is_chosen_by_days_or_moments(lake: str) -> None:
     [
         (["--set", "tenant-1.max_concurrency=4"], "did you mean 'tenant-1"),
         (["--set", "acme.max_concurrency=0"], "whole number from 1 to 2147483647, or none"),
-        (["--from", "yesterday"], "a day like 2030-01-31"),
+        (["--from", "yesterday"], "no day and no moment"),
+        (["--from", "99999999999999999999"], "no day and no moment"),
+        (["--to", "9999-12-31"], "no day and no moment"),
         (["--from", "2030-01-02", "--to", "2030-01-01"], "ends before it begins"),
         (["--from", "2030-01-02"], "attempt of that time is in the lake"),
         (["--source", "synthetik"], "it has 'synthetic'"),
@@ -151,6 +180,8 @@ def test_a_place_without_a_lake_is_refused(tmp_path: Path) -> None:
     ("arguments", "said"),
     [
         (["simulate"], "--synthetic"),
+        ([*SMALL, "--days", 3], "--days is for --synthetic with --lake"),
+        (["simulate", "--synthetic", "--messages", 10_000_001], "with --days more"),
         ([*SMALL, "--set", "acme.weight=9"], "no message is of channel 'acme'"),
         ([*SMALL, "--set", "acme"], "channel.option=value"),
         ([*SMALL, "--set", "acme.speed=9"], "max_concurrency"),
