@@ -1,13 +1,26 @@
 """Measures how long each view of the dashboard takes on a large queue, on a server of its own.
 
 .venv/bin/python scripts/measure_dashboard.py --messages 5000000 --channels 100000
+
+First the page, which `lonnymq dashboard` serves in a process of its own, in headless Chromium with an empty cache: from
+the beginning of the navigation until a frame is drawn in which the view is whole, that is, has its heading, all of its
+parts, and nothing that still waits for an answer. The first opening of each is told apart from the six after it.
+Then what the API takes for each view, asked in this process, with nothing at hand.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import os
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import httpx
@@ -92,6 +105,76 @@ async def measure(dsn: str) -> None:
     await app.state.site.queues["jobs"].close()
 
 
+PAGES = {
+    "overview": (
+        "[aria-label='Figures, live']",
+        "[aria-label^='Who waits']",
+        "[aria-label^='Messages in and out']",
+        "table tbody tr:nth-child(10)",
+    ),
+    "channels": ("table tbody tr:nth-child(20)",),
+    "channel/tenant%207": ("table tbody tr:nth-child(20)",),
+    "dead": ("table tbody tr",),
+}
+WATCH = """
+(wanted) => {
+  const look = () => {
+    const isWhole = document.querySelector("main h1") && !document.querySelector("[aria-busy=true]")
+      && wanted.every((each) => document.querySelector(each));
+    if (!isWhole) return requestAnimationFrame(look);
+    requestAnimationFrame(() => { window.wholeAt = performance.now() });
+  };
+  look();
+}
+"""
+OPENINGS = 7
+
+
+def browse(dsn: str) -> None:
+    """Open each page in a new window of a real browser, several times."""
+    from playwright.sync_api import sync_playwright
+
+    program = shutil.which("chromium")
+    if program is None:
+        sys.exit("needs the Debian package chromium: scripts/system-packages installs it")
+    options = ["--no-sandbox"] if os.geteuid() == 0 else []
+    with dashboard(dsn) as address, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=options)
+        browser.new_page().goto("about:blank")  # its own start is not the page's
+        for place, wanted in PAGES.items():
+            first, *more = [opened(browser, address, place, wanted) for _ in range(OPENINGS)]
+            said = f"first {first:6.0f} ms, then {statistics.median(more):6.0f} ms"
+            print(f"page {place:23} {said} (of {len(more)}: up to {max(more):.0f} ms)", flush=True)
+        browser.close()
+
+
+def opened(browser: Any, address: str, place: str, wanted: tuple[str, ...]) -> float:
+    """How many milliseconds it takes until the page is whole, in a window that knows nothing of it yet."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    page.add_init_script(f"({WATCH})({list(wanted)!r})")
+    page.goto(f"{address}#/lonnymq/{place}", wait_until="commit")
+    for _ in range(3_000):
+        took = page.evaluate("window.wholeAt")  # the page's rules let nothing else look at it
+        if took is not None:
+            context.close()
+            return float(took)
+        page.wait_for_timeout(20)
+    sys.exit(f"{place} was not whole within a minute: {page.inner_text('main')}")
+
+
+@contextmanager
+def dashboard(dsn: str) -> Iterator[str]:
+    """`lonnymq dashboard` as a process; yields its address."""
+    command = [sys.executable, "-m", "lonnymq.cli", "dashboard", "--dsn", dsn, "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield process.stdout.readline().split()[-1]
+        finally:
+            process.send_signal(signal.SIGTERM)
+
+
 def main() -> None:
     """Fill a queue and measure."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -102,6 +185,7 @@ def main() -> None:
         install(server.dsn, schema="lonnymq")
         with psycopg.connect(server.dsn, autocommit=True) as connection:
             fill(connection, given.messages, given.channels)
+        browse(server.dsn)
         asyncio.run(measure(server.dsn))
 
 

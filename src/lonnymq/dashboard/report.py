@@ -24,7 +24,7 @@ REPORT_POLICY = (
 PICTURE_POLICY = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 # Only the page itself may have it in a frame.
 FRAMED = {"Content-Security-Policy": REPORT_POLICY, "X-Frame-Options": "SAMEORIGIN"}
-MAKE = "lonnymq report --lake LAKE --output report.html"
+MAKE = "lonnymq report --lake LAKE --out report.html"
 UNSET = (
     f"Make one from a lake: {MAKE}; then start the page with --report and that file or its folder."
 )
