@@ -7,6 +7,8 @@ import pytest
 
 from lonnymq import Queue
 from lonnymq.errors import InvalidArgument
+from lonnymq.server import temporary
+from support import eventually
 
 INSERT = """
     insert into lonnymq.history (message_id, created_at, dequeue_at, dequeued_at, finished_at, size, attempt, outcome,
@@ -15,16 +17,21 @@ INSERT = """
 """
 
 
+NOTHING_OPEN = "select not is_held from lonnymq.history_lag('0')"
+
+
 @pytest.fixture
 def queue(dsn: str):
     with Queue(dsn) as queue:
         yield queue
 
 
-def add(connection: psycopg.Connection, *transactions: int) -> list[int]:
-    """Transactions with so many rows each; their ids."""
+def add(connection: psycopg.Connection, *transactions: int, held: bool = False) -> list[int]:
+    """Transactions with so many rows each; their ids. They can be read at once, unless the test itself holds them."""
     for rows in transactions:
         connection.execute(INSERT, (rows,))
+    if not held:  # autovacuum has transactions too
+        eventually(lambda: connection.execute(NOTHING_OPEN).fetchone() == (True,))
     found = connection.execute("select distinct xid::text::bigint from lonnymq.history order by 1")
     return [row[0] for row in found]
 
@@ -80,12 +87,13 @@ def test_no_part_reaches_an_open_transaction(
 ) -> None:
     add(connection, 2)
     slow = connect(dsn, autocommit=False)
-    add(slow, 1)
-    add(connection, 3)
+    add(slow, 1, held=True)
+    add(connection, 3, held=True)
     (part,) = queue.history_cut(rows=10)
     assert rows_of(connection, part.since, part.upto) == 2
     assert queue.history_cut(part.upto) == []
     slow.commit()
+    eventually(lambda: connection.execute(NOTHING_OPEN).fetchone() == (True,))
     assert (
         sum(rows_of(connection, each.since, each.upto) for each in queue.history_cut(part.upto))
         == 4
@@ -114,7 +122,7 @@ def test_the_lag_tells_what_can_be_read_and_what_waits_for_whom(
     slow.execute("set application_name = 'slow one'")
     slow.commit()
     slow.execute(INSERT, (1,))
-    add(connection, 4)
+    add(connection, 4, held=True)
     lag = queue.history_lag(0)
     assert (lag.ready, lag.held, lag.counted_exactly, lag.first_xid) == (5, 4, True, first)
     assert lag.horizon < lag.next_xid
@@ -123,6 +131,27 @@ def test_the_lag_tells_what_can_be_read_and_what_waits_for_whom(
     assert lag.holder_since is not None
     assert queue.history_lag(0, most=3).counted_exactly is False
     slow.rollback()
+
+
+def test_a_prepared_transaction_that_holds_it_back_is_named() -> None:
+    with temporary(max_prepared_transactions=2) as server, Queue(server.dsn) as queue:
+        queue.install()
+        with psycopg.connect(server.dsn, autocommit=True) as connection:
+            connection.execute("begin")
+            add(connection, 1, held=True)
+            connection.execute("prepare transaction 'forgotten'")
+            add(connection, 2, held=True)
+            lag = queue.history_lag(0)
+            assert (lag.ready, lag.held, lag.is_held) == (0, 2, True)
+            assert (lag.holder_prepared, lag.holder_state, lag.holder_pid) == (
+                "forgotten",
+                "prepared",
+                None,
+            )
+            assert lag.holder_since is not None
+            connection.execute("commit prepared 'forgotten'")
+            eventually(lambda: connection.execute(NOTHING_OPEN).fetchone() == (True,))
+        assert queue.history_lag(0).ready == 3
 
 
 def test_readers_are_listed_and_forgotten(queue: Queue) -> None:

@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import lonnymq.lake
-from lake.stocking import Stock
+from lake.stocking import Stock, settle
 from lonnymq.lake.syncing import Synced
 from spark.conftest import spark
 
@@ -35,9 +35,13 @@ def stock(dsn_18: str) -> Stock:
 def sync(spark: SparkSession, dsn_18: str, tmp_path: Path) -> Sync:
     """Syncs the database of `stock` into a lake of the test's own."""
 
-    def run(lake: Path | str | None = None, **options: object) -> Synced:
+    def run(
+        lake: Path | str | None = None, *, held: bool = False, url: str = dsn_18, **options: object
+    ) -> Synced:
+        if not held:  # by a transaction of the test's own
+            settle(url, str(options.get("schema", "lonnymq")))
         place = tmp_path / "lake" if lake is None else lake
-        return lonnymq.lake.sync(spark, place, **{"url": dsn_18, "source": "shop", **options})
+        return lonnymq.lake.sync(spark, place, **{"url": url, "source": "shop", **options})
 
     return run
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from commands import PROGRAM, environment, run
-from lake.stocking import Stock
+from lake.stocking import Stock, settle
 from support import eventually
 
 LOCAL = ("--master", "local[1]", "--conf", "spark.ui.enabled=false")
@@ -17,12 +17,14 @@ LOCAL = ("--master", "local[1]", "--conf", "spark.ui.enabled=false")
 
 def test_sync_says_what_it_brought(spark, stock: Stock, found, tmp_path: Path) -> None:
     stock.add(3)
+    settle(stock.dsn)
     ran = run("lake", "sync", "--lake", tmp_path / "lake", "--source", "shop", dsn=stock.dsn)
     assert ran.code == 0, ran.err
     assert ran.out.startswith("3 rows of shop in 1 file, ")
     again = run("lake", "sync", "--lake", tmp_path / "lake", "--source", "shop", dsn=stock.dsn)
     assert again.out == "nothing new of shop\n"
     stock.add(2)
+    settle(stock.dsn)
     ran = run(
         "lake", "sync", "--lake", tmp_path / "lake", "--source", "shop", "--json", dsn=stock.dsn
     )

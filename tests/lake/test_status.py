@@ -9,7 +9,7 @@ import psycopg
 
 import lonnymq.lake
 from commands import run
-from lake.stocking import DAY, NOON, Stock
+from lake.stocking import DAY, NOON, Stock, settle
 from lonnymq.lake.standing import LakeStatus
 from support import eventually
 
@@ -46,6 +46,7 @@ def test_the_lag_is_told_in_rows_time_and_transactions(
     with psycopg.connect(stock.dsn, autocommit=True) as connection:
         for minutes in (10, 5, 1):
             stock.insert(connection, 2, at=now - minutes * 60_000)
+    settle(stock.dsn)
     behind = status(stock, tmp_path / "lake").behind
     assert behind
     assert (behind.rows, behind.rows_held) == (6, 0)
@@ -55,6 +56,7 @@ def test_the_lag_is_told_in_rows_time_and_transactions(
 
 def test_what_holds_it_back_is_named(sync, stock: Stock, tmp_path: Path) -> None:
     sync()
+    settle(stock.dsn)
     with psycopg.connect(stock.dsn, application_name="nightly job") as slow:
         pid = slow.info.backend_pid
         stock.insert(slow, 1)
@@ -72,6 +74,7 @@ def test_what_holds_it_back_is_named(sync, stock: Stock, tmp_path: Path) -> None
         assert f"pid {pid}, nightly job" in shown.out
         assert "4 rows, 0 to be had now, 4 held back" in shown.out
         slow.rollback()
+    settle(stock.dsn)
     behind = status(stock, tmp_path / "lake").behind
     assert behind
     assert behind.rows_held == 0

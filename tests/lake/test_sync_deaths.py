@@ -14,7 +14,7 @@ import psycopg
 import pytest
 
 import lonnymq.lake
-from lake.stocking import Stock
+from lake.stocking import Stock, settle
 from lonnymq.lake.listing import listed
 
 PROGRAM = Path(__file__).with_name("dying_sync.py")
@@ -39,6 +39,7 @@ def test_a_sync_killed_on_the_way_loses_nothing_and_repeats_nothing(
         row[0]
         for row in watcher.execute("select xid::text::bigint from lonnymq.history order by xid")
     ]
+    settle(stock.dsn)
     assert run(point, stock.dsn, tmp_path) == -signal.SIGKILL
     assert found() == stock.made[:reached]
     confirmed = watcher.execute(

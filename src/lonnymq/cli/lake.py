@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import signal
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -51,6 +52,9 @@ Rows = Annotated[int | None, typer.Option(help="About so many rows a commit.", m
 Content = Annotated[
     bool, typer.Option("--content/--no-content", help="Bring contents, if the queue keeps them.")
 ]
+Adopt = Annotated[
+    bool, typer.Option("--adopt", help="It is the source's database, on an upgraded server.")
+]
 OlderThan = Annotated[
     str, typer.Option(metavar="TIME", help="How old a file must be; an hour at least.")
 ]
@@ -69,6 +73,7 @@ def sync(
     interval: Interval = "10s",
     rows: Rows = None,
     content: Content = True,
+    adopt: Adopt = False,
     storage: Storage = None,
     master: Master = None,
     conf: Conf = None,
@@ -87,7 +92,7 @@ def sync(
 
     log_to_stderr(log_level, as_json=at.out.as_json)
     wait, place = span(interval, "--interval"), lake_at(lake, pairs_of(storage))
-    origin, until = origin_at(at.dsn, schema=at.schema, source=source), Event()
+    origin, until = origin_at(at.dsn, schema=at.schema, source=source, adopt=adopt), Event()
     with (
         spark_session(master, conf or [], is_shipped=ship) as spark,
         told_by_signals(until),
@@ -141,6 +146,8 @@ def once(at: Session, syncer: Syncer, until: Event) -> None:
         def seen() -> Iterable[Synced]:
             for each in syncer.slices(until):
                 progress.advance(bar, each.rows)
+                if not sys.stderr.isatty():
+                    logger.info("%s", told(each))
                 yield each
 
         done = total(seen(), syncer.origin)

@@ -9,18 +9,29 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from lonnymq.lake.place import Lake
     from lonnymq.lake.reading import read_channels, read_history, sources
-    from lonnymq.lake.refusals import LakeBroken, LakeForeign, LakeMissing, LakeNewer
+    from lonnymq.lake.refusals import (
+        DatabaseWentBack,
+        LakeBroken,
+        LakeBusy,
+        LakeForeign,
+        LakeMissing,
+        LakeNewer,
+        OtherDatabase,
+    )
     from lonnymq.lake.standing import status
     from lonnymq.lake.syncing import sync
     from lonnymq.lake.upkeep import compact, vacuum
     from lonnymq.lake.writing import write_history
 
 HOME = {
+    "DatabaseWentBack": "lonnymq.lake.refusals",
     "Lake": "lonnymq.lake.place",
     "LakeBroken": "lonnymq.lake.refusals",
+    "LakeBusy": "lonnymq.lake.refusals",
     "LakeForeign": "lonnymq.lake.refusals",
     "LakeMissing": "lonnymq.lake.refusals",
     "LakeNewer": "lonnymq.lake.refusals",
+    "OtherDatabase": "lonnymq.lake.refusals",
     "compact": "lonnymq.lake.upkeep",
     "read_channels": "lonnymq.lake.reading",
     "read_history": "lonnymq.lake.reading",
@@ -32,11 +43,14 @@ HOME = {
 }
 
 __all__ = [
+    "DatabaseWentBack",
     "Lake",
     "LakeBroken",
+    "LakeBusy",
     "LakeForeign",
     "LakeMissing",
     "LakeNewer",
+    "OtherDatabase",
     "compact",
     "read_channels",
     "read_history",

@@ -31,12 +31,16 @@ WHICH = """
 
 @dataclass(frozen=True)
 class Origin:
-    """A queue as a source of the lake; shows no address, which may hold a password."""
+    """A queue as a source of the lake; shows no address, which may hold a password.
+
+    If it is adopted, somebody says that it is the source's database, whatever the lake knows of that.
+    """
 
     options: Options
     source: str
     identity: int
     may_read_table: bool
+    is_adopted: bool = False
 
     @property
     def address(self) -> str:
@@ -61,14 +65,16 @@ class Origin:
         """Up to which transaction the table has the source's history; None: it has nothing of it."""
         name, identity = self.mark
         found = table.transaction_version(name)
-        if found is not None and found != identity:
+        if found not in (None, identity) and not self.is_adopted:
             raise OtherDatabase(
                 f"the source {self.source} of this lake is another database. {OtherDatabase.__doc__}"
             )
         return table.transaction_version(self.app)
 
 
-def origin_at(url: str, *, schema: str = "lonnymq", source: str | None = None) -> Origin:
+def origin_at(
+    url: str, *, schema: str = "lonnymq", source: str | None = None, adopt: bool = False
+) -> Origin:
     """The queue at an address; its name is the database's, with the schema's if that is another than usual."""
     options = read_options({"url": url, "schema": schema_name(schema)}, "read")
     with open_connection(options, name=NAME) as connection:
@@ -78,7 +84,8 @@ def origin_at(url: str, *, schema: str = "lonnymq", source: str | None = None) -
     usual = database if options.schema == "lonnymq" else f"{database}.{options.schema}"
     known = f"{system} {oid} {options.schema}".encode()
     identity = int.from_bytes(blake2b(known, digest_size=8).digest(), "big") >> 1
-    return Origin(options, source_name(usual if source is None else source), identity, may_read)
+    name = source_name(usual if source is None else source)
+    return Origin(options, name, identity, may_read, is_adopted=adopt)
 
 
 @contextmanager

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 Moment = datetime | date
-DAY_MICROS = 86_400_000_000
+# In whole numbers and without the session's zone: before 1970 too, a day begins at midnight in UTC.
+MICROS, DAY = "unix_micros(finished_at)", "86400000000"
+UTC_DAY = f"date_from_unix_date(cast(({MICROS} - pmod({MICROS}, {DAY})) div {DAY} as int))"
 SOURCE = StructField("source", StringType(), True)
 SPECIAL = re.compile(r"([\\{}\[\]*?])")  # which Spark would take for a pattern
 
@@ -44,8 +46,7 @@ def read_history(
 
     first, last = instant(begin), instant(end)
     frame = read_files(spark, lake_at(lake, storage_options), HISTORY, source, first, last)
-    day = f.floor(f.unix_micros("finished_at") / DAY_MICROS).cast("int")
-    frame = frame.withColumn("date", f.date_from_unix_date(day))
+    frame = frame.withColumn("date", f.expr(UTC_DAY))
     if first is not None:
         frame = frame.where(f.col("finished_at") >= f.lit(first))
     if last is not None:

@@ -26,7 +26,7 @@ class LakeBusy(LonnyMQError):
 
 
 class OtherDatabase(LonnyMQError):
-    """Sync this database under a name of its own, with `--source`."""
+    """Sync this one under a name of its own, with `--source`; if it is the same on another server, `--adopt` it."""
 
 
 class DatabaseWentBack(LonnyMQError):

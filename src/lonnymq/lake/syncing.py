@@ -16,8 +16,11 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
 
+from psycopg import OperationalError
+
 from lonnymq.errors import AboveHorizon, InvalidArgument, LonnyMQError
 from lonnymq.lake.committing import Once, commit_files
+from lonnymq.lake.disk import to_disk
 from lonnymq.lake.files import Written
 from lonnymq.lake.origin import NAME, Origin, origin_at, taking_turns
 from lonnymq.lake.parts import Errand, run_errand
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("lonnymq.lake")
 TASK_ROWS = 250_000
 FEWEST_TASKS = 4
+SETTINGS_EVERY = 60.0  # seconds: with many channels a look at all of them is no trifle
 TRIES = 5  # failures in a row that a sync which goes on puts up with
 
 
@@ -60,14 +64,17 @@ def sync(
     source: str | None = None,
     with_content: bool = True,
     rows: int | None = None,
+    adopt: bool = False,
     storage_options: Mapping[str, str] | None = None,
 ) -> Synced:
     """Bring all history that is settled into the lake, and say what that was.
 
     `source` is the name of the database in the lake, by default its own. A commit has about `rows` rows, by default a
     million, or more on a large cluster. Contents come along if the queue keeps them and `with_content` is true.
+    With `adopt` the source is this database from now on: the same one, after an upgrade of its server.
     """
-    place, origin = lake_at(lake, storage_options), origin_at(url, schema=schema, source=source)
+    place = lake_at(lake, storage_options)
+    origin = origin_at(url, schema=schema, source=source, adopt=adopt)
     with Syncer(spark, place, origin, with_content=with_content, rows=rows) as syncer:
         return total(syncer.slices(Event()), origin)
 
@@ -90,7 +97,7 @@ class Syncer:
         self.tasks = max(FEWEST_TASKS, spark.sparkContext.defaultParallelism)
         self.task_rows = ceil(rows / self.tasks) if rows else TASK_ROWS
         self.reader = origin.reader(made_table(lake, HISTORY))
-        self.settings = Settings(lake, origin.source)
+        self.settings, self.settings_due = Settings(lake, origin.source), 0.0
         self.queue = Queue(conninfo(origin.options, name=NAME), schema=origin.options.schema)
 
     def __enter__(self) -> Syncer:
@@ -103,30 +110,38 @@ class Syncer:
     def follow(self, until: Event, *, interval: float) -> Iterator[Synced]:
         """One slice after the other until told to stop; with nothing to do, look again so many seconds later.
 
-        A database that goes away, or a task that fails, is tried again some times.
+        A database that went away is waited for; anything else that fails is tried again some times.
         """
         failures = 0
         while not until.is_set():
             try:
-                for synced in self.slices(until):
-                    failures = 0
-                    yield synced
+                yield from self.slices(until)
+                failures = 0
+            except (Unreachable, OperationalError) as error:
+                logger.warning("the database is away, and is waited for: %s", error)
+            except LonnyMQError:
+                raise
             except Exception as error:
                 failures += 1
-                is_refusal = isinstance(error, LonnyMQError) and not isinstance(error, Unreachable)
-                if is_refusal or failures > TRIES:
+                if failures > TRIES:
                     raise
-                logger.warning("the sync failed and is tried again: %s", error)
+                logger.warning("the sync failed, and is tried again: %s", error)
             until.wait(interval)
 
     def slices(self, until: Event) -> Iterator[Synced]:
         """One slice after the other, until nothing more is settled or somebody says so."""
+        if time.monotonic() >= self.settings_due:
+            self.bring_settings(until)
+        while not until.is_set() and (synced := self.slice(until)):
+            yield synced
+
+    def bring_settings(self, until: Event) -> None:
+        """Bring what channels are set to, where that has changed."""
         with taking_turns(self.origin, self.reader, until) as is_ours:
             if is_ours:
                 self.begin()
                 self.settings.sync(self.queue)
-        while not until.is_set() and (synced := self.slice(until)):
-            yield synced
+                self.settings_due = time.monotonic() + SETTINGS_EVERY
 
     def slice(self, until: Event) -> Synced | None:
         """Bring the next slice; None: there is none, or somebody said to stop."""
@@ -153,6 +168,7 @@ class Syncer:
         """Make a slice part of the table, and move the source's place in it, at once."""
         once = Once(self.origin.app, since, upto, marks=(self.origin.mark,))
         commit_files(self.lake, files, source=self.origin.source, once=once)
+        to_disk(self.lake, files)
 
     def confirm(self, upto: int) -> None:
         """Tell PostgreSQL that history below is safe in the lake."""

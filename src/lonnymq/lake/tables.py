@@ -47,24 +47,33 @@ def table_at(lake: Lake, name: str) -> DeltaTable:
 
 def made_table(lake: Lake, name: str) -> DeltaTable:
     """A table of the lake's, made if it is not there, with all columns of this version."""
-    from deltalake import DeltaTable
-
     table = find_table(lake, name)
     if table is None:
-        if lake.is_local:
-            lake.files().create_dir(name, recursive=True)
+        create(lake, name)
+        table = table_at(lake, name)
+    return grown(table, name)
+
+
+def create(lake: Lake, name: str) -> None:
+    """Make an empty table; another may do the same at the same moment."""
+    from deltalake import DeltaTable
+    from deltalake.exceptions import DeltaError
+
+    if lake.is_local:
+        Path(lake.table(name)).mkdir(parents=True, exist_ok=True)
+    try:
         DeltaTable.create(
             lake.table(name),
             table_schema(name),
-            mode="ignore",  # another may make it at the same moment
             partition_by=PARTED_BY[name],
             name=f"lonnymq {name}",
             configuration={FORMAT_KEY: str(FORMAT)},
             raise_if_key_not_exists=False,
             storage_options=dict(lake.options),
         )
-        table = table_at(lake, name)
-    return grown(table, name)
+    except DeltaError:
+        if find_table(lake, name) is None:
+            raise
 
 
 def grown(table: DeltaTable, name: str) -> DeltaTable:
