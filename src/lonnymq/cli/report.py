@@ -1,0 +1,154 @@
+"""`lonnymq report`: what happened for whom, and was it fair, as one page, as JSON or as CSV."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from lonnymq.cli.lake import Place, Storage, pairs_of, spark_session
+from lonnymq.cli.output import pairs
+from lonnymq.cli.refusals import Code, Refused
+from lonnymq.cli.session import Session, command, group
+from lonnymq.cli.spark_worker import Conf, Master, Ship
+from lonnymq.cli.words import counted
+
+if TYPE_CHECKING:
+    from lonnymq.figures import Period, Refreshed
+
+DEFAULT_OUT = "report.html"
+Begin = Annotated[
+    str | None,
+    typer.Option(
+        "--from", metavar="DAY", help="The first day, or moment; else a week before the end."
+    ),
+]
+End = Annotated[
+    str | None,
+    typer.Option(
+        "--to", metavar="DAY", help="The last day, or the moment to end at; else the last there is."
+    ),
+]
+Source = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Only what comes from this database; else all.")
+]
+Out = Annotated[
+    str | None, typer.Option(metavar="FILE", help=f"Where to write the page; else {DEFAULT_OUT}.")
+]
+Csv = Annotated[
+    str | None, typer.Option("--csv", metavar="DIR", help="Write every figure as a CSV file there.")
+]
+
+app = group("Say what happened, for whom, and whether it was fair.")
+
+
+@command(app)
+def report(
+    at: Session,
+    lake: Place,
+    begin: Begin = None,
+    end: End = None,
+    source: Source = None,
+    out: Out = None,
+    csv: Csv = None,
+    storage: Storage = None,
+    master: Master = None,
+    conf: Conf = None,
+    ship: Ship = True,
+) -> None:
+    """Write a report of a lake's history: one HTML file with pictures and tables, which needs no network.
+
+    Days and moments are in UTC; the day of --to is included. A day or more is of whole days; less than a day is shown
+    in finer steps. Figures are computed for the days that have grown since, and kept in the lake.
+    With --json the figures are the answer, with --csv they are files; then there is a page only where --out is given.
+    """
+    from lonnymq.lake.place import lake_at
+
+    first, last = moment(begin, "--from"), moment(end, "--to", is_last=True)
+    place = lake_at(lake, pairs_of(storage))
+    check_folder(out)
+    with spark_session(master, conf or [], is_shipped=ship) as spark:
+        spark.sparkContext.setLogLevel("ERROR")
+        from lonnymq.report import period_of
+
+        with at.out.working("computing figures"):
+            period = period_of(
+                spark, place, begin=first, end=last, source=source, tell=lambda each: told(at, each)
+            )
+        answer(at, period, source=source, out=out, csv=csv)
+
+
+def check_folder(out: str | None) -> None:
+    """Refuse a place where no file can be written, before anything is computed."""
+    path = Path(out or DEFAULT_OUT)
+    if path.is_dir():
+        raise Refused(f"--out: {path} is a folder: name a file in it.", Code.USAGE)
+    if not path.absolute().parent.is_dir():
+        raise Refused(f"--out: the folder of {path} is not there: make it first.")
+
+
+def answer(
+    at: Session, period: Period, *, source: str | None, out: str | None, csv: str | None
+) -> None:
+    """Write what was asked for, and say where it is."""
+    from lonnymq.report import gather, page, write_tables
+
+    written: dict[str, object] = {}
+    if csv is not None:
+        with at.out.working("writing tables"):
+            counts = write_tables(period, Path(csv))
+        written["tables"] = f"{csv}: {counted(sum(counts.values()), 'row')} in {len(counts)} files"
+    is_page = out is not None or (csv is None and not at.out.as_json)
+    if not is_page and not at.out.as_json:
+        at.out.answer(written, lambda: pairs(written))
+        return
+    with at.out.working("gathering figures"):
+        document = gather(period, source=source)
+    if is_page:
+        path = Path(out or DEFAULT_OUT)
+        path.write_text(page(document), encoding="utf-8")
+        written["page"] = f"{path}: {path.stat().st_size / 1_000_000:.1f} MB"
+    summary: dict[str, Any] = {
+        **written,
+        **{
+            f"{number}.": f"{each['title']}. {each['text']}"
+            for number, each in enumerate(document["things"], 1)
+        },
+    }
+    if not document["things"]:
+        summary["figures"] = "nothing ended in this period"
+    at.out.answer(document, lambda: pairs(summary))
+
+
+def told(at: Session, done: Refreshed) -> None:
+    """Say which days were computed."""
+    days = f"{done.days[0]}" if len(done.days) == 1 else f"{done.days[0]} to {done.days[-1]}"
+    at.out.note(
+        f"figures of {done.source}, {days}: {counted(done.rows, 'row')} in {done.seconds:.1f} s"
+    )
+
+
+def moment(text: str | None, option: str, *, is_last: bool = False) -> datetime | None:
+    """A day, or an ISO 8601 moment, in UTC where no zone is given; the end of a day where it is the last one."""
+    if text is None:
+        return None
+    try:
+        read = datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise Refused(
+            f"{option}: '{text}' is no day and no moment: write 2030-01-31, or 2030-01-31T08:00.",
+            Code.USAGE,
+        ) from None
+    read = read.replace(tzinfo=UTC) if read.tzinfo is None else read
+    return read + timedelta(days=1) if is_last and is_day(text) else read
+
+
+def is_day(text: str) -> bool:
+    """Whether a text names a day, and no moment in it."""
+    try:
+        date.fromisoformat(text.strip())
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,106 @@
+"""Frames as columns over time: every series has a value for each step of the period, or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+
+from lonnymq.figures.period import Period
+
+Rows = list[dict[str, Any]]
+SERIES = (
+    "due",
+    "ended",
+    "waiting_after",
+    "running_mean",
+    "wait_p50",
+    "wait_p95",
+    "wait_p99",
+    "service_p95",
+    "failed",
+    "dead",
+    "concurrency_used",
+    "rate_used",
+)
+
+
+def rows_of(frame: DataFrame) -> Rows:
+    """A small frame's rows; moments as epoch milliseconds, days as text."""
+    columns = [
+        F.unix_millis(name).alias(name)
+        if kind == "timestamp"
+        else F.col(name).cast("string").alias(name)
+        if kind == "date"
+        else F.col(name)
+        for name, kind in frame.dtypes
+    ]
+    rows: Rows = frame.select(*columns).toArrow().to_pylist()
+    return rows
+
+
+def columnar(rows: Rows) -> dict[str, list[Any]]:
+    """Rows as columns: a name is written once, not once a row."""
+    return {name: [brief(each[name]) for each in rows] for name in rows[0]} if rows else {}
+
+
+def brief(value: Any) -> Any:
+    """A number with as many digits as a page shows."""
+    return float(f"{value:.4g}") if isinstance(value, float) else value
+
+
+def millis(moment: datetime) -> int:
+    """A moment in epoch milliseconds."""
+    return round(moment.timestamp() * 1000)
+
+
+def times_of(period: Period) -> list[int]:
+    """Where the buckets begin, all of them."""
+    first = millis(period.begin) // period.every_ms * period.every_ms
+    return list(range(first, millis(period.end), period.every_ms))
+
+
+def details(
+    hours: DataFrame, keys: list[tuple[str, str]], times: list[int]
+) -> list[dict[str, Any]]:
+    """The series of the tenants that are shown in full, in the order of the list of tenants."""
+    spark = hours.sparkSession
+    wanted = spark.createDataFrame(
+        [(*key, place) for place, key in enumerate(keys)],
+        "source string, channel string, place int",
+    )
+    own = hours.join(F.broadcast(wanted), ["source", "channel"])
+    found = rows_of(own.select("place", "begins_at", *SERIES))
+    place_of = {at: place for place, at in enumerate(times)}
+    series: list[dict[str, Any]] = [{name: [None] * len(times) for name in SERIES} for _ in keys]
+    for row in found:
+        for name in SERIES:
+            series[row["place"]][name][place_of[row["begins_at"]]] = brief(row[name])
+    return [{name: values for name, values in each.items() if any(values)} for each in series]
+
+
+def aligned(rows: Rows, times: list[int], names: Sequence[str]) -> dict[str, list[Any]]:
+    """Rows of `begins_at` as columns over all times."""
+    by_time = {each["begins_at"]: each for each in rows}
+    return {name: [brief(by_time.get(at, {}).get(name)) for at in times] for name in names}
+
+
+def added(
+    frame: DataFrame, times: list[int], *, sums: Sequence[str], most: Sequence[str] = ()
+) -> dict[str, list[Any]]:
+    """Figures of all sources together, over time."""
+    together = frame.groupBy("begins_at").agg(
+        *(F.sum(each).alias(each) for each in sums), *(F.max(each).alias(each) for each in most)
+    )
+    return aligned(rows_of(together), times, (*sums, *most))
+
+
+def by_source(frame: DataFrame, times: list[int], names: Sequence[str]) -> dict[str, Any]:
+    """Figures over time, each source by itself."""
+    found: dict[str, Rows] = {}
+    for row in rows_of(frame):
+        found.setdefault(row["source"], []).append(row)
+    return {source: aligned(rows, times, names) for source, rows in sorted(found.items())}

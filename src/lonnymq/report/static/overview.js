@@ -1,0 +1,54 @@
+// The top of the page: what it is of, the whole period in a handful of numbers, and the three things to look at.
+const SECTIONS = [
+  ["things", "What to look at"], ["waits", "Waits"], ["fairness", "Fairness"], ["backlog", "Backlog"], ["limits", "Limits reached"],
+  ["noisy", "Noisy neighbours"], ["starvation", "Starvation"], ["errors", "Errors"], ["forecast", "Capacity"], ["tenants", "Tenants"],
+  ["method", "How it is counted"],
+];
+
+function brand() {
+  const arcs = [["M17.8 5.2a11 11 0 0 1 9 9", "#2e86ab"], ["M26.8 17.8a11 11 0 0 1-9 9", "#d1495b"],
+    ["M14.2 26.8a11 11 0 0 1-9-9", "#edae49"], ["M5.2 14.2a11 11 0 0 1 9-9", "#3b8b6e"]];
+  return h("span", { class: "brand" },
+    h("svg", { viewBox: "0 0 32 32", fill: "none", "stroke-width": 5, "aria-hidden": "true" }, arcs.map(([d, stroke]) => h("path", { d, stroke }))),
+    "LonnyMQ");
+}
+
+function rail() {
+  const links = SECTIONS.filter(([id]) => document.getElementById(id));
+  return links.map(([id, title]) => h("li", {}, h("a", { href: `#${id}` }, title)));
+}
+
+function heading() {
+  const from = data.source ?? data.sources.join(", ");
+  return h("div", { class: "title" }, h("h1", {}, h("small", {}, from ? h("bdi", {}, from) : "No source"), "Queue report"),
+    h("p", { class: "period" }, h("strong", {}, moment(data.begin, data.every_ms < 60000)), " to ", h("strong", {}, moment(data.end, data.every_ms < 60000)), " UTC",
+      h("br"), h("span", { class: "soft" }, `in steps of ${STEPS[data.every_ms] ? "a " + step(data.every_ms) : step(data.every_ms)}, made ${moment(data.made_at)}`.replace("a hour", "an hour"))));
+}
+
+function figures() {
+  const all = data.summary;
+  const inVain = all.attempts ? (all.failed + all.expired) / all.attempts : null;
+  const peak = Math.max(0, ...data.backlog.waiting_after.map((each) => each ?? 0));
+  const even = Object.values(data.fairness).flatMap((each) => each.jain).filter(isThere);
+  const figure = (name, value, note, level) => h("div", { class: `figure ${level ?? ""}` }, h("dt", {}, name), h("dd", { class: "value" }, value), h("dd", { class: "note" }, note));
+  return h("dl", { class: "figures" },
+    figure("Attempts", briefly(all.attempts), `${count(all.completed)} completed`),
+    figure("Tenants", briefly(all.tenants), data.sources.length > 1 ? `of ${data.sources.length} sources` : `${briefly(all.arrivals)} messages`),
+    figure("Wait, half of all", span(all.wait_p50), "p50"),
+    figure("Wait, nearly all", span(all.wait_p95), `p95; p99 ${span(all.wait_p99)}`),
+    figure("Fairness", even.length ? (even.reduce((sum, each) => sum + each, 0) / even.length).toFixed(2) : NONE, even.length ? "Jain's index, mean; 1 is even" : "nobody had to compete"),
+    figure("Largest backlog", briefly(peak), `at the end of a ${step(data.every_ms)}`),
+    figure("In vain", share(inVain), "failed or ran out of time", inVain > 0.05 ? "warn" : ""),
+    figure("Dead", briefly(all.dead), all.dead ? "messages out of attempts" : "no message", all.dead ? "grave" : ""));
+}
+
+function things() {
+  const marks = { bad: ["bad", "Act"], warn: ["warn", "Watch"], good: ["good", "Good"] };
+  const one = (each, place) => h("li", { class: `thing ${each.level}` },
+    h("span", { class: "place", "aria-hidden": "true" }, place + 1),
+    h("div", {}, h("h3", {}, h("bdi", {}, each.title), " ", h("span", { class: `mark ${marks[each.level][0]}` }, marks[each.level][1])),
+      h("p", {}, each.text), h("a", { href: `#${each.section}` }, "See the figures")));
+  return h("section", { class: "card", id: "things", "aria-labelledby": "things-title" },
+    h("header", {}, h("h2", { id: "things-title" }, ["", "One thing", "Two things", "Three things"][data.things.length] + " to look at")),
+    h("ol", { class: "things" }, data.things.map(one)));
+}

@@ -1,0 +1,200 @@
+// One function a section: a sentence, a picture, its table.
+const p99First = (one, other) => compare(one.wait_p99, other.wait_p99, -1);
+const BARS = 15;
+
+// Bars that lie, the first on top; a click shows the tenant.
+function lying(rows, names, series, axis, more) {
+  return {
+    grid: room({ left: 8, right: 34, top: 34, bottom: 26, containLabel: true }), legend: legendLook(),
+    xAxis: axis, yAxis: { type: "category", inverse: true, data: names, ...axisLook(), axisLine: { show: false }, splitLine: { show: false },
+      axisLabel: { color: colour("ink"), fontSize: 12, width: 170, overflow: "truncate" } },
+    tooltip: tooltipLook((points) => h("div", { class: "tip" }, h("strong", {}, h("bdi", {}, cut(nameOf(rows[points[0].dataIndex]), 80))),
+      h("table", {}, points.map((each) => h("tr", {}, h("td", {}, dot(each.color)), h("th", { scope: "row" }, each.seriesName),
+        h("td", { class: "number" }, each.data.said ?? each.value))))), { trigger: "axis", axisPointer: { type: "shadow", shadowStyle: { color: faded("accent", 0.07) } } }),
+    series, ...more,
+  };
+}
+const nameOf = (row) => row.error ?? (data.sources.length > 1 ? `${row.channel} · ${row.source}` : row.channel ?? "(several)");
+const tall = (rows) => 74 + 26 * Math.max(2, rows.length);
+const toTenant = (rows) => (event) => { const row = rows[event.dataIndex]; if (row?.channel) showTenant(row, true); };
+
+function waits() {
+  const over = data.waits, rows = tenantRows().filter((each) => isThere(each.wait_p99)).sort(p99First).slice(0, BARS);
+  const lines = [["p50", over.wait_p50, "series-4"], ["p95", over.wait_p95, "series-3"], ["p99", over.wait_p99, "series-2"]];
+  const picture = chart("Waits of all tenants over time: p50, p95 and p99", Math.max(260, Math.min(420, tall(rows))), () => ({
+    grid: room({ left: 74 }), legend: legendLook(), xAxis: timeAxis(), yAxis: spanAxis(), tooltip: atTime({ "*": span }),
+    series: lines.map(([name, values, tone]) => line(name, data.times.map((at, place) => [at, onFloor(values?.[place]), values?.[place]]), { itemStyle: { color: colour(tone) } })),
+  }));
+  const nested = [["p99", "wait_p99", "series-2", 0.45], ["p95", "wait_p95", "series-3", 0.85], ["p50", "wait_p50", "series-4", 1]];
+  const bars = chart("Tenants that waited longest: p50, p95 and p99", tall(rows), () => lying(rows, rows.map((each) => cut(nameOf(each), 28)),
+    nested.map(([name, column, tone, part]) => ({ name, type: "bar", barGap: "-100%", barWidth: 13, itemStyle: { color: faded(tone, part), borderRadius: 3 },
+      data: rows.map((each) => ({ value: onFloor(each[column]), said: span(each[column]) })) })), spanAxis({ splitNumber: 5 })), toTenant(rows));
+  return h("div", { class: "columns", id: "waits" },
+    card("waits-over-time", "Waits over time", "From when an attempt could have begun until it did, all tenants together. The scale is logarithmic.",
+      picture, asTable("Waits over time", lines.map(([name, values]) => [name, values, span]))),
+    card("waits-by-tenant", "Who waited longest", `The ${rows.length} tenants with the longest p99, of ${count(data.summary.tenants)}. All of them are in the table of tenants.`,
+      bars, smallTable("Waits by tenant", rows, [["Tenant", label], ["p50", (each) => span(each.wait_p50)], ["p95", (each) => span(each.wait_p95)], ["p99", (each) => span(each.wait_p99)], ["Longest", (each) => span(each.wait_most)]])));
+}
+
+// The table of a picture that is no series in time.
+function smallTable(caption, rows, columns) {
+  return h("details", { class: "as-table" }, h("summary", {}, "As a table"),
+    h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": caption }, h("table", {}, h("caption", { class: "unseen" }, caption),
+      h("thead", {}, h("tr", {}, columns.map(([title], place) => h("th", { scope: "col", class: place ? "number" : null }, title)))),
+      h("tbody", {}, rows.map((row) => h("tr", {}, columns.map(([, show], place) => (place ? h("td", { class: "number" }, show(row)) : h("th", { scope: "row" }, show(row))))))))));
+}
+
+function fairness() {
+  const sources = Object.entries(data.fairness).filter(([, each]) => each.jain.some(isThere));
+  if (!sources.length) return card("fairness", "Fairness over time", null, nothing("In no step of time did two tenants have work waiting that their own limits do not explain: there was nothing to share out."));
+  const many = sources.length > 1, title = (name, source) => (many ? `${name}, ${source}` : name);
+  const picture = chart("Jain's index over time, and how many tenants competed", 250, () => ({
+    grid: room({ right: 46 }), legend: legendLook(), xAxis: timeAxis(),
+    yAxis: [valueAxis((each) => each.toFixed(1), { min: 0, max: 1, interval: 0.2 }), valueAxis(briefly, { splitLine: { show: false }, minInterval: 1 })],
+    tooltip: atTime(Object.fromEntries([...sources.map(([source]) => [title("Jain's index", source), (each) => each.toFixed(3)]), ["*", count]])),
+    series: sources.flatMap(([source, each], place) => [
+      { name: title("tenants competing", source), type: "bar", yAxisIndex: 1, data: pairs(each.competing), itemStyle: { color: faded("series-rest", 0.45) }, barMaxWidth: 14 },
+      line(title("Jain's index", source), pairs(each.jain), { itemStyle: { color: colour(`series-${place + 1}`) }, lineStyle: { width: 2.2 }, showSymbol: true, symbolSize: 4 }),
+    ]),
+  }));
+  return card("fairness", "Fairness over time",
+    "Jain's index of what tenants with a backlog were given, by weight: 1 is all alike, 1/n is one of n had everything. Left out are tenants whose own limits or pause held them back.",
+    picture, asTable("Fairness over time", sources.flatMap(([source, each]) => [[title("Jain's index", source), each.jain, (value) => (isThere(value) ? value.toFixed(3) : NONE)],
+      [title("Competing", source), each.competing, count], [title("Held by own limits", source), each.held, count]])));
+}
+
+function backlog() {
+  const all = data.backlog.waiting_after.map((each) => each ?? 0), tops = data.backlog.top;
+  const rest = all.map((each, place) => Math.max(0, each - tops.reduce((sum, top) => sum + top.waiting_after[place], 0)));
+  const areas = [...tops.map((each) => [cut(nameOf(each), 28), each.waiting_after]), ...(rest.some((each) => each > 0) ? [["all others", rest]] : [])];
+  const area = (place, isRest) => colour(isRest ? "series-rest" : `series-${place + 1}`);
+  const stack = chart("What waited at the end of each step, by tenant", 320, (width) => ({
+    grid: room({ top: 34 + 22 * Math.ceil(areas.length * 190 / width) }), legend: legendLook({ type: "plain" }), xAxis: timeAxis(), yAxis: valueAxis(briefly, { minInterval: 1 }), tooltip: atTime({ "*": count }),
+    series: areas.map(([name, values], place) => line(name, pairs(values), { stack: "all", showSymbol: false, lineStyle: { width: 0 },
+      areaStyle: { opacity: 0.9 }, itemStyle: { color: area(place, name === "all others") } })),
+  }));
+  const flow = chart("Attempts that became due and that ended, and how many ran at once", 230, () => ({
+    grid: room({ right: 46 }), legend: legendLook(), xAxis: timeAxis(), tooltip: atTime({ "*": mean }),
+    yAxis: [valueAxis(briefly, { minInterval: 1 }), valueAxis(briefly, { splitLine: { show: false } })],
+    series: [{ name: "running, mean", type: "bar", yAxisIndex: 1, data: pairs(data.backlog.running_mean, (each) => each ?? 0), itemStyle: { color: faded("series-5", 0.25) }, barMaxWidth: 14 },
+      line("became due", pairs(data.backlog.due, (each) => each ?? 0), { itemStyle: { color: colour("series-1") } }),
+      line("ended", pairs(data.backlog.ended, (each) => each ?? 0), { itemStyle: { color: colour("series-4") } })],
+  }));
+  return [card("backlog", "Backlog over time", "What waited at the end of each step, of the tenants with most of it. Put together from attempts that have ended: of the last steps more may still wait.",
+      stack, asTable("Backlog", [["All", all, count], ...areas.map(([name, values]) => [name, values, count])])),
+    card("flow", "Work that came, and work that was done", `Attempts in each ${step(data.every_ms)}, retries among them, and on the right how many ran at once.`,
+      flow, asTable("Work", [["Became due", data.backlog.due, count], ["Ended", data.backlog.ended, count], ["Running", data.backlog.running_mean, mean]]))];
+}
+
+function limits() {
+  const rows = data.limits.slice(0, BARS);
+  if (!rows.length) return card("limits", "Limits reached", null, nothing("No tenant was at 90% of a limit of its own, or none has one."));
+  const kinds = [["at its concurrency limit", "hours_at_concurrency", "series-1"], ["at its rate limit", "hours_at_rate", "series-6"]];
+  const picture = chart("For how long tenants were at their limits", tall(rows), () => lying(rows, rows.map((each) => cut(nameOf(each), 28)),
+    kinds.map(([name, column, tone]) => ({ name, type: "bar", barWidth: 8, barGap: "25%", itemStyle: { color: colour(tone), borderRadius: 3 },
+      data: rows.map((each) => ({ value: each[column], said: count(each[column]) })) })), valueAxis(briefly, { minInterval: 1 })), toTenant(rows));
+  const more = data.limits_reached > rows.length ? ` These are ${rows.length} of ${count(data.limits_reached)}.` : "";
+  return flush("limits", "Limits reached", `In how many ${steps(data.every_ms)} a tenant used 90% or more of what it is allowed.${more}`, picture,
+    table("Limits reached", [
+      { title: "Tenant", value: nameOf, show: tenantLink, head: true },
+      { title: "At once", value: (each) => each.max_concurrency, show: (each) => count(each.max_concurrency), number: true },
+      { title: "One in", value: (each) => each.release_interval_ms, show: (each) => span(each.release_interval_ms), number: true },
+      { title: `${cap(steps(data.every_ms))} at once`, value: (each) => each.hours_at_concurrency, show: (each) => count(each.hours_at_concurrency), number: true },
+      { title: `${cap(steps(data.every_ms))} at rate`, value: (each) => each.hours_at_rate, show: (each) => count(each.hours_at_rate), number: true },
+      { title: "Most used", value: (each) => Math.max(each.concurrency_used_most ?? 0, each.rate_used_most ?? 0), show: (each) => share(Math.max(each.concurrency_used_most ?? 0, each.rate_used_most ?? 0)), number: true },
+      { title: "Waiting meanwhile", value: (each) => each.waiting_meanwhile, show: (each) => mean(each.waiting_meanwhile), number: true },
+    ], data.limits, { most: 10 }));
+}
+
+const cap = (text) => text[0].toUpperCase() + text.slice(1);
+function flush(id, title, said, picture, ...tables) {
+  return h("section", { class: "card flush", id, "aria-labelledby": `${id}-title` },
+    h("header", {}, h("h2", { id: `${id}-title` }, title)), h("p", { class: "said" }, said), picture && h("div", { class: "inset" }, picture), ...tables);
+}
+
+function noisy() {
+  if (!data.noisy.length) return card("noisy", "Noisy neighbours", null, nothing("No tenant had more than ten times the work of the middle one and a twentieth of all work: nobody flooded the queue."));
+  const noise = data.noise;
+  const picture = chart("Work of noisy and quiet tenants, and the quiet ones' wait", 260, () => ({
+    grid: room({ right: 66 }), legend: legendLook(), xAxis: timeAxis(),
+    yAxis: [valueAxis(briefly, { minInterval: 1 }), spanAxis({ splitLine: { show: false }, name: "" })],
+    tooltip: atTime({ "quiet tenants' p95 wait": span, "*": count }),
+    series: [{ name: "work of noisy tenants", type: "bar", stack: "work", data: pairs(noise.noisy_work), itemStyle: { color: faded("series-2", 0.75) }, barMaxWidth: 16 },
+      { name: "work of quiet tenants", type: "bar", stack: "work", data: pairs(noise.quiet_work), itemStyle: { color: faded("series-1", 0.65) }, barMaxWidth: 16 },
+      line("quiet tenants' p95 wait", data.times.map((at, place) => [at, onFloor(noise.quiet_wait_p95?.[place]), noise.quiet_wait_p95?.[place]]), { yAxisIndex: 1, itemStyle: { color: colour("series-3") } })],
+  }));
+  return flush("noisy", "Noisy neighbours", "A tenant is noisy while it has more than ten times the work of the middle tenant and at least a twentieth of all. How the others fare is the p95 wait of the middle one of them.",
+    picture, h("div", { class: "inset" }, asTable("Noise", [["Noisy tenants", noise.noisy, count], ["Their work", noise.noisy_work, count], ["Work of the others", noise.quiet_work, count], ["Quiet p95 wait", noise.quiet_wait_p95, span]])),
+    table("Noisy tenants", [
+      { title: "Tenant", value: nameOf, show: tenantLink, head: true },
+      { title: cap(steps(data.every_ms)), value: (each) => each.hours, show: (each) => count(each.hours), number: true },
+      { title: "Share of work", value: (each) => each.share, show: (each) => share(each.share), number: true },
+      { title: "Largest share", value: (each) => each.most_share, show: (each) => share(each.most_share), number: true },
+      { title: "Quiet p95 meanwhile", value: (each) => each.quiet_wait_p95, show: (each) => span(each.quiet_wait_p95), number: true },
+      { title: "Without noise", value: (each) => each.otherwise_wait_p95, show: (each) => span(each.otherwise_wait_p95), number: true },
+    ], data.noisy, { most: 10 }));
+}
+
+function starvation() {
+  const rows = data.starvation.slice(0, BARS);
+  if (!rows.length) return card("starvation", "Starvation", null, nothing("No tenant had work waiting for ten seconds or more without an attempt being begun."));
+  const picture = chart("The longest stretches in which a tenant had work waiting and got no turn", tall(rows), () => lying(rows, rows.map((each) => cut(nameOf(each), 28)),
+    [{ name: "without a turn", type: "bar", barWidth: 13, data: rows.map((each) => ({ value: each.length_ms, said: `${span(each.length_ms)} from ${moment(each.begins_at, true)} UTC`,
+      itemStyle: { color: colour(each.others ? "series-2" : "series-rest"), borderRadius: 3 } })) }], valueAxis(span, { splitNumber: 3 }), { legend: { show: false }, grid: room({ left: 8, right: 34, top: 8, bottom: 26, containLabel: true }) }), toTenant(rows));
+  return flush("starvation", "Starvation", "Stretches of ten seconds or more in which a tenant had work waiting and none of it was begun; grey where nobody else was served either.", picture,
+    table("Starvation", [
+      { title: "Tenant", value: nameOf, show: tenantLink, head: true },
+      { title: "From (UTC)", value: (each) => each.begins_at, show: (each) => moment(each.begins_at, true) },
+      { title: "For", value: (each) => each.length_ms, show: (each) => span(each.length_ms), number: true },
+      { title: "Begun by others", value: (each) => each.others, show: (each) => count(each.others), number: true },
+      { title: "Such stretches that day", value: (each) => each.windows, show: (each) => count(each.windows), number: true },
+    ], data.starvation, { most: 10 }));
+}
+
+function errors() {
+  const rows = data.errors.slice(0, 10);
+  if (!rows.length) return card("errors", "Errors", null, nothing("No attempt failed, ran out of time or died."));
+  const picture = chart("The errors met most often", tall(rows), () => lying(rows, rows.map((each) => cut(each.error, 46)),
+    [["died of it", (each) => each.dead, "series-2"], ["tried again", (each) => each.attempts - each.dead, "series-3"]].map(([name, value, tone]) => ({
+      name, type: "bar", stack: "all", barWidth: 13, itemStyle: { color: colour(tone) }, data: rows.map((each) => ({ value: value(each), said: count(value(each)) })) })),
+    valueAxis(briefly, { minInterval: 1 }), { yAxis: { type: "category", inverse: true, data: rows.map((each) => cut(each.error, 60)), axisTick: { show: false }, axisLine: { show: false },
+      axisLabel: { color: colour("ink"), fontSize: 12, width: innerWidth < 700 && !isPrinted ? 130 : 300, overflow: "truncate" } } }));
+  return flush("errors", "Errors", "Attempts that failed, ran out of time or died, by what they said; numbers and ids are taken out, so that alike ones are together.", picture,
+    table("Errors", [
+      { title: "Error", value: (each) => each.error, show: (each) => [h("bdi", {}, each.error), each.sample && each.sample !== each.error ? h("small", { class: "soft sample-line" }, h("bdi", {}, cut(each.sample, 140))) : null], head: true },
+      { title: "Attempts", value: (each) => each.attempts, show: (each) => count(each.attempts), number: true },
+      { title: "Died", value: (each) => each.dead, show: (each) => count(each.dead), number: true },
+      { title: "Tenants", value: (each) => each.channels, show: (each) => count(each.channels), number: true },
+      { title: "Most in", value: nameInError, show: (each) => (each.channel ? tenantLink(each) : "(several)") },
+      { title: "Last (UTC)", value: (each) => each.last_at, show: (each) => moment(each.last_at) },
+    ], data.errors, { most: 10 }));
+}
+const nameInError = (row) => row.channel ?? "";
+
+function forecast() {
+  const told = data.forecast.filter((each) => isThere(each.expected) && isThere(each.error));
+  if (!told.length) return card("forecast", "Capacity", null, nothing("A forecast needs five whole days of history at least, and six to say its error."));
+  const words = told.map((each) => h("li", {}, data.sources.length > 1 ? [h("bdi", {}, each.source), ": "] : null,
+    `${each.horizon_days === 1 ? "Tomorrow" : `In ${each.horizon_days} days`} `, h("strong", {}, `${briefly(each.expected)} attempts a day`),
+    `, give or take ${share(each.error)}: that is how far off the same line was on ${each.tried} past days. `,
+    each.growth_a_day > 0 ? `It grows by ${briefly(each.growth_a_day)} a day; ` : "It does not grow; ",
+    `capacity is ${each.is_capacity_seen ? "" : "at least "}${briefly(each.capacity_a_day)} a day`,
+    each.full_on ? h("strong", {}, ` and is used up on ${each.full_on}.`) : ", which will do for a year."));
+  const one = data.sources.length === 1 ? told[told.length - 1] : null, DAY = 86400000;
+  const picture = data.days.length > 1 && chart("Attempts that became due on each day, with the line that is foretold", 250, () => {
+    const last = one ? Date.parse(one.last_day) : 0, ahead = one ? Array.from({ length: 8 }, (_, day) => [last + day * DAY, Math.max(0, one.due_a_day + day * one.growth_a_day)]) : [];
+    const spread = one ? one.error : 0;
+    return { grid: room(), legend: legendLook(), yAxis: valueAxis(briefly, { minInterval: 1 }),
+      xAxis: { ...timeAxis(), min: data.days[0].day - DAY / 2, max: (one ? last + 7 * DAY : data.days[data.days.length - 1].day) + DAY / 2 },
+      tooltip: tooltipLook((points) => h("div", { class: "tip" }, h("strong", {}, dayOf(points[0].value[0])), h("table", {}, points.filter((each) => each.seriesName !== "least").map((each) => h("tr", {},
+        h("td", {}, dot(each.color)), h("th", { scope: "row" }, each.seriesName), h("td", { class: "number" }, count(each.value[1])))))), { trigger: "axis" }),
+      series: [{ name: "became due", type: "bar", data: data.days.map((each) => [each.day, each.due]), itemStyle: { color: faded("series-1", 0.7), borderRadius: [3, 3, 0, 0] }, barMaxWidth: 26 },
+        ...(one ? [line("least", ahead.map(([at, value]) => [at, value * (1 - Math.min(1, spread))]), { stack: "band", lineStyle: { opacity: 0 }, showSymbol: false, itemStyle: { opacity: 0 } }),
+          line("give or take", ahead.map(([at, value]) => [at, value * (1 + spread) - value * (1 - Math.min(1, spread))]), { stack: "band", lineStyle: { opacity: 0 }, areaStyle: { color: faded("series-3", 0.25) }, showSymbol: false, itemStyle: { color: faded("series-3", 0.5) } }),
+          line("foretold", ahead, { lineStyle: { type: [5, 4], width: 2 }, itemStyle: { color: colour("series-3") }, showSymbol: false })] : [])],
+      ...(one ? { legend: legendLook({ data: ["became due", "foretold", "give or take"] }) } : {}) };
+  });
+  return card("forecast", "Capacity", "A straight line through the last 28 whole days, tried on the past; capacity is what the busiest hours got done.",
+    h("ul", { class: "words" }, words), picture || null,
+    smallTable("Days", data.days, [["Day", (each) => dayOf(each.day)], ["Became due", (each) => count(each.due)], ["Ended", (each) => count(each.ended)]]));
+}

@@ -1,0 +1,285 @@
+"""The three things to look at: each rule looks at the figures and says a sentence, and how much it matters.
+
+A rule's weight is from 0 to 100: below 30 it is good news, from 60 on somebody should act. The three heaviest are
+shown, each of another subject.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from lonnymq.report.words import bucket_word, many, moment, share, span, times
+
+Document = dict[str, Any]
+UNEVEN = 0.8  # Jain's index below which those who waited were not served alike
+LONG_MS = 10_000
+SOON_DAYS = 60
+THREE = 3
+
+
+@dataclass(frozen=True)
+class Thing:
+    """One thing to look at: a headline, a sentence or two with the numbers, and the section that shows it."""
+
+    level: str
+    title: str
+    text: str
+    section: str
+    weight: float
+
+
+def things(document: Document) -> list[Thing]:
+    """The three that matter most; none if there was nothing at all."""
+    if not document["summary"]["attempts"]:
+        return []
+    found = [each for rule in RULES for each in rule(document)]
+    found.sort(key=lambda each: -each.weight)
+    return found[:THREE]
+
+
+def thing(weight: float, title: str, text: str, section: str) -> Thing:
+    """A thing whose level is that of its weight."""
+    level = "bad" if weight >= 60 else "warn" if weight >= 30 else "good"
+    return Thing(level, title, text, section, min(weight, 100))
+
+
+def name_of(row: dict[str, Any], document: Document) -> str:
+    """A tenant's name; with its source where there are several."""
+    one = len(document["sources"]) < 2
+    return str(row["channel"]) if one else f"{row['channel']} ({row['source']})"
+
+
+def deaths(document: Document) -> Iterable[Thing]:
+    """Messages that are out of attempts."""
+    summary, tenants = document["summary"], document["tenants"]
+    dead = summary["dead"]
+    if not dead:
+        yield thing(
+            4,
+            "No message died",
+            "Every message that was tried was completed, or may still be.",
+            "errors",
+        )
+        return
+    worst = max(range(len(tenants["dead"])), key=lambda place: tenants["dead"][place])
+    who = name_of({key: tenants[key][worst] for key in ("channel", "source")}, document)
+    why = next((each for each in document["errors"] if each["dead"]), None)
+    said = f" The error met most often is “{why['error']}”." if why else ""
+    ended = max(1, summary["completed"] + dead)
+    text = (
+        f"{share(dead / ended)} of the messages that ended. "
+        f"{who} has {many(tenants['dead'][worst], 'of them', 'of them')}.{said}"
+    )
+    yield thing(45 + min(45, 1500 * dead / ended), f"{many(dead, 'message')} died", text, "errors")
+
+
+def slowness(document: Document) -> Iterable[Thing]:
+    """The tenant that waited longest, beside the middle one."""
+    tenants = document["tenants"]
+    waits = [(each, place) for place, each in enumerate(tenants["wait_p99"]) if each is not None]
+    if not waits:
+        return
+    p99, place = max(waits)
+    middle = sorted(waits)[(len(waits) - 1) // 2][0]
+    who = name_of({key: tenants[key][place] for key in ("channel", "source")}, document)
+    if p99 < LONG_MS:
+        text = (
+            f"Even {who}, which waited longest, had 99% of its attempts begun within {span(p99)}."
+        )
+        yield thing(10, "Nobody waited long", text, "waits")
+        return
+    beside = (
+        f", {times(p99 / middle)} as long as the middle tenant ({span(middle)})"
+        if middle and p99 > 1.5 * middle and len(waits) > 1
+        else ""
+    )
+    text = (
+        f"One in a hundred of its attempts waited {span(p99)} or longer{beside}; "
+        f"half of them began within {span(tenants['wait_p50'][place])}."
+    )
+    yield thing(40 + min(35, p99 / 60_000), f"{who} waited longest", text, "waits")
+
+
+def neighbours(document: Document) -> Iterable[Thing]:
+    """A tenant with far more to do than the others, and whether they felt it."""
+    if not document["noisy"]:
+        return
+    first = document["noisy"][0]
+    who, every = name_of(first, document), document["every_ms"]
+    quiet, otherwise = first["quiet_wait_p95"], first["otherwise_wait_p95"]
+    had = f"It had {share(first['share'])} of all work for {first['hours']:,} {bucket_word(every, first['hours'])}."
+    if quiet is None:
+        text, weight = had, 30.0
+    elif otherwise is None:
+        text = (
+            f"{had} Meanwhile the middle one of the quiet tenants had a p95 wait of {span(quiet)}."
+        )
+        weight = 20 + min(50, quiet / 1_000)
+    elif quiet > 2 * max(otherwise, 250):
+        text = f"{had} Meanwhile the quiet tenants' p95 wait was {span(quiet)}; without it, {span(otherwise)}."
+        weight = 62 + min(25, quiet / 60_000)
+    else:
+        text = (
+            f"{had} The quiet tenants hardly noticed: their p95 wait was {span(quiet)}, "
+            f"and {span(otherwise)} without it."
+        )
+        weight = 25.0
+    yield thing(weight, f"{who} flooded the queue", text, "noisy")
+
+
+def evenness(document: Document) -> Iterable[Thing]:
+    """Whether those who waited were served alike."""
+    every = document["every_ms"]
+    found = [
+        (value, at)
+        for series in document["fairness"].values()
+        for value, at in zip(series["jain"], document["times"], strict=True)
+        if value is not None
+    ]
+    if not found:
+        return
+    uneven = [each for each in found if each[0] < UNEVEN]
+    least, at = min(found)
+    if not uneven:
+        mean = sum(value for value, _ in found) / len(found)
+        text = (
+            f"Jain's index was {mean:.2f} in the mean of {len(found):,} {bucket_word(every, len(found))} "
+            f"in which tenants competed, and never below {least:.2f}; 1 is perfectly even."
+        )
+        yield thing(12, "Those who waited were served alike", text, "fairness")
+        return
+    text = (
+        f"In {len(uneven):,} of {len(found):,} {bucket_word(every, len(found))} with tenants that competed "
+        f"Jain's index was below {UNEVEN}; the lowest was {least:.2f}, on {moment(at)} UTC."
+    )
+    weight = 45 + 30 * len(uneven) / len(found) + 10 * (UNEVEN - least)
+    yield thing(weight, "Turns were not even", text, "fairness")
+
+
+def own_limits(document: Document) -> Iterable[Thing]:
+    """Tenants that their own limits held back while their messages waited."""
+    held = [each for each in document["limits"] if (each["waiting_meanwhile"] or 0) >= 1]
+    if not held:
+        return
+    first = max(held, key=lambda each: each["waiting_meanwhile"])
+    every, who = document["every_ms"], name_of(first, document)
+    by_rate = first["hours_at_rate"] > first["hours_at_concurrency"]
+    hours = first["hours_at_rate"] if by_rate else first["hours_at_concurrency"]
+    limit = (
+        f"its rate of one in {span(first['release_interval_ms'])}"
+        if by_rate
+        else f"its {many(first['max_concurrency'], 'slot')}"
+    )
+    others = f" So were {many(len(held) - 1, 'other tenant')}." if len(held) > 1 else ""
+    text = (
+        f"It was at {limit} for {hours:,} {bucket_word(every, hours)}, while "
+        f"{many(first['waiting_meanwhile'], 'message')} waited in the mean.{others} "
+        "Raise the limit if what it protects can take more."
+    )
+    part = hours / max(1, len(document["times"]))
+    yield thing(38 + min(30, 40 * part), f"{who} was held by its own limit", text, "limits")
+
+
+def starving(document: Document) -> Iterable[Thing]:
+    """The longest time for which somebody had work waiting and got nothing."""
+    longest = max(document["starvation"], key=lambda each: each["length_ms"], default=None)
+    if longest is None or longest["length_ms"] < 60_000:
+        return
+    who, since = name_of(longest, document), moment(longest["begins_at"])
+    if longest["others"] == 0:
+        text = (
+            f"From {since} UTC on for {span(longest['length_ms'])} {who} had messages waiting, and nobody was served "
+            "at all: were the workers down?"
+        )
+        yield thing(
+            50 + min(40, longest["length_ms"] / 120_000), "Nothing was begun", text, "starvation"
+        )
+        return
+    limited = {(each["source"], each["channel"]) for each in document["limits"]}
+    own = (
+        " Its own limit was reached in that period."
+        if (longest["source"], longest["channel"]) in limited
+        else ""
+    )
+    text = (
+        f"From {since} UTC on it had messages waiting for {span(longest['length_ms'])} and none was begun, "
+        f"while others began {many(longest['others'], 'attempt')}.{own}"
+    )
+    weight = 48 + min(25, longest["length_ms"] / 240_000) - (15 if own else 0)
+    yield thing(weight, f"{who} got no turn", text, "starvation")
+
+
+def growth(document: Document) -> Iterable[Thing]:
+    """A backlog that is much larger at the end than it was."""
+    waiting = [each or 0 for each in document["backlog"]["waiting_after"]]
+    if len(waiting) < 3:
+        return
+    peak = max(waiting)
+    at = document["times"][waiting.index(peak)] + document["every_ms"]
+    if peak < 10:
+        return
+    text = (
+        f"At most {many(peak, 'message')} waited at once, on {moment(at)} UTC, "
+        f"{times(peak / max(1, sorted(waiting)[len(waiting) // 2]))} what it was half of the time."
+    )
+    usual = max(1, sorted(waiting)[len(waiting) // 2])
+    yield thing(min(44, 12 + 4 * peak / usual), "The backlog peaked", text, "backlog")
+
+
+def capacity(document: Document) -> Iterable[Thing]:
+    """When growing work meets what can be done."""
+    told = [each for each in document["forecast"] if each["full_on"] and each["error"] is not None]
+    if not told:
+        return
+    first = max(told, key=lambda each: each["horizon_days"])
+    left = days_between(first["last_day"], first["full_on"])
+    if left > SOON_DAYS:
+        return
+    at_least = "" if first["is_capacity_seen"] else "at least "
+    text = (
+        f"Work grows by {many(first['growth_a_day'], 'attempt')} a day, and what can be done is {at_least}"
+        f"{many(first['capacity_a_day'], 'attempt')} a day. Foretold {many(first['horizon_days'], 'day')} ahead, "
+        f"the past was off by {share(first['error'])} in the mean."
+    )
+    title = f"Capacity is used up on {first['full_on']}" if left else "Capacity is used up"
+    yield thing(80 - left / 2 - 30 * min(1, first["error"]), title, text, "forecast")
+
+
+def days_between(first: str, last: str) -> int:
+    """How many days lie between two days."""
+    from datetime import date
+
+    return (date.fromisoformat(last) - date.fromisoformat(first)).days
+
+
+def failures(document: Document) -> Iterable[Thing]:
+    """How much of the work is done in vain, and the error that is met most."""
+    summary = document["summary"]
+    bad = summary["failed"] + summary["expired"]
+    part = bad / max(1, summary["attempts"])
+    if part < 0.01 or not document["errors"]:
+        return
+    first = document["errors"][0]
+    all_errors = sum(each["attempts"] for each in document["errors"])
+    text = (
+        f"{many(bad, 'attempt')} failed or ran out of time. “{first['error']}” is "
+        f"{share(first['attempts'] / all_errors)} of all errors, in {many(first['channels'], 'tenant')}."
+    )
+    yield thing(
+        28 + min(40, 100 * part), f"{share(part)} of all attempts were in vain", text, "errors"
+    )
+
+
+RULES = (
+    deaths,
+    slowness,
+    neighbours,
+    evenness,
+    own_limits,
+    starving,
+    growth,
+    capacity,
+    failures,
+)

@@ -1,0 +1,94 @@
+"""`lonnymq report` over a lake: a page, JSON, CSV, and refusals that say what to do."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql.functions import col, lit
+
+from commands import run
+from figures.rows import HOUR, at, attempt, found, history
+from lonnymq.lake import write_history
+from lonnymq.lake.place import lake_at
+from lonnymq.report import gather, period_of
+from report.sample import HOSTILE, document
+
+DAY = 24 * HOUR
+TENANT = HOSTILE[0]
+
+
+@pytest.fixture(scope="module")
+def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two days: on the first a flood and a quiet tenant, on the second one message that died."""
+    folder = tmp_path_factory.mktemp("lake")
+    rows = [attempt("flood", 60, 60 + n, 61 + n) for n in range(40)]
+    rows += [attempt(TENANT, 70, 75, 76), attempt("b", 71, 72, 73)]
+    rows += [attempt("b", DAY + 5, DAY + 6, DAY + 7, outcome="dead", attempt=5, error="no 5")]
+    write_history(history(spark, *rows).drop("source"), folder, source="shop")
+    return folder
+
+
+def test_a_short_time_is_shown_in_fine_steps(spark: SparkSession, lake: Path):
+    period = period_of(spark, lake_at(lake), begin=at(50), end=at(170))
+    assert period.every_ms == 1_000
+    columns = ("waiting_before", "begun", "waiting_after")
+    # The sixteenth second: 40 came at 60, of which one was begun in every second since.
+    [second] = found(period.hours.where(col("begins_at") == lit(at(65))), *columns)
+    assert second == (35, 1, 34)
+
+
+def test_days_are_shown_by_the_hour_as_page_json_and_csv(
+    spark: SparkSession, lake: Path, tmp_path: Path
+):
+    page, folder = tmp_path / "page.html", tmp_path / "tables"
+    asked = ("report", "--lake", lake, "--from", "2030-01-10", "--to", "2030-01-11")
+    ran = run("--json", *asked, "--out", page, "--csv", folder)
+    assert ran.code == 0, ran.err
+    made = ran.json
+    assert made.keys() == document().keys()
+    place = made["tenants"]["channel"].index(TENANT)
+    assert made["tenants"]["wait_p99"][place] == pytest.approx(5_000, rel=0.013)
+    assert [each["channel"] for each in made["noisy"]] == ["flood"]
+    assert (made["every_ms"], len(made["times"]), made["sources"]) == (3_600_000, 48, ["shop"])
+    assert made["summary"]["attempts"] == 43
+    assert made["errors"][0]["error"] == "no #"
+    assert TENANT not in page.read_text()
+    assert (
+        json.dumps("</script>")[1:-1].replace("<", "\\u003c").replace(">", "\\u003e")
+        in page.read_text()
+    )
+    tables = {path.stem: list(csv.DictReader(path.open())) for path in folder.iterdir()}
+    assert {"hours", "tenants", "fairness", "starvation", "errors", "forecast"} <= tables.keys()
+    [flood] = [each for each in tables["hours"] if each["channel"] == "flood"]
+    assert (flood["begins_at"], flood["begun"]) == ("2030-01-10T00:00:00.000+00:00", "40")
+    assert [each["channel"] for each in tables["tenants"]] == sorted(["flood", TENANT, "b"])
+
+
+def test_a_period_without_rows_gives_a_report_that_says_so(spark: SparkSession, lake: Path):
+    made = gather(period_of(spark, lake_at(lake), begin=at(-DAY * 40), end=at(-DAY * 40 + 60)))
+    assert made["summary"]["attempts"] == 0
+    assert made["things"] == []
+
+
+def test_what_cannot_be_reported_is_refused_with_advice(
+    spark: SparkSession, lake: Path, tmp_path: Path
+):
+    none = run("report", "--lake", tmp_path / "none")
+    assert (none.code, "lonnymq lake sync" in none.err) == (1, True)
+    source = run("report", "--lake", lake, "--source", "else")
+    assert (source.code, source.err) == (
+        2,
+        "lonnymq: The lake has no source 'else'; it has shop.\n",
+    )
+    day = run("report", "--lake", lake, "--from", "yesterday")
+    assert (day.code, "2030-01-31" in day.err) == (2, True)
+    order = run("report", "--lake", lake, "--from", "2030-01-11", "--to", "2030-01-10")
+    assert (order.code, "must be after its beginning" in order.err) == (2, True)
+    folder = run(
+        "report", "--lake", lake, "--from", "2030-01-10", "--out", tmp_path / "no" / "page.html"
+    )
+    assert (folder.code, "page.html" in folder.err) == (1, True)
