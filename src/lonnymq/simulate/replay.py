@@ -72,7 +72,8 @@ def replay(
     idle = [Cursor() for _ in range(workers)]
     running: list[int] = []  # a moment above, the number of the attempt that ends then below
     hand: dict[int, Cursor] = {}  # who has it
-    take, arrive, finish, ring = scheduler.take, scheduler.arrive, scheduler.finish, scheduler.ring
+    take, arrive, finish = scheduler.take, scheduler.arrive, scheduler.finish
+    seats = scheduler.ring.numbers
     coming = iter(arrivals)
     number_next = next(coming, -1)
     next_arrival = created[number_next] if number_next >= 0 else NEVER
@@ -99,7 +100,7 @@ def replay(
                     messages[later] = ((now + gap) << BITS) + later
                     scheduler.come_back(home[later], messages[later])
             next_end = running[0] >> BITS if running else NEVER
-        while idle and scheduler.waiting and (scheduler.told or scheduler.wakes or ring.count):
+        while idle and scheduler.waiting and (scheduler.told or scheduler.wakes or seats):
             taken = take(idle[-1], now)
             if taken is None:
                 break

@@ -10,8 +10,6 @@ from dataclasses import dataclass
 # and a number is compared three times as fast as a pair.
 Message = int
 BITS = 32
-MOST_MESSAGES = 1 << BITS
-LARGE = 4096  # seats: up to here it is quicker to close a gap at once than to step over it
 
 
 def message_of(due_at: int, number: int) -> Message:
@@ -39,12 +37,14 @@ class Channel:
 
     __slots__ = (
         "burst_ms",
+        "first",
         "freed",
         "hold",
         "in_flight",
         "interval",
         "is_known",
         "is_limited",
+        "is_told",
         "leased",
         "line",
         "max_concurrency",
@@ -63,7 +63,8 @@ class Channel:
         self.interval = limits.release_interval_ms
         self.burst_ms = limits.burst * (limits.release_interval_ms or 0)
         self.is_limited = self.max_concurrency is not None or self.interval is not None
-        self.is_known = False
+        self.is_known = self.is_told = False
+        self.first: Message | None = None  # of what the engine has not heard of yet
         self.line: deque[Message] = deque()
         self.leased: set[Message] = set()  # kept where there is no limit: nobody else asks
         self.top: Message = 0  # the highest that was ever taken
@@ -118,75 +119,62 @@ class Cursor:
 
 
 class Ring:
-    """Seats in the order of sitting down; a very large ring has gaps, which are closed now and then."""
+    """Who sits, in the order of sitting down; `numbers` are the seats that are taken."""
 
-    __slots__ = ("count", "head", "last", "numbers", "seated")
+    __slots__ = ("last", "numbers", "seated")
 
     def __init__(self) -> None:
         self.numbers: list[int] = []
-        self.seated: list[Channel | None] = []
-        self.count = self.last = 0
-        self.head = 0  # nobody sits before this index
+        self.seated: dict[int, Channel] = {}
+        self.last = 0
 
     def sit(self, channel: Channel) -> None:
         """Give a channel the next seat."""
-        self.last += 1
-        self.count += 1
-        channel.seat = self.last
-        self.numbers.append(self.last)
-        self.seated.append(channel)
+        self.last = channel.seat = seat = self.last + 1
+        self.numbers.append(seat)
+        self.seated[seat] = channel
 
     def leave(self, channel: Channel) -> None:
         """Take a channel's seat."""
-        if channel.seat is None:
-            return
-        numbers, seated = self.numbers, self.seated
-        at = bisect_left(numbers, channel.seat)
-        channel.seat = None
-        self.count -= 1
-        if len(seated) < LARGE:
-            del numbers[at], seated[at]
-            self.head = 0
-            return
-        seated[at] = None
-        if len(seated) > 2 * self.count + LARGE // 2:
-            kept = [(n, c) for n, c in zip(numbers, seated, strict=True) if c is not None]
-            self.numbers, self.seated = [n for n, _ in kept], [c for _, c in kept]
-            self.head = 0
+        seat = channel.seat
+        if seat is not None:
+            channel.seat = None
+            del self.seated[seat]
+            del self.numbers[bisect_left(self.numbers, seat)]
 
     def next(self, cursor: Cursor) -> Channel | None:
         """Whose visit it is, and the cursor moved there: to the end of the lap, its tail, then from the start."""
-        if not self.count:
+        numbers = self.numbers
+        if not numbers:
             cursor.is_tail, cursor.used = False, 0 if cursor.is_tail else cursor.used
             return None
-        numbers, seated = self.numbers, self.seated
         if cursor.seat < 0:
             cursor.seat, cursor.lap = 0, self.last
         while True:
             used = cursor.used
             start = cursor.seat - 1 if used else cursor.seat
-            at, end = bisect_right(numbers, start), len(seated)
-            while at < end and seated[at] is None:
-                at += 1
-            if at == end or (cursor.is_tail and numbers[at] > cursor.lap):
-                at = self.head
-                while seated[at] is None:
-                    at += 1
-                self.head = at
-            seat = numbers[at]
-            if seat <= start:
+            at = bisect_right(numbers, start)
+            if at == len(numbers):
+                seat = numbers[0]
                 if cursor.is_tail:
                     cursor.is_tail = False
                 else:
                     cursor.lap = self.last
-            elif seat > cursor.lap:
-                if cursor.is_tail:  # only channels that sat down after this lap had come to its end
-                    cursor.is_tail, cursor.used = False, 0
-                    continue
+                break
+            seat = numbers[at]
+            if seat <= cursor.lap:
+                break
+            if not cursor.is_tail:
                 cursor.is_tail, cursor.lap = True, self.last
-            break
-        channel = seated[at]
-        if used and (seat != start + 1 or used >= (channel.weight if channel else 0)):
+                break
+            cursor.is_tail, seat = False, numbers[0]
+            if seat <= start:
+                break
+            cursor.used = (
+                0  # only channels are there that sat down after this lap had come to its end
+            )
+        channel = self.seated[seat]
+        if used and (seat != start + 1 or used >= channel.weight):
             cursor.used = 0
         cursor.seat = seat
         return channel

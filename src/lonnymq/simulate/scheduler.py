@@ -35,7 +35,7 @@ class Scheduler:
         self.max_concurrency = max_concurrency
         self.in_flight = 0
         self.ring = Ring()
-        self.told: dict[Channel, Message | None] = {}  # what the engine has not heard of yet
+        self.told: list[Channel] = []  # of whom the engine has not heard everything yet
         self.quiet = self.queue_slots = self.waiting = 0
         self.plain = True  # all that was told is one message each, of channels of their own
         self.wakes: list[tuple[int, int, Channel]] = []
@@ -51,13 +51,13 @@ class Scheduler:
             line.append(message)
         else:
             channel.add(message)
-        if channel not in told:
-            told[channel] = message
+        if not channel.is_told:
+            channel.is_told, channel.first = True, message
+            told.append(channel)
         else:
             self.plain = False
-            first = told[channel]
-            if first is None or message < first:
-                told[channel] = message
+            if channel.first is None or message < channel.first:
+                channel.first = message
         if (
             channel.seat is not None
             or channel.hold is not None
@@ -77,8 +77,9 @@ class Scheduler:
             if self.max_concurrency is None:
                 return
         if channel.max_concurrency is not None or self.max_concurrency is not None:
-            if channel not in self.told:
-                self.told[channel] = None
+            if not channel.is_told:
+                channel.is_told = True
+                self.told.append(channel)
             self.plain = False
             if channel.max_concurrency is not None:
                 channel.freed += 1
@@ -102,7 +103,7 @@ class Scheduler:
             wake_at = self.next_wake()
             is_late = wake_at is not None and wake_at <= now
         if self.told:
-            if self.plain and not is_late and not self.ring.count and self.max_concurrency is None:
+            if self.plain and not (is_late or self.ring.numbers or self.max_concurrency):
                 taken = self.take_off_note(now)
                 if taken is not None:
                     return taken
@@ -119,13 +120,14 @@ class Scheduler:
         told = self.told
         if len(told) > MOST_OFF_NOTES:
             return None
-        for first in told.values():
-            if first is None or first >> BITS > now:
+        for channel in told:
+            if channel.first is None or channel.first >> BITS > now:
                 return None
-        channel, message = next(iter(told.items()))
+        channel, message = told[0], told[0].first
         if channel.is_limited or not channel.is_known or message is None:
             return None
-        del told[channel]
+        del told[0]
+        channel.is_told, channel.first = False, None
         channel.line.remove(message)
         self.waiting -= 1
         channel.leased.add(message)
@@ -140,13 +142,14 @@ class Scheduler:
             self.wake(now)
         if is_full:
             self.swept = now
-        told, self.told = self.told, {}
+        told, self.told = self.told, []
         self.quiet, self.plain = 0, True
         self.in_flight -= self.queue_slots
         self.queue_slots = 0
         seated: list[tuple[int, int, Channel]] = []
-        for channel, first in told.items():
-            channel.is_known = True
+        for channel in told:
+            first, channel.first = channel.first, None
+            channel.is_known, channel.is_told = True, False
             if channel.hold is not None:
                 if channel.freed:
                     self.free(channel, first, now, seated)

@@ -6,7 +6,6 @@ import random
 
 import pytest
 
-from lonnymq.simulate import Shape, ring, workload
 from lonnymq.simulate.replay import Workload, replay
 from lonnymq.simulate.ring import Limits
 
@@ -75,15 +74,6 @@ def test_a_retry_is_due_so_long_after_the_attempt_before_it() -> None:
 
 def test_an_empty_workload_ends_at_once() -> None:
     assert replay(Workload([], [], [], [], []), {}, workers=3).started_at == []
-
-
-@pytest.mark.parametrize("large", [0, 3])
-def test_a_ring_that_leaves_gaps_takes_the_same_turns(monkeypatch, large: int) -> None:
-    made = workload(Shape(messages=3_000, tenants=40, workers=8, load=1.1, noisy=0.3, failing=0.1))
-    limits = {name: Limits(2, 40, 2, 3) for name in made.names[::3]}
-    expected = replay(made, limits, workers=8)
-    monkeypatch.setattr(ring, "LARGE", large)
-    assert replay(made, limits, workers=8) == expected
 
 
 def test_ten_workers_on_one_channel_serve_as_a_plain_line_would() -> None:
