@@ -69,6 +69,10 @@ bench: $(BENCH_STAMP) ## run the queue beside its peers, at most 20 minutes (BEN
 bench-spark: setup ## DataFrames into the queue, streams and history out of it, shifts, beside JDBC, COPY and workers (BENCH_ARGS='--rows 100000')
 	$(BIN)/python -m benchmarks --only spark $(BENCH_ARGS)
 
+.PHONY: bench-lake
+bench-lake: setup ## history into a lake, beside JDBC into Parquet (BENCH_ARGS='--rows 5000000')
+	$(BIN)/python -m benchmarks --only lake $(BENCH_ARGS)
+
 bench-quick: $(BENCH_STAMP) ## the same with fewer peers, shapes and rounds, at most 3 minutes
 	$(BENCH_VENV)/bin/python -m benchmarks --quick $(BENCH_ARGS)
 

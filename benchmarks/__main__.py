@@ -57,7 +57,11 @@ def arguments(given: list[str] | None = None) -> argparse.Namespace:
         help="how long the reader of `snapshot` stays",
     )
     parser.add_argument(
-        "--rows", type=int, default=1_000_000, metavar="N", help="how many rows `spark` moves"
+        "--rows",
+        type=int,
+        default=1_000_000,
+        metavar="N",
+        help="how many rows `spark` and `lake` move",
     )
     options = parser.parse_args(given)
     options.shapes = chosen_shapes(parser, options)

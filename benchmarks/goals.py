@@ -228,7 +228,42 @@ def worker_goals() -> list[Goal]:
     ]
 
 
-GOALS = speed_goals() + growth_goals() + other_goals() + worker_goals() + spark_goals()
+def lake_goals() -> list[Goal]:
+    """The shape lake: against Spark's own JDBC into Parquet."""
+    what: Case = {"what": "history to the lake"}
+    ours, theirs = "lonnymq lake sync", "Spark JDBC"
+    text = f"{what['what']}: {ours} ÷ {theirs}"
+    return [Goal("lake", text, (ours, what), (theirs, what), "at least", 1.4)]
+
+
+def simulate_goals() -> list[Goal]:
+    """The shape simulate: what one core replays, and what a second executor brings."""
+    one, two = {"executors": 1}, {"executors": 2}
+    shown = [("steady", "none"), ("backlog", "none"), ("steady", "concurrency")]
+    cases: list[Case] = [{"workload": workload, "limits": limits} for workload, limits in shown]
+    return [
+        *(
+            Goal(
+                "simulate",
+                f"messages/s of a core, {case['workload']}, limits: {case['limits']},",
+                (OURS, case),
+                None,
+                "at least",
+                300_000,
+                "/s",
+            )
+            for case in cases
+        ),
+        Goal(
+            "simulate", "a sweep on two executors ÷ one", (OURS, two), (OURS, one), "at least", 1.7
+        ),
+    ]
+
+
+GOALS = [
+    *(speed_goals() + growth_goals() + other_goals()),
+    *(worker_goals() + spark_goals() + lake_goals() + simulate_goals()),
+]
 
 
 def rivals(shape: str) -> set[str]:
