@@ -10,6 +10,8 @@ from playwright.async_api import expect
 from browser.conftest import TOKEN, Open, Site
 from browser.serving import serving
 from lonnymq.dashboard import create_app
+from lonnymq.report.page import page as report_page
+from report.sample import document
 
 PAGES = ["overview", "channels", "dead", "workers", "schedules", "history", "audit"]
 
@@ -185,6 +187,27 @@ async def test_history_shows_the_latest_report_in_a_frame_that_reaches_nothing(
         await expect(frame.locator("#cookie")).to_have_text("SecurityError")
         await expect(frame.locator("#asked")).to_have_text("refused")
         assert await page.evaluate("document.title") != "changed"
+
+
+@pytest.mark.parametrize(("theme", "chosen"), [("light", None), ("dark", None), ("light", "dark")])
+async def test_history_shows_a_real_report_with_its_charts(
+    site: Site, window: Open, tmp_path: Path, theme: str, chosen: str | None
+):
+    """The report's own rules and those that it is shown under let it be drawn; nothing is refused to it."""
+    (tmp_path / "report.html").write_text(report_page(document(tenants=12, hours=24)), "utf-8")
+    with serving(lambda: create_app({"app": site.dsns["app"]}, report=tmp_path)) as server:
+        page = await window(f"{server.url}#/app/history", theme=theme)
+        if chosen is not None:
+            await page.evaluate("theme => localStorage.setItem('lonnymq.theme', theme)", chosen)
+            await page.reload()
+        frame = page.frame_locator("iframe[title='Report: report']")
+        await expect(frame.get_by_role("heading", name="Queue report")).to_be_visible()
+        await expect(frame.locator("svg, canvas").first).to_be_attached()
+        page_colour, report_colour = [
+            await each.locator("body").evaluate("body => getComputedStyle(body).backgroundColor")
+            for each in (page, frame)
+        ]
+        assert page_colour == report_colour
 
 
 async def test_history_shows_pictures_that_lie_beside_a_report(
