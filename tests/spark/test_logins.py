@@ -82,18 +82,13 @@ def test_each_role_is_enough_for_its_work(
 def test_a_right_that_is_missing_is_named_before_tasks_start(
     spark: SparkSession, login: Login
 ) -> None:
-    for what in ("messages", "history"):
-        with pytest.raises(
-            PySparkException, match=r"a_spark_viewer may not select .*pg_read_all_data"
-        ):
-            Format(spark, login("viewer")).read(schema=SCHEMA).load(what).count()
+    with pytest.raises(PySparkException, match=r"a_spark_viewer may not select .*pg_read_all_data"):
+        Format(spark, login("viewer")).read(schema=SCHEMA).load("history").count()
     frame = spark.createDataFrame([("a", "b")], "channel string, content string")
-    write = Format(spark, login("producer")).write
     with pytest.raises(
         PySparkException, match=r"a_spark_producer may not insert .*commitMode=staged"
     ):
-        write(frame, schema=SCHEMA, commitMode="direct").save()
-    write(frame, schema=SCHEMA).save()
+        Format(spark, login("producer")).write(frame, schema=SCHEMA, commitMode="direct").save()
     with pytest.raises(PySparkException, match="permission denied"):
         Format(spark, login("consumer")).write(frame, schema=SCHEMA).save()
 
