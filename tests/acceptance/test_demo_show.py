@@ -94,3 +94,8 @@ def test_in_a_terminal_it_goes_on_until_ctrl_c_if_it_is_kept() -> None:
 def test_it_does_not_touch_a_server_of_yours() -> None:
     ran = process("demo", "--dsn", "postgresql://127.0.0.1:1/x")
     assert (ran.code, "private server of its own" in ran.err) == (2, True)
+
+
+def test_a_report_without_spark_is_refused() -> None:
+    ran = process("demo", "--report", "report.html")
+    assert (ran.code, "say both" in ran.err) == (2, True)

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from pyspark.sql import SparkSession
 from rich.console import Console
 
+from lonnymq import Queue
 from lonnymq.demo.on_spark import act_on_spark
+from lonnymq.demo.reporting import act_of_report
+from lonnymq.demo.story import FLOODING, QUIET
+
+pytestmark = pytest.mark.timeout(900)  # a Spark on a machine that may be busy
 
 
-@pytest.mark.timeout(900)
 def test_the_demo_on_spark_keeps_its_promises(spark: SparkSession, dsn_18: str) -> None:
     told = act_on_spark(Console(quiet=True), dsn_18)
     assert [each.words for each in told] == [
@@ -17,3 +23,27 @@ def test_the_demo_on_spark_keeps_its_promises(spark: SparkSession, dsn_18: str) 
         "a stream read 5,000 into a table, 5,000 different ones, 0 are left",
     ]
     assert all(each.kept for each in told)
+
+
+@pytest.fixture
+def history(dsn_18: str) -> int:
+    """Some attempts of every tenant of the show; how many."""
+    with Queue(dsn_18) as queue:
+        for tenant in (FLOODING, *QUIET):
+            queue.create_many([b"x"] * 4, channel=tenant)
+        while messages := queue.dequeue(limit=7):
+            queue.complete_many(messages)
+        return len(queue.history_read())
+
+
+def test_the_demo_ends_with_a_report_of_its_history(
+    spark: SparkSession, dsn_18: str, history: int, tmp_path: Path
+) -> None:
+    file = tmp_path / "new folder" / "report.html"
+    told = act_of_report(Console(quiet=True), dsn_18, history, file)
+    assert [each.words for each in told] == [
+        "Spark brought 20 attempts into a lake, the history has 20",
+        "the report tells of 5 of 5 tenants",
+    ]
+    assert all(each.kept for each in told)
+    assert file.read_text().lower().startswith("<!doctype html>")

@@ -1,9 +1,11 @@
 """The demo's verdict: counted from history, and red on a history in which a promise was broken."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from lonnymq.demo.reporting import default_file, judged
 from lonnymq.demo.story import Killed, Story
 from lonnymq.demo.verdict import (
     Promise,
@@ -120,3 +122,16 @@ def test_by_age_alone_the_same_moments_go_to_the_oldest() -> None:
 def test_limits_are_judged_from_the_leases() -> None:
     crowd = [job(n, channel=f"tenant {n}") for n in range(17)]
     assert "the queue: 16 at once allowed, at most 17 were" in broken(limits_kept(crowd))
+
+
+def test_a_report_is_judged_by_its_attempts_and_its_tenants() -> None:
+    page = "acme bloom cedar delta ember"
+    assert broken(judged(7, 7, page)) == broken(judged(7, None, page)) == []
+    assert broken(judged(6, 7, page)) == ["Spark brought 6 attempts into a lake, the history has 7"]
+    assert broken(judged(0, None, page)) == ["Spark brought 0 attempts into a lake"]
+    assert broken(judged(7, 7, "acme cedar")) == ["the report tells of 2 of 5 tenants"]
+
+
+def test_the_report_is_kept_among_the_user_s_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", "/data")
+    assert default_file() == Path("/data/lonnymq/demo-report.html")

@@ -11,7 +11,13 @@ from lonnymq.queue import Queue
 
 EVENTS, TENANTS = 5_000, 20
 SCHEMA = "events"  # a queue of its own beside the show's, in the same database
-CONFIG = {"spark.ui.enabled": "false", "spark.log.level": "ERROR"}
+# A show's history is small: two cores are kept from running hundreds of tasks with nothing in them.
+CONFIG = {
+    "spark.ui.enabled": "false",
+    "spark.log.level": "ERROR",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.default.parallelism": "2",
+}
 
 
 def act_on_spark(console: Console, dsn: str) -> list[Promise]:

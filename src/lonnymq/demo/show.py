@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
+from pathlib import Path
 
 from rich import box
 from rich.console import Console, Group
@@ -18,6 +19,7 @@ from lonnymq.cli.screen import View, screen
 from lonnymq.cli.words import duration
 from lonnymq.demo.crew import Crew
 from lonnymq.demo.on_spark import act_on_spark
+from lonnymq.demo.reporting import act_of_report, default_file
 from lonnymq.demo.story import FLOODING, Story
 from lonnymq.demo.verdict import Promise, Wait, promises, waits
 from lonnymq.doctor.health import invariants
@@ -30,8 +32,8 @@ BEAT = 0.25  # seconds between two jobs of a quiet tenant
 FEEDS_FOR, KILL_AT, ENDS_WITHIN = 8.0, 4.0, 100.0
 
 
-def run(*, keep: bool = False, spark: bool = False) -> int:
-    """Give the show; 0 if every promise was kept."""
+def run(*, keep: bool = False, spark: bool = False, report: Path | None = None) -> int:
+    """Give the show; 0 if every promise was kept. With Spark it ends with a report, kept in the file `report`."""
     console = Console(highlight=False)
     console.print("A private PostgreSQL, three worker processes, five tenants: one moment.")
     with ExitStack() as stack:
@@ -45,13 +47,23 @@ def run(*, keep: bool = False, spark: bool = False) -> int:
         act(console, queue, story, crew)
         kept = conclude(console, queue, story, server.dsn, crew, keep=keep)
         if spark:
-            last = act_on_spark(console, server.dsn)
-            console.print(promises_table(last))
-            kept = kept and all(each.kept for each in last)
+            kept = (
+                on_spark(console, queue, server.dsn, report or default_file(), keep=keep) and kept
+            )
         if keep:
             with suppress(KeyboardInterrupt):
                 stay(console, story, server.dsn)
     return 0 if kept else 1
+
+
+def on_spark(console: Console, queue: Queue, dsn: str, file: Path, *, keep: bool) -> bool:
+    """What Spark does with a queue and with its history; whether all was kept."""
+    told = act_on_spark(console, dsn)
+    attempts = None if keep else len(queue.history_read())
+    told += act_of_report(console, dsn, attempts, file)
+    console.print(promises_table(told))
+    console.print(f"\nThe report of this show: {file.as_uri()}", soft_wrap=True)
+    return all(each.kept for each in told)
 
 
 def act(console: Console, queue: Queue, story: Story, crew: Crew) -> None:
