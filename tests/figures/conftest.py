@@ -14,4 +14,4 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.xdist_group("spark"))
-            item.add_marker(pytest.mark.timeout(600))  # a Spark on a machine that may be busy
+            item.add_marker(pytest.mark.timeout(900))  # a Spark on a machine that may be busy

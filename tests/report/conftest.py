@@ -18,6 +18,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             is_async = inspect.iscoroutinefunction(getattr(item, "function", None))
             group = "browser" if is_async else "spark" if "spark" in item.fixturenames else "report"
             item.add_marker(pytest.mark.xdist_group(group))
-            item.add_marker(pytest.mark.timeout(600))  # on a machine that may be busy
+            item.add_marker(pytest.mark.timeout(900))  # on a machine that may be busy
             if is_async:
                 item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)

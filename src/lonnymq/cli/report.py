@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from lonnymq.figures import Period, Refreshed
 
 DEFAULT_OUT = "report.html"
+PARTS = 8
 Begin = Annotated[
     str | None,
     typer.Option(
@@ -69,7 +70,7 @@ def report(
     first, last = moment(begin, "--from"), moment(end, "--to", is_last=True)
     place = lake_at(lake, pairs_of(storage))
     check_folder(out)
-    with spark_session(master, conf or [], is_shipped=ship) as spark:
+    with spark_session(master, [*few_parts(master), *(conf or [])], is_shipped=ship) as spark:
         spark.sparkContext.setLogLevel("ERROR")
         from lonnymq.report import period_of
 
@@ -78,6 +79,12 @@ def report(
                 spark, place, begin=first, end=last, source=source, tell=lambda each: told(at, each)
             )
         answer(at, period, source=source, out=out, csv=csv)
+
+
+def few_parts(master: str | None) -> list[str]:
+    """On one machine shuffles into many parts cost more than they bring; what --conf says comes later, and holds."""
+    is_local = master is None or master.startswith("local")
+    return [f"spark.sql.shuffle.partitions={PARTS}"] if is_local else []
 
 
 def check_folder(out: str | None) -> None:

@@ -22,7 +22,7 @@ function heading() {
   const from = data.source ?? data.sources.join(", ");
   return h("div", { class: "title" }, h("h1", {}, h("small", {}, from ? h("bdi", {}, from) : "No source"), "Queue report"),
     h("p", { class: "period" }, h("strong", {}, moment(data.begin, data.every_ms < 60000)), " to ", h("strong", {}, moment(data.end, data.every_ms < 60000)), " UTC",
-      h("br"), h("span", { class: "soft" }, `in steps of ${STEPS[data.every_ms] ? "a " + step(data.every_ms) : step(data.every_ms)}, made ${moment(data.made_at)}`.replace("a hour", "an hour"))));
+      h("br"), h("span", { class: "soft" }, `in steps of ${aStep(data.every_ms)}, made ${moment(data.made_at)}`)));
 }
 
 function figures() {
@@ -37,7 +37,7 @@ function figures() {
     figure("Wait, half of all", span(all.wait_p50), "p50"),
     figure("Wait, nearly all", span(all.wait_p95), `p95; p99 ${span(all.wait_p99)}`),
     figure("Fairness", even.length ? (even.reduce((sum, each) => sum + each, 0) / even.length).toFixed(2) : NONE, even.length ? "Jain's index, mean; 1 is even" : "nobody had to compete"),
-    figure("Largest backlog", briefly(peak), `at the end of a ${step(data.every_ms)}`),
+    figure("Largest backlog", briefly(peak), `at the end of ${aStep(data.every_ms)}`),
     figure("In vain", share(inVain), "failed or ran out of time", inVain > 0.05 ? "warn" : ""),
     figure("Dead", briefly(all.dead), all.dead ? "messages out of attempts" : "no message", all.dead ? "grave" : ""));
 }
