@@ -28,6 +28,7 @@ from support import eventually
 pytestmark = pytest.mark.timeout(900)  # a Spark on a machine that may be busy
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
 MEBIBYTE = 1 << 20
+RESTARTING = threading.Lock()
 
 
 @pytest.fixture
@@ -42,12 +43,16 @@ def made(dsn: str, messages: list[NewMessage]) -> list[int]:
         return [each.id for each in queue.create_many(messages) if each.id is not None]
 
 
-def restart(server: TemporaryServer, mode: Any, told: Path | None = None) -> None:
-    """Stop the server, tell who waits for that, and start it again."""
-    server.stop(mode)
-    if told is not None:
-        told.touch()
-    server.start()
+def restart(
+    server: TemporaryServer, mode: Any, *, told: Path | None = None, seconds: float = 0
+) -> None:
+    """Stop the server, tell who waits for that, and start it again; one at a time."""
+    with RESTARTING:
+        server.stop(mode)
+        if told is not None:
+            told.touch()
+        time.sleep(seconds)
+        server.start()
 
 
 class Interrupted(Table):
@@ -59,8 +64,11 @@ class Interrupted(Table):
 
     def write(self, batch: Any, number: int) -> None:
         if number == 0:  # no task has read yet, and the first ones find nobody there
-            self.server.stop("fast")
-            threading.Timer(0.5, self.server.start).start()
+            stopped = self.folder / "stopped"
+            threading.Thread(
+                target=restart, args=(self.server, "fast"), kwargs={"told": stopped, "seconds": 0.5}
+            ).start()
+            eventually(stopped.exists)
         if number == 1:  # a task has read, and stands there with its connection
             reading, go = self.folder / "reading", self.folder / "go"
             batch = batch.mapInArrow(held_up(str(reading), str(go)), batch.schema)
