@@ -7,7 +7,7 @@ from collections import deque
 from dataclasses import dataclass
 
 # A message is one number, its moment above and its own number below: the order of a line is the order of numbers,
-# and a number is compared three times as fast as a pair.
+# which are compared quicker than pairs.
 Message = int
 BITS = 32
 
