@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 import random
-import time
 from collections.abc import Callable
+from time import monotonic, sleep
 from typing import Any, TypeVar
 
 from psycopg import Connection, InterfaceError, OperationalError
@@ -32,11 +32,11 @@ def patiently(work: Callable[[], Answer], *, seconds: float = PATIENCE) -> Answe
         try:
             return work()
         except TROUBLE as error:
-            until = until or time.monotonic() + seconds
-            if not is_passing(error) or time.monotonic() > until:
+            until = until or monotonic() + seconds
+            if not is_passing(error) or monotonic() > until:
                 raise
             logger.warning("the database is away, trying on: %s", str(error).strip())
-        time.sleep(random.uniform(pause / 2, pause))  # noqa: S311 (spreads load)
+        sleep(random.uniform(pause / 2, pause))  # noqa: S311 (spreads load)
         pause = min(pause * 2, LONGEST_PAUSE)
 
 
@@ -48,9 +48,9 @@ def is_passing(error: Exception) -> bool:
 
 def wait_until_there(options: Options) -> None:
     """Wait for a server that does not answer, or says that it is starting; not for one that says anything else."""
-    until = time.monotonic() + FIRST_SECONDS
-    while PGconn.ping(conninfo(options).encode()) in AWAY and time.monotonic() < until:
-        time.sleep(FIRST_PAUSE)
+    until = monotonic() + FIRST_SECONDS
+    while PGconn.ping(conninfo(options).encode()) in AWAY and monotonic() < until:
+        sleep(FIRST_PAUSE)
 
 
 def open_patiently(options: Options) -> Connection[Any]:
