@@ -41,8 +41,8 @@ format: setup ## put Python into the one format
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-demo: setup ## a video service at work: a flood, limits, a killed worker; half a minute (DEMO_ARGS=--keep)
-	$(BIN)/lonnymq demo $(DEMO_ARGS)
+demo: setup ## a video service at work: a flood, limits, a killed worker, then Spark and a report; two minutes (DEMO_ARGS=--keep)
+	$(BIN)/lonnymq demo $(if $(findstring spark,$(EXTRAS)),--spark) $(DEMO_ARGS)
 
 tour: setup ## a short tour by hand: install, tenants, create, fair dequeue, complete
 	$(BIN)/python examples/demo.py
@@ -72,6 +72,14 @@ bench-spark: setup ## DataFrames into the queue, streams and history out of it, 
 .PHONY: bench-lake
 bench-lake: setup ## history into a lake, beside JDBC into Parquet (BENCH_ARGS='--rows 5000000')
 	$(BIN)/python -m benchmarks --only lake $(BENCH_ARGS)
+
+.PHONY: bench-simulate
+bench-simulate: setup ## what-if: messages a second that a core replays, and a sweep on one executor and on two
+	$(BIN)/python -m benchmarks --only simulate $(BENCH_ARGS)
+
+.PHONY: bench-figures
+bench-figures: setup ## figures from made-up history: rows a second, memory, one new day, the report (BENCH_ARGS='--rows 50000000')
+	$(BIN)/python -m benchmarks --only figures $(BENCH_ARGS)
 
 bench-quick: $(BENCH_STAMP) ## the same with fewer peers, shapes and rounds, at most 3 minutes
 	$(BENCH_VENV)/bin/python -m benchmarks --quick $(BENCH_ARGS)
