@@ -94,6 +94,25 @@ def test_a_right_that_is_missing_is_named_before_tasks_start(
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("size", [1, 500], ids=["sent along", "staged"])
+def test_a_producer_that_is_confined_writes_into_its_own_channels_alone(
+    spark: SparkSession, login: Login, connect, dsn_18: str, size: int
+) -> None:
+    connection = connect(dsn_18)
+    connection.execute(f"select {SCHEMA}.producer_confine('a_spark_producer', array['mine'])")
+    rows = spark.range(0, 1_000, 1, 1).selectExpr(
+        "if(id = 999, 'theirs', 'mine') as channel", f"repeat('x', {size}) as content"
+    )
+    write = Format(spark, login("producer")).write
+    with pytest.raises(PySparkException, match="theirs"):
+        write(rows, schema=SCHEMA).save()
+    count = f"select count(*) from {SCHEMA}.message"
+    assert connection.execute(count).fetchone() == (0,)
+    write(rows.where("channel = 'mine'"), schema=SCHEMA).save()
+    assert connection.execute(count).fetchone() == (999,)
+
+
+@pytest.mark.long
 def test_streams_go_through_pgbouncer_in_transaction_mode(
     spark: SparkSession, server_behind_pgbouncer: Target, tmp_path: Path
 ) -> None:
