@@ -104,9 +104,10 @@ def test_a_whole_environment_goes_along_as_an_archive(
         archive.add(environment, ".")
     seen = submit(
         *(master, dsn_18, tmp_path, "--archives", "environment.tar.gz#environment"),
-        PYSPARK_DRIVER_PYTHON=sys.executable,
+        PYSPARK_DRIVER_PYTHON="environment/bin/python",
         PYSPARK_PYTHON="./environment/bin/python",
     )
+    assert seen["driver"][0] == str(tmp_path / "environment")
     for prefix, home in seen["executors"]:
         assert prefix.endswith("/environment")
         assert not prefix.startswith(str(tmp_path / "environment"))
