@@ -6,7 +6,9 @@ from lonnymq.cli import simulate_options as option
 from lonnymq.cli.lake import Storage, pairs_of
 from lonnymq.cli.refusals import Code, Refused
 from lonnymq.cli.session import Session, command, group
+from lonnymq.cli.simulate_spark import Place
 from lonnymq.cli.simulate_trying import Trying
+from lonnymq.cli.spark_worker import Conf
 
 WORKERS = 16
 MOST = 10_000_000
@@ -29,6 +31,7 @@ def simulate(
     growth: option.Growth = "1",
     picture: option.Picture = None,
     spark: option.Spark = None,
+    conf: Conf = None,
     seed: option.Seed = 1,
     synthetic: option.Synthetic = False,
     tenants: option.Tenants = 100,
@@ -53,7 +56,8 @@ def simulate(
     from lonnymq.simulate import Shape
 
     crews = None if workers is None else option.crews_of(workers)
-    trying = Trying(at, settings or [], crews, option.growths_of(growth), picture, spark, seed)
+    at_spark = Place(spark, conf or [])
+    trying = Trying(at, settings or [], crews, option.growths_of(growth), picture, at_spark, seed)
     if days is not None and (not (synthetic and lake) or settings or workers):
         raise Refused(
             "--days is for --synthetic with --lake, and nothing of it is replayed: leave --set and --workers out.",

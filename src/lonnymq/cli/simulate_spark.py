@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
+
+from lonnymq.cli.spark_worker import started
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -12,39 +16,56 @@ if TYPE_CHECKING:
     from lonnymq.simulate import Answer, Recorded, Shape, Trial
 
 HERE = "local[*]"
-CONFIG = {"spark.ui.enabled": "false", "spark.log.level": "ERROR"}
+QUIET = ("spark.ui.enabled=false", "spark.log.level=ERROR")
 
 
-@contextmanager
-def spark_at(master: str) -> Iterator[SparkSession]:
-    """The session that runs; else one of our own, which has the library on its executors and ends with us."""
-    from pyspark.sql import SparkSession
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where Spark runs, and with which settings; without a master it is for us to say."""
 
-    from lonnymq.spark import session, ship
+    master: str | None = None
+    conf: Sequence[str] = ()
 
-    running = SparkSession.getActiveSession()
-    spark = running or session(master, app="lonnymq simulate", config=CONFIG)
+    @contextmanager
+    def session(self) -> Iterator[SparkSession]:
+        """The session that runs; else one of our own, which has the library on its executors and ends with us."""
+        from pyspark.sql import SparkSession
+
+        is_there = SparkSession.getActiveSession() is not None
+        conf = [*QUIET, *self.conf]
+        spark = started(self.master or HERE, conf, is_shipped=True, app="lonnymq simulate")
+        try:
+            yield spark
+        finally:
+            if not is_there:
+                spark.stop()
+
+
+def is_there() -> bool:
+    """Whether this machine has what a Spark needs."""
+    if find_spec("pyspark") is None or find_spec("pyarrow") is None:
+        return False
+    from lonnymq.spark.java import JavaMissing, find_java
+
     try:
-        if not str(spark.sparkContext.master).startswith("local"):
-            ship(spark)
-        yield spark
-    finally:
-        if running is None:
-            spark.stop()
+        find_java()
+    except JavaMissing:
+        return False
+    return True
 
 
 def sweep_at(
-    master: str, history: Recorded, asked: Sequence[Trial], seed: int, *, tell: Any
+    place: Place, history: Recorded, asked: Sequence[Trial], seed: int, *, tell: Any
 ) -> list[Answer]:
     """Try everything on Spark."""
     from lonnymq.simulate.on_spark import sweep_on_spark
 
-    with spark_at(master) as spark:
+    with place.session() as spark:
         return sweep_on_spark(spark, history, asked, seed=seed, tell=tell)
 
 
 def write_days(
-    master: str, shape: Shape, days: int, lake: str, source: str, storage: dict[str, str]
+    at: Place, shape: Shape, days: int, lake: str, source: str, storage: dict[str, str]
 ) -> int:
     """Write so many days of history, which Spark makes up and nobody replays; how many attempts that are."""
     from lonnymq.lake import write_history
@@ -52,7 +73,7 @@ def write_days(
     from lonnymq.simulate.into_lake import new_source
 
     place, name = new_source(lake, source, storage)
-    with spark_at(master) as spark:
+    with at.session() as spark:
         frame = history_at_scale(
             spark, shape.messages, tenants=shape.tenants, days=days, seed=shape.seed
         )

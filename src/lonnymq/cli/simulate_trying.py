@@ -14,7 +14,7 @@ from lonnymq.cli.simulate_shown import (
     scenario_fields,
     shown,
 )
-from lonnymq.cli.simulate_spark import HERE, sweep_at, write_days
+from lonnymq.cli.simulate_spark import Place, is_there, sweep_at, write_days
 
 if TYPE_CHECKING:
     from lonnymq.simulate import Answer, Recorded, Scenario, Shape, Trial
@@ -28,7 +28,7 @@ class Trying:
 
     def __init__(
         self, at: Session, settings: list[str], crews: list[int] | None, growths: list[float],
-        picture: Path | None, spark: str | None, seed: int,
+        picture: Path | None, spark: Place, seed: int,
     ) -> None:  # fmt: skip
         from lonnymq.simulate.settings import settings as values_of
 
@@ -76,7 +76,7 @@ class Trying:
 
         if days is not None:
             with self.at.out.working("Spark makes history up"):
-                written = write_days(self.spark or HERE, shape, days, lake, source, storage)
+                written = write_days(self.spark, shape, days, lake, source, storage)
             self.say_written(lake, source, written)
             return
         if (
@@ -114,20 +114,26 @@ class Trying:
         asked = trials(
             known, workers=self.crews or [known.workers], changes=self.changes, growth=self.growths
         )
-        master = self.spark
-        if master is None and len(asked) > 1 and len(asked) * len(history.work) >= MANY:
-            master = HERE
-            self.at.out.note(f"{len(asked)} scenarios are tried on a Spark of this machine's.")
+        by_spark = self.is_for_spark(len(asked), len(history.work))
         with self.at.out.progress() as progress:
             task = progress.add_task("replaying", total=len(asked))
-            if master is None or master == NEVER:
+            if not by_spark:
                 answers = sweep(history, asked, seed=self.seed, tell=lambda: progress.advance(task))
             else:
                 answers = sweep_at(
-                    master, history, asked, self.seed,
+                    self.spark, history, asked, self.seed,
                     tell=lambda done: progress.update(task, completed=done),
                 )  # fmt: skip
         return list(zip(asked, answers, strict=True))
+
+    def is_for_spark(self, scenarios: int, attempts: int) -> bool:
+        """Whether Spark is to try them: it was said so, or they are many and there is a Spark here."""
+        if self.spark.master is not None:
+            return self.spark.master != NEVER
+        if scenarios < 2 or scenarios * attempts < MANY or not is_there():
+            return False
+        self.at.out.note(f"{scenarios} scenarios are tried on a Spark of this machine's.")
+        return True
 
     def draw(self, found: list[tuple[Trial, Answer]], **more: Any) -> None:
         """Draw the answer, if that is wanted."""

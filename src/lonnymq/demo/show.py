@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Iterator
@@ -58,9 +59,11 @@ def run(*, keep: bool = False, spark: bool = False, report: Path | None = None) 
 
 def on_spark(console: Console, queue: Queue, dsn: str, file: Path, *, keep: bool) -> bool:
     """What Spark does with a queue and with its history; whether all was kept."""
-    told = act_on_spark(console, dsn)
-    attempts = None if keep else len(queue.history_read())
-    told += act_of_report(console, dsn, attempts, file)
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # nobody else is to hear of it
+    with console.status("Spark is at work"):
+        told = act_on_spark(console, dsn)
+        attempts = None if keep else len(queue.history_read())
+        told += act_of_report(console, dsn, attempts, file)
     console.print(promises_table(told))
     console.print(f"\nThe report of this show: {file.as_uri()}", soft_wrap=True)
     return all(each.kept for each in told)
