@@ -86,7 +86,12 @@ class Bench:
     def ours(self, folder: Path) -> int:
         import lonnymq.lake
 
-        return lonnymq.lake.sync(self.spark, folder / "lake", url=self.dsn, source="bench").rows
+        all_workers = (
+            self.rows if self.rows == FEW else None
+        )  # a small table is cut for each of them
+        return lonnymq.lake.sync(
+            self.spark, folder / "lake", url=self.dsn, source="bench", rows=all_workers
+        ).rows
 
     def jdbc(self, folder: Path) -> int:
         """With casts for the two columns whose types JDBC does not know; the rows are counted by Spark as they go."""

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 logger = logging.getLogger("lonnymq.lake")
-TASK_ROWS = 250_000
-FEWEST_TASKS = 4
+TASK_ROWS = 500_000
+FEWEST_TASKS = 10
 SETTINGS_EVERY = 60.0  # seconds: with many channels a look at all of them is no trifle
 TRIES = 5  # failures in a row that a sync which goes on puts up with
 
@@ -69,8 +69,8 @@ def sync(
 ) -> Synced:
     """Bring all history that is settled into the lake, and say what that was.
 
-    `source` is the name of the database in the lake, by default its own. A commit has about `rows` rows, by default a
-    million, or more on a large cluster. Contents come along if the queue keeps them and `with_content` is true.
+    `source` is the name of the database in the lake, by default its own. A commit has about `rows` rows, by default
+    five millions, or more on a large cluster. Contents come along if the queue keeps them and `with_content` is true.
     With `adopt` the source is this database from now on: the same one, after an upgrade of its server.
     """
     place = lake_at(lake, storage_options)
@@ -94,8 +94,9 @@ class Syncer:
         if rows is not None and rows < 1:
             raise InvalidArgument(f"rows must be 1 or more, not {rows}")
         self.spark, self.lake, self.origin, self.with_content = spark, lake, origin, with_content
-        self.tasks = max(FEWEST_TASKS, spark.sparkContext.defaultParallelism)
-        self.task_rows = ceil(rows / self.tasks) if rows else TASK_ROWS
+        at_once = spark.sparkContext.defaultParallelism
+        self.tasks = max(FEWEST_TASKS, 2 * at_once) if rows is None else at_once
+        self.task_rows = TASK_ROWS if rows is None else ceil(rows / at_once)
         self.reader = origin.reader(made_table(lake, HISTORY))
         self.settings, self.settings_due = Settings(lake, origin.source), 0.0
         self.queue = Queue(conninfo(origin.options, name=NAME), schema=origin.options.schema)
