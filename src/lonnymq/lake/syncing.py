@@ -70,7 +70,7 @@ def sync(
     """Bring all history that is settled into the lake, and say what that was.
 
     `source` is the name of the database in the lake, by default its own. A commit has about `rows` rows, by default
-    five millions, or more on a large cluster. Contents come along if the queue keeps them and `with_content` is true.
+    five million, or more on a large cluster. Contents come along if the queue keeps them and `with_content` is true.
     With `adopt` the source is this database from now on: the same one, after an upgrade of its server.
     """
     place = lake_at(lake, storage_options)
