@@ -4,8 +4,9 @@ from datetime import timedelta
 
 from pyspark.sql import SparkSession
 
-from figures.rows import MIDNIGHT, attempt, found, history
+from figures.rows import MIDNIGHT, attempt, channels, found, history
 from lonnymq.figures import attempts, starvation
+from lonnymq.figures.starvation import starved
 
 COLUMNS = ("channel", "begins_at", "ends_at", "length_ms", "others")
 DAY = 86_400
@@ -50,6 +51,34 @@ def test_the_dequeue_before_may_be_of_the_day_before(spark: SparkSession):
         (MIDNIGHT.date() - timedelta(days=1), "a", -100, -40, 60_000, 0),
         (MIDNIGHT.date(), "a", -40, 20, 60_000, 0),
         (MIDNIGHT.date(), "b", -DAY * 3, 50, DAY * 3_000 + 50_000, 2),
+    ]
+
+
+def test_a_window_that_a_limit_of_its_own_explains_is_held(spark: SparkSession):
+    rows = [
+        attempt("busy", 0, 5, 70),  # runs all the time, in its only slot
+        attempt("busy", 0, 70, 71),
+        attempt("free", 0, 5, 70),
+        attempt("free", 0, 70, 71),
+        attempt("slow", 0, 5, 6),
+        attempt("slow", 0, 65, 66),
+        attempt("paused", 0, 60, 61),
+        attempt("unknown", 0, 60, 61),
+    ]
+    known = channels(
+        spark,
+        {"channel": "busy", "max_concurrency": 1},
+        {"channel": "free", "max_concurrency": 2},
+        {"channel": "slow", "release_interval_ms": 60_000},
+        {"channel": "paused", "paused": True},
+    )
+    frame = starved(starvation(attempts(history(spark, *rows))), known)
+    assert found(frame, "channel", "running", "is_held") == [
+        ("busy", 1, True),
+        ("free", 1, False),
+        ("paused", 0, True),
+        ("slow", 0, True),
+        ("unknown", 0, False),
     ]
 
 

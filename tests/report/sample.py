@@ -143,6 +143,10 @@ def document(
                 "length_ms": 700_000 // (place + 1),
                 "others": 3400 // (place + 1) if place % 3 else 0,
                 "windows": 3,
+                "running": int(place % 4 == 1),
+                "is_held": place % 4 == 1,
+                "max_concurrency": 1 if place % 4 == 1 else None,
+                "release_interval_ms": None,
             }
             for place, name in enumerate(names[:12])
         ],

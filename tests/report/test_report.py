@@ -32,7 +32,7 @@ def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_short_time_is_shown_in_fine_steps(spark: SparkSession, lake: Path):
-    period = period_of(spark, lake_at(lake), begin=at(50), end=at(170))
+    period = period_of(spark, lake, begin=at(50), end=at(170))
     assert period.every_ms == 1_000
     columns = ("waiting_before", "begun", "waiting_after")
     # The sixteenth second: 40 came at 60, of which one was begun in every second since.

@@ -89,14 +89,17 @@ def test_a_flood_that_nobody_felt_is_good_news():
 
 def test_a_window_in_which_nobody_was_served_asks_for_the_workers():
     made = calm()
-    window = {"source": "shop", "channel": "tenant-00009", "begins_at": BEGIN, "length_ms": 600_000}
+    window = {"source": "shop", "channel": "tenant-00009", "begins_at": BEGIN}
+    window |= {"length_ms": 600_000, "is_held": False}
     made["starvation"] = [window | {"others": 0}]
     assert all_of(made)["starvation"].text.endswith("were the workers down?")
     made["starvation"] = [window | {"others": 4_000}]
     assert all_of(made)["starvation"].text == (
         "From 1 Jan 2030, 00:00 UTC on it had messages waiting for 10 min and none was begun, "
-        "while others began 4,000 attempts."
+        "while others began 4,000 attempts. No limit of its own explains it."
     )
+    made["starvation"] = [window | {"others": 4_000, "is_held": True}]
+    assert "starvation" not in all_of(made)
 
 
 def test_a_limit_is_worth_a_look_while_messages_wait():

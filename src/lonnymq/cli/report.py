@@ -70,6 +70,7 @@ def report(
     first, last = moment(begin, "--from"), moment(end, "--to", is_last=True)
     place = lake_at(lake, pairs_of(storage))
     check_folder(out)
+    is_own = not has_session()
     with spark_session(master, [*few_parts(master), *(conf or [])], is_shipped=ship) as spark:
         spark.sparkContext.setLogLevel("ERROR")
         from lonnymq.report import period_of
@@ -79,6 +80,16 @@ def report(
                 spark, place, begin=first, end=last, source=source, tell=lambda each: told(at, each)
             )
         answer(at, period, source=source, out=out, csv=csv)
+        if is_own:
+            # What Spark still had to do for a side of a join that turned out empty is given up, and not worth a word.
+            spark.sparkContext.setLogLevel("OFF")
+
+
+def has_session() -> bool:
+    """Whether a Spark is there already, which is used and left as it is."""
+    from pyspark.sql import SparkSession
+
+    return SparkSession.getActiveSession() is not None
 
 
 def few_parts(master: str | None) -> list[str]:

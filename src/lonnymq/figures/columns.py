@@ -28,7 +28,7 @@ PULSE = f"source string, date date, begins_at timestamp, waits {SPREAD}, service
 SPREADS = f"source string, date date, channel string, waits {SPREAD}, services {SPREAD}"
 STARVATION = """
   source string, date date, channel string, begins_at timestamp, ends_at timestamp, length_ms long,
-  others long, windows long
+  running long, others long, windows long
 """
 ERRORS = """
   source string, date date, channel string, error string, attempts long, dead long,
@@ -36,6 +36,7 @@ ERRORS = """
 """
 
 # Figures that are put together from those when they are asked for.
+STARVED = f"{STARVATION}, max_concurrency int, release_interval_ms long, is_held boolean"
 HOURS = """
   source string, channel string, begins_at timestamp,
   arrivals long, due long, begun long, ended long,

@@ -17,6 +17,7 @@ from lonnymq.figures.hours import hours
 from lonnymq.figures.noise import noise, noisy
 from lonnymq.figures.parts import parts
 from lonnymq.figures.settings import CHANNELS
+from lonnymq.figures.starvation import starved
 from lonnymq.figures.store import read_figure
 from lonnymq.figures.sums import backlog, limits, tenants, totals
 from lonnymq.figures.times import HOUR_MS
@@ -66,7 +67,7 @@ class Period:
             "noise": noise(hours),
             "noisy": noisy(hours),
             "limits": limits(hours),
-            "starvation": self.during("starvation", "ends_at"),
+            "starvation": starved(self.during("starvation", "ends_at"), self.channels),
             "errors": self.during("errors", "last_at"),
             "forecast": forecast(hours, since=self.begin, until=self.known_until or self.end),
         }

@@ -10,7 +10,8 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from lonnymq.figures.columns import STARVATION, shaped
+from lonnymq.figures.columns import STARVATION, STARVED, shaped
+from lonnymq.figures.settings import with_settings
 from lonnymq.figures.times import SECOND_MS, bucket, day_of, instant
 
 LEAST_MS = 10 * SECOND_MS  # shorter ones are not kept
@@ -21,8 +22,9 @@ KEYS = ("source", "channel", "date")
 def starvation(attempts: DataFrame, *, least_ms: int = LEAST_MS, most: int = MOST) -> DataFrame:
     """The longest windows of each channel and day, by the day that they end on.
 
-    `windows` is how many of at least `least_ms` the channel had that day; `others` how many attempts of other channels
-    were begun in the window's whole seconds: none means that nobody was served at all.
+    `windows` is how many of at least `least_ms` the channel had that day; `running` how many of its own attempts ran
+    all the time; `others` how many attempts of other channels were begun in the window's whole seconds: none means
+    that nobody was served at all.
     """
     begun = attempts.select(
         "source", "channel", "ready_at", "dequeued_at", day_of(F.col("dequeued_at")).alias("date")
@@ -32,8 +34,12 @@ def starvation(attempts: DataFrame, *, least_ms: int = LEAST_MS, most: int = MOS
     place = F.row_number().over(whole.orderBy(F.desc("length_ms"), "ends"))
     kept = found.withColumns({"windows": F.count("*").over(whole), "place": place})
     kept = kept.where(F.col("place") <= most)
-    told = kept.join(served(kept, begun), ["source", "channel", "ends"], "left").withColumns(
+    key = ["source", "channel", "ends"]
+    long = attempts.where(F.col("service_ms") >= least_ms)
+    told = kept.join(served(kept, begun), key, "left").join(busy(kept, long), key, "left")
+    told = told.withColumns(
         {
+            "running": F.coalesce("running", F.lit(0)),
             "begins_at": instant(F.col("begins")),
             "ends_at": instant(F.col("ends")),
             "others": F.coalesce("others", F.lit(0)),
@@ -66,6 +72,14 @@ def gaps(begun: DataFrame, least_ms: int) -> DataFrame:
     )
 
 
+def busy(windows: DataFrame, long: DataFrame) -> DataFrame:
+    """How many attempts of its own a channel had running from the beginning to the end of each window."""
+    own = long.select("source", "channel", "dequeued_at", "finished_at")
+    both = windows.select("source", "channel", "begins", "ends").join(own, ["source", "channel"])
+    through = both.where("dequeued_at <= begins and finished_at >= ends")
+    return through.groupBy("source", "channel", "ends").agg(F.count("*").alias("running"))
+
+
 def served(windows: DataFrame, begun: DataFrame) -> DataFrame:
     """How many attempts were begun in the whole seconds of each window, by whomever."""
     second = bucket(F.col("dequeued_at"), SECOND_MS)
@@ -89,3 +103,17 @@ def served(windows: DataFrame, begun: DataFrame) -> DataFrame:
     return summed.groupBy("source", "channel", "ends").agg(
         F.greatest(F.lit(0), between).alias("others")
     )
+
+
+def starved(windows: DataFrame, channels: DataFrame) -> DataFrame:
+    """Windows with what was set, and whether that explains them: all slots in use, the rate used up, a pause."""
+    known = with_settings(windows, channels)
+    held = [
+        F.col("running") >= F.col("max_concurrency"),
+        F.col("length_ms") <= F.col("release_interval_ms"),
+        F.col("paused"),
+    ]
+    is_held = F.lit(False)
+    for each in held:
+        is_held = is_held | F.coalesce(each, F.lit(False))
+    return shaped(known.withColumn("is_held", is_held), STARVED)

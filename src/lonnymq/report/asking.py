@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
 
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812
@@ -16,7 +17,7 @@ from lonnymq.errors import InvalidArgument
 from lonnymq.figures.period import Period, channels_of, of_history, of_lake
 from lonnymq.figures.refresh import Tell, marks, refresh
 from lonnymq.figures.times import HOUR_MS
-from lonnymq.lake.place import HISTORY, Lake
+from lonnymq.lake.place import HISTORY, Lake, lake_at
 from lonnymq.lake.reading import read_history
 from lonnymq.lake.tables import table_at
 
@@ -47,7 +48,7 @@ class Stretch:
 
 def period_of(
     spark: SparkSession,
-    lake: Lake,
+    lake: Lake | Path | str,
     *,
     begin: datetime | None = None,
     end: datetime | None = None,
@@ -55,14 +56,15 @@ def period_of(
     tell: Tell | None = None,
 ) -> Period:
     """The figures of a period, computed as far as the lake does not have them yet."""
-    days = days_of(lake, source)
-    asked = stretch_of(spark, lake, days, begin, end, source)
+    place = lake_at(lake)
+    days = days_of(place, source)
+    asked = stretch_of(spark, place, days, begin, end, source)
     if asked.is_short:
-        return straight(spark, lake, asked, source)
+        return straight(spark, place, asked, source)
     whole = asked.of_days()
-    refresh(spark, lake, source=source, tell=tell)
-    known = last_moment(spark, lake, days[-1], source) if days else None
-    return of_lake(spark, lake, begin=whole.begin, end=whole.end, source=source, known_until=known)
+    refresh(spark, place, source=source, tell=tell)
+    known = last_moment(spark, place, days[-1], source) if days else None
+    return of_lake(spark, place, begin=whole.begin, end=whole.end, source=source, known_until=known)
 
 
 def days_of(lake: Lake, source: str | None) -> list[date]:

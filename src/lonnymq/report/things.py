@@ -183,49 +183,41 @@ def own_limits(document: Document) -> Iterable[Thing]:
 
 
 def starving(document: Document) -> Iterable[Thing]:
-    """The longest time for which somebody had work waiting and got nothing."""
-    longest = max(document["starvation"], key=lambda each: each["length_ms"], default=None)
+    """The longest time for which somebody had work waiting, was held by no limit of its own, and got nothing."""
+    free = [each for each in document["starvation"] if not each["is_held"]]
+    longest = max(free, key=lambda each: each["length_ms"], default=None)
     if longest is None or longest["length_ms"] < 60_000:
         return
-    who, since = name_of(longest, document), moment(longest["begins_at"])
+    who, since, length = (
+        name_of(longest, document),
+        moment(longest["begins_at"]),
+        longest["length_ms"],
+    )
     if longest["others"] == 0:
         text = (
-            f"From {since} UTC on for {span(longest['length_ms'])} {who} had messages waiting, and nobody was served "
+            f"From {since} UTC on {who} had messages waiting for {span(length)}, and nobody was served "
             "at all: were the workers down?"
         )
-        yield thing(
-            50 + min(40, longest["length_ms"] / 120_000), "Nothing was begun", text, "starvation"
-        )
+        yield thing(50 + min(40, length / 120_000), "Nothing was begun", text, "starvation")
         return
-    limited = {(each["source"], each["channel"]) for each in document["limits"]}
-    own = (
-        " Its own limit was reached in that period."
-        if (longest["source"], longest["channel"]) in limited
-        else ""
-    )
     text = (
-        f"From {since} UTC on it had messages waiting for {span(longest['length_ms'])} and none was begun, "
-        f"while others began {many(longest['others'], 'attempt')}.{own}"
+        f"From {since} UTC on it had messages waiting for {span(length)} and none was begun, "
+        f"while others began {many(longest['others'], 'attempt')}. No limit of its own explains it."
     )
-    weight = 48 + min(25, longest["length_ms"] / 240_000) - (15 if own else 0)
-    yield thing(weight, f"{who} got no turn", text, "starvation")
+    yield thing(48 + min(25, length / 240_000), f"{who} got no turn", text, "starvation")
 
 
 def growth(document: Document) -> Iterable[Thing]:
-    """A backlog that is much larger at the end than it was."""
+    """A backlog that was much larger at some time than it is as a rule."""
     waiting = [each or 0 for each in document["backlog"]["waiting_after"]]
-    if len(waiting) < 3:
+    peak = max(waiting, default=0)
+    if peak < 10 or len(waiting) < 3:
         return
-    peak = max(waiting)
     at = document["times"][waiting.index(peak)] + document["every_ms"]
-    if peak < 10:
-        return
-    text = (
-        f"At most {many(peak, 'message')} waited at once, on {moment(at)} UTC, "
-        f"{times(peak / max(1, sorted(waiting)[len(waiting) // 2]))} what it was half of the time."
-    )
-    usual = max(1, sorted(waiting)[len(waiting) // 2])
-    yield thing(min(44, 12 + 4 * peak / usual), "The backlog peaked", text, "backlog")
+    usual = sorted(waiting)[len(waiting) // 2]
+    beside = f", {times(peak / usual)} as many as half of the time" if usual else ""
+    text = f"At most {many(peak, 'message')} waited at once, on {moment(at)} UTC{beside}."
+    yield thing(min(38, 12 + 4 * peak / max(1, usual)), "The backlog peaked", text, "backlog")
 
 
 def capacity(document: Document) -> Iterable[Thing]:

@@ -75,7 +75,7 @@ function backlog() {
   }));
   const flow = chart("Attempts that became due and that ended, and how many ran at once", 230, () => ({
     grid: room({ right: 46 }), legend: legendLook(), xAxis: timeAxis(), tooltip: atTime({ "*": mean }),
-    yAxis: [valueAxis(briefly, { minInterval: 1 }), valueAxis(briefly, { splitLine: { show: false } })],
+    yAxis: [valueAxis(briefly, { minInterval: 1 }), valueAxis(mean, { splitLine: { show: false } })],
     series: [{ name: "running, mean", type: "bar", yAxisIndex: 1, data: pairs(data.backlog.running_mean, (each) => each ?? 0), itemStyle: { color: faded("series-5", 0.25) }, barMaxWidth: 14 },
       line("became due", pairs(data.backlog.due, (each) => each ?? 0), { itemStyle: { color: colour("series-1") } }),
       line("ended", pairs(data.backlog.ended, (each) => each ?? 0), { itemStyle: { color: colour("series-4") } })],
@@ -135,17 +135,19 @@ function noisy() {
     ], data.noisy, { most: 10 }));
 }
 
+const whyStarved = (each) => (each.is_held ? "its own limit" : each.others ? "others had the turns" : "nobody was served");
 function starvation() {
   const rows = data.starvation.slice(0, BARS);
   if (!rows.length) return card("starvation", "Starvation", null, nothing("No tenant had work waiting for ten seconds or more without an attempt being begun."));
   const picture = chart("The longest stretches in which a tenant had work waiting and got no turn", tall(rows), () => lying(rows, rows.map((each) => cut(nameOf(each), 28)),
     [{ name: "without a turn", type: "bar", barWidth: 13, data: rows.map((each) => ({ value: each.length_ms, said: `${span(each.length_ms)} from ${moment(each.begins_at, true)} UTC`,
-      itemStyle: { color: colour(each.others ? "series-2" : "series-rest"), borderRadius: 3 } })) }], valueAxis(span, { splitNumber: 3 }), { legend: { show: false }, grid: room({ left: 8, right: 34, top: 8, bottom: 26, containLabel: true }) }), toTenant(rows));
-  return flush("starvation", "Starvation", "Stretches of ten seconds or more in which a tenant had work waiting and none of it was begun; grey where nobody else was served either.", picture,
+      itemStyle: { color: colour(each.is_held ? "series-3" : each.others ? "series-2" : "series-rest"), borderRadius: 3 } })) }], valueAxis(span, { splitNumber: 3 }), { legend: { show: false }, grid: room({ left: 8, right: 34, top: 8, bottom: 26, containLabel: true }) }), toTenant(rows));
+  return flush("starvation", "Starvation", "Stretches of ten seconds or more in which a tenant had work waiting and none of it was begun: yellow where its own limit or a pause explains it, grey where nobody else was served either.", picture,
     table("Starvation", [
       { title: "Tenant", value: nameOf, show: tenantLink, head: true },
       { title: "From (UTC)", value: (each) => each.begins_at, show: (each) => moment(each.begins_at, true) },
       { title: "For", value: (each) => each.length_ms, show: (each) => span(each.length_ms), number: true },
+      { title: "Why", value: whyStarved, show: whyStarved },
       { title: "Begun by others", value: (each) => each.others, show: (each) => count(each.others), number: true },
       { title: "Such stretches that day", value: (each) => each.windows, show: (each) => count(each.windows), number: true },
     ], data.starvation, { most: 10 }));
