@@ -8,6 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from commands import run
+from lonnymq.cli import simulate_trying
 from lonnymq.errors import InvalidArgument
 from lonnymq.lake import read_history
 from lonnymq.simulate import (
@@ -60,6 +61,17 @@ def test_the_command_answers_alike_with_spark_and_without(spark: SparkSession) -
     )
     assert plain == on_spark
     assert spark.range(3).count() == 3  # a session that ran goes on
+
+
+def test_where_there_is_much_to_replay_spark_is_asked_without_being_told(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = ("simulate", "--synthetic", "--messages", 100, "--workers", "2,4")
+    assert "on a Spark" not in run(*asked).err
+    monkeypatch.setattr(simulate_trying, "MANY", 200)
+    ran = run(*asked)
+    assert ran.code == 0
+    assert "2 scenarios are tried on a Spark of this machine's" in ran.err
 
 
 def test_history_for_scale_is_written_into_a_lake(spark: SparkSession, tmp_path: Path) -> None:

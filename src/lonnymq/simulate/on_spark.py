@@ -52,8 +52,10 @@ def sweep_on_spark(
     thread = InheritableThread(target=run)
     thread.start()
     try:
+        most = 0
         while not ended.wait(LOOK_SECONDS):
-            tell(done(context, group))
+            most = max(most, done(context, group))
+            tell(most)
     except BaseException:
         context.cancelJobGroup(group)
         raise
