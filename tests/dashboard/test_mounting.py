@@ -67,6 +67,19 @@ async def test_no_file_outside_is_served(page, path, tmp_path):
     assert (await client.get(f"/{path}")).status_code == 404
 
 
+async def test_a_file_that_a_browser_has_is_not_sent_again(page):
+    client = await page()
+    for path, kind in (("/", "text/html"), ("/static/app.js", "text/javascript")):
+        first = await client.get(path)
+        assert first.headers["content-type"] == f"{kind}; charset=utf-8"
+        assert first.headers["cache-control"] == "no-cache"
+        again = await client.get(path, headers={"If-None-Match": first.headers["etag"]})
+        assert (again.status_code, again.content) == (304, b"")
+    assert (await client.get("/static/icon.svg")).headers["content-type"] == "image/svg+xml"
+    assert (await client.get("/static/none.js")).status_code == 404
+    assert (await client.head("/static/app.js")).content == b""
+
+
 def test_it_is_mounted_in_fastapi_and_uses_its_sign_in(dsn_18):
     from fastapi import Depends, FastAPI, Request
 

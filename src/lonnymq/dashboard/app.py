@@ -11,12 +11,12 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import FileResponse, Response
-from starlette.routing import BaseRoute, Mount, Route
-from starlette.staticfiles import StaticFiles
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
 
 from lonnymq.dashboard import endpoints, metrics, session
 from lonnymq.dashboard.actions import action_routes
+from lonnymq.dashboard.files import index, static
 from lonnymq.dashboard.headers import Around
 from lonnymq.dashboard.openapi import openapi
 from lonnymq.dashboard.problems import Problem
@@ -25,8 +25,6 @@ from lonnymq.dashboard.report import report_page, report_picture
 from lonnymq.dashboard.security import Authenticate, Guard
 from lonnymq.dashboard.site import Site
 from lonnymq.errors import InvalidArgument
-
-STATIC = Path(__file__).parent / "static"
 
 
 def create_app(
@@ -74,7 +72,7 @@ def routes(site: Site) -> list[BaseRoute]:
     """All that can be asked for; what is not allowed is not there."""
     return [
         Route("/", index),
-        Mount("/static", StaticFiles(directory=STATIC)),
+        Route("/static/{path:path}", static),
         Route("/api/session", session.session_show, methods=["GET"]),
         Route("/api/session", session.session_start, methods=["POST"]),
         Route("/api/session/end", session.session_end, methods=["POST"]),
@@ -91,11 +89,6 @@ def routes(site: Site) -> list[BaseRoute]:
         Route("/health", metrics.health),
         Route("/ready", metrics.ready),
     ]
-
-
-async def index(_: Request) -> Response:
-    """The page."""
-    return FileResponse(STATIC / "index.html")
 
 
 async def problem(_: Request, error: Exception) -> Response:
