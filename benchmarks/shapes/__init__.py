@@ -10,7 +10,12 @@ from benchmarks.run import Run
 SHAPES = (
     "create", "drain", "steady", "latency", "noisy", "growth", "snapshot", "cost", "limits", "worker", "memory",
 )  # fmt: skip
-APART = ("spark", "lake", "simulate", "figures")  # run when they are named: `make bench-spark` and the like
+APART = (
+    "spark",
+    "lake",
+    "simulate",
+    "figures",
+)  # run when they are named: `make bench-spark` and the like
 QUICK = ("create", "drain", "steady", "latency")
 QUICK_PEERS = ("lonnymq", "pgmq archive", "PgQueuer", "channel table")
 
