@@ -33,7 +33,8 @@ def test_sync_says_what_it_brought(spark, stock: Stock, found, tmp_path: Path) -
     assert spark.range(3).count() == 3  # a session that was there is not stopped
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.long
+@pytest.mark.timeout(900)
 def test_sync_follows_until_sigterm(stock: Stock, found, tmp_path: Path) -> None:
     stock.add(3)
     hidden = ("PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET", "SPARK_LOCAL_DIRS")

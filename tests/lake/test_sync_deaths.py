@@ -25,7 +25,7 @@ pytestmark = pytest.mark.timeout(900)  # a second Spark, on a machine that may b
     ("point", "reached", "told", "orphans"),
     [
         ("settings", 0, 0, False),
-        ("writing", 8, 8, True),
+        pytest.param("writing", 8, 8, True, marks=pytest.mark.long),
         ("written", 8, 8, True),
         ("committed", 16, 8, False),
     ],
