@@ -14,6 +14,7 @@ KEYS = {
     "minutes", "quick", "rounds", "verdicts", "not_installed", "broken_shapes", "entries",
 }  # fmt: skip
 ENTRY_KEYS = {"shape", "case", "contestant", "unit", "samples", "details", "error", "median", "spread"}  # fmt: skip
+pytestmark = pytest.mark.xdist_group("benchmark")  # the run is made once
 
 
 def bench(*options: str) -> subprocess.CompletedProcess[str]:

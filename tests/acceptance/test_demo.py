@@ -21,6 +21,7 @@ PROMISES = [
     r"left in the queue: 0",
     r"faults that queue_check finds: 0",
 ]
+pytestmark = pytest.mark.xdist_group("demo")  # the tour is given once
 
 
 def run(program: Path, temporary: Path) -> subprocess.CompletedProcess[str]:

@@ -75,6 +75,7 @@ def test_a_show_that_is_killed_takes_its_workers_along() -> None:
 
 
 @pytest.mark.heavy
+@pytest.mark.long
 def test_in_a_terminal_it_goes_on_until_ctrl_c_if_it_is_kept() -> None:
     with terminal("demo", "--keep", dsn="postgresql://127.0.0.1:1/x", lines=40) as shown:
         shown.sees("A video service")

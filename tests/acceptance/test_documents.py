@@ -14,6 +14,7 @@ import pytest
 from documents import ROOT, blocks_of
 
 PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/*.md")])
+LONG = {"lake.md", "spark.md"}  # each of their programs starts a Spark
 LANGUAGES = {"python", "sql", "sh", "console", "text", "ini"}
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)(#[^)]+)?\)")
 
@@ -29,7 +30,13 @@ def run(page: Path, dsn: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.timeout(900)  # a page may start a Spark, on a machine that may be busy
-@pytest.mark.parametrize("page", PAGES, ids=[page.name for page in PAGES])
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, id=page.name, marks=[pytest.mark.long] if page.name in LONG else [])
+        for page in PAGES
+    ],
+)
 def test_every_block_of_a_page_runs_and_gives_what_it_says(
     page: Path, dsn_18: str, tmp_path: Path
 ) -> None:

@@ -24,6 +24,7 @@ def days_of(done: list) -> list[tuple[str, list[int], int]]:
     return [(each.source, [(day - FIRST).days for day in each.days], each.rows) for each in done]
 
 
+@pytest.mark.long
 def test_only_days_that_have_grown_are_computed_again(spark: SparkSession, tmp_path: Path):
     rows = [
         attempt("a", 10, 40, 50, outcome="failed", error="no 1"),

@@ -40,6 +40,7 @@ def test_a_short_time_is_shown_in_fine_steps(spark: SparkSession, lake: Path):
     assert second == (35, 1, 34)
 
 
+@pytest.mark.long
 def test_days_are_shown_by_the_hour(spark: SparkSession, lake: Path, tmp_path: Path):
     page = tmp_path / "page.html"
     ran = run("report", "--lake", lake, "--from", "2030-01-10", "--to", "2030-01-11", "--out", page)

@@ -43,6 +43,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.timeout(600)
+@pytest.mark.long
 def test_shifts_are_worked_until_sigterm(dsn_18: str, folder: Path) -> None:
     command = [
         *(

@@ -88,6 +88,7 @@ def test_a_dequeue_touches_no_more_pages_among_100_000_paused_channels(queues: Q
 
 
 @pytest.mark.heavy
+@pytest.mark.long
 def test_a_dequeue_touches_no_more_pages_among_100_000_ready_saturated_or_idle_channels(
     queues: Queues,
 ) -> None:
