@@ -64,11 +64,17 @@ def test_a_period_without_rows_gives_a_report_that_says_so(spark: SparkSession, 
     assert made["things"] == []
 
 
+def test_without_a_lake_it_is_refused_before_spark_is_started(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    monkeypatch.setattr("lonnymq.cli.report.spark_session", None)  # whoever asks for one fails
+    none = run("report", "--lake", tmp_path / "none")
+    assert (none.code, "lonnymq lake sync" in none.err) == (1, True)
+
+
 def test_what_cannot_be_reported_is_refused_with_advice(
     spark: SparkSession, lake: Path, tmp_path: Path
 ):
-    none = run("report", "--lake", tmp_path / "none")
-    assert (none.code, "lonnymq lake sync" in none.err) == (1, True)
     source = run("report", "--lake", lake, "--source", "else")
     assert (source.code, source.err) == (
         2,

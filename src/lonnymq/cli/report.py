@@ -65,11 +65,13 @@ def report(
     in finer steps. Figures are computed for the days that have grown since, and kept in the lake.
     With --json the figures are the answer, with --csv they are files; then there is a page only where --out is given.
     """
-    from lonnymq.lake.place import lake_at
+    from lonnymq.lake.place import HISTORY, lake_at
+    from lonnymq.lake.tables import table_at
 
     first, last = moment(begin, "--from"), moment(end, "--to", is_last=True)
     place = lake_at(lake, pairs_of(storage))
     check_folder(out)
+    table_at(place, HISTORY)  # raises before Spark takes its time to start
     is_own = not has_session()
     with spark_session(master, [*few_parts(master), *(conf or [])], is_shipped=ship) as spark:
         spark.sparkContext.setLogLevel("ERROR")
