@@ -392,3 +392,85 @@ def test_a_channel_with_a_limit_has_its_turn_in_every_batch(queue: Queue, query:
     for _ in range(3):
         start, rows = stream.batch(start)
         assert [row["channel"] for row in rows].count("few") == 1
+
+
+def claimed(queue: Queue) -> int:
+    """How many messages are leased at this moment."""
+    return queue.stats().leased
+
+
+def test_a_query_that_reads_what_is_there_claims_the_next_batch_while_one_is_worked_on(
+    queue: Queue, query: Make
+) -> None:
+    queue.create_many([b""] * 12, channel="a")
+    stream = query(maxMessagesPerTrigger=5)
+    stream.reader.prepareForTriggerAvailableNow()
+    start, seen = stream.reader.initialOffset(), []
+    first, rows = stream.batch(start)
+    seen += rows
+    eventually(lambda: claimed(queue) == 10)
+    second, rows = stream.batch(first)
+    seen += rows
+    eventually(lambda: claimed(queue) == 7 and len(history(queue)) == 5)
+    third, rows = stream.batch(second)
+    seen += rows
+    assert len({row["id"] for row in seen}) == len(seen) == 12
+    assert stream.batch(third) == (third, [])
+    assert claimed(queue) == 0
+    assert len(history(queue)) == 12
+
+
+def test_a_query_that_goes_on_for_ever_claims_one_batch_at_a_time(
+    queue: Queue, query: Make
+) -> None:
+    queue.create_many([b""] * 12, channel="a")
+    stream = query(maxMessagesPerTrigger=5)
+    start, _ = stream.batch()
+    assert claimed(queue) == 5
+    stream.batch(start)
+    assert claimed(queue) == 5
+
+
+def test_nothing_is_claimed_ahead_of_its_batch_where_limits_count(
+    queue: Queue, query: Make
+) -> None:
+    queue.channel("a").set(max_concurrency=100)
+    queue.create_many([b""] * 12, channel="a")
+    stream = query(maxMessagesPerTrigger=5)
+    stream.reader.prepareForTriggerAvailableNow()
+    start, _ = stream.batch()
+    stream.reader.driver.aside.join()
+    assert claimed(queue) == 5
+    stream.batch(start)
+    stream.reader.driver.aside.join()
+    assert claimed(queue) == 5
+
+
+def test_a_claim_that_was_made_ahead_outlives_its_driver(queue: Queue, query: Make) -> None:
+    queue.create_many([b""] * 12, channel="a")
+    stream = query(maxMessagesPerTrigger=5)
+    stream.reader.prepareForTriggerAvailableNow()
+    first, before = stream.batch()
+    eventually(lambda: claimed(queue) == 10)
+    stream.reader.stop()
+    another = query(maxMessagesPerTrigger=5)
+    another.reader.prepareForTriggerAvailableNow()
+    second, after = another.batch(first)
+    assert not {row["id"] for row in before} & {row["id"] for row in after}
+    third, last = another.batch(second)
+    assert another.batch(third) == (third, [])
+    assert len(before) + len(after) + len(last) == len(history(queue)) == 12
+
+
+def test_a_batch_that_is_asked_for_again_is_the_same_though_the_next_is_claimed(
+    queue: Queue, query: Make
+) -> None:
+    queue.create_many([b""] * 12, channel="a")
+    stream = query(maxMessagesPerTrigger=5)
+    stream.reader.prepareForTriggerAvailableNow()
+    start = stream.reader.initialOffset()
+    first, rows = stream.batch(start)
+    assert stream.batch(start) == (first, rows)
+    second, more = stream.batch(first)
+    assert len(more) == 5
+    assert len(stream.batch(second)[1]) == 2

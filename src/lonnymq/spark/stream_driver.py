@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
 from lonnymq.errors import InvalidArgument, LonnyMQError, StreamFenced
+from lonnymq.spark.aside import Aside
 from lonnymq.spark.claims import Choice, Claims, Part, logger
 from lonnymq.spark.connecting import Unreachable, conninfo
 from lonnymq.spark.ear import Ear
@@ -42,6 +42,8 @@ class Driver:
         self.is_limited = (
             True  # whether the last claim counts in limits; of one made before a crash nobody knows
         )
+        self.is_full = False  # whether the last claim has all that it may have: more may be waiting
+        self.aside = Aside()
         self.is_bounded, self.moment = False, (0, 0)
         self.fenced: StreamFenced | None = None
         self.stopping = threading.Event()
@@ -80,27 +82,41 @@ class Driver:
                 "the checkpoint is that of another source: give this query a checkpointLocation of its own"
             )
         self.open()
+        made = self.aside.join()
+        if made and start["seq"] < self.given:  # asked again for a batch before it
+            self.given, made = self.given + 1, 0
         if (pending := self.pending(start)) is not None:
             self.settle(start)
             return pending
         seq = max(start["seq"], self.given) + 1
-        if not self.settle_and_make(start, seq, most):
+        if not (made or self.settle_and_make(start, seq, most)):
             return start
         self.given = seq
+        self.go_ahead(start, seq + 1, most)
         return offset_of(next(each for each in self.claims.parts() if each.seq == seq))
 
     def settle_and_make(self, start: Offset, seq: int, most: int | None) -> int:
         """Settle one claim and make the next, together unless the next may need the room of the first."""
+        if start["seq"] > self.acknowledged and self.is_limited:
+            self.settle(start)
         if start["seq"] <= self.acknowledged:
             return self.make(seq, most)
-        if self.is_limited:
-            self.settle(start)
-            return self.make(seq, most)
-        with ThreadPoolExecutor(1) as aside:
-            settling = aside.submit(self.settle, start)
-            made = self.make(seq, most, is_patient=False)
-            settling.result()
+        self.aside.settle(lambda: self.settle(start))
+        made = self.make(seq, most, is_patient=False)
+        self.aside.join()
         return made or self.make(seq, most)
+
+    def go_ahead(self, start: Offset, seq: int, most: int | None) -> None:
+        """While Spark works on a batch, settle the one before it and make the claim for the next.
+
+        Only where the query reads all there is and then ends, and nothing is limited: a claim that waits for its batch
+        would else keep messages, and places, from others who could have them sooner.
+        """
+        if not (self.is_bounded and self.is_full) or self.is_limited:
+            return self.settle(start)
+        if start["seq"] > self.acknowledged:
+            self.aside.settle(lambda: self.settle(start))
+        return self.aside.make(lambda: self.make(seq, most, is_patient=False))
 
     def pending(self, start: Offset) -> Offset | None:
         """A claim that was made before a crash and given to no batch, if it is still whole."""
@@ -144,6 +160,7 @@ class Driver:
                 break
             if not made and not self.wait(taken.answer, until):
                 break
+        self.is_full = made == most
         return made
 
     def wait(self, answer: str, until: float) -> bool:
@@ -203,6 +220,7 @@ class Driver:
     def stop(self) -> None:
         """Let go of the connections and of nothing else: Spark also says so when the query is to be resumed."""
         self.stopping.set()
+        self.aside.stop()
         self.ear.closing.set()
         self.claims.close()
         self.ear.close()
