@@ -14,6 +14,7 @@ ARCHIVE, DELETE = "pgmq archive", "pgmq delete"
 BOOK = "channel table"
 GROWTH_ENDS = {  # the ends of a full run, then those of a quick one
     "channels": ((10, 100_000), (10, 10_000)),
+    "channels of one message": ((10, 100_000), (10, 10_000)),
     "waiting": ((1_000, 5_000_000), (1_000, 200_000)),
     "in the future": ((0, 1_000_000), (0, 100_000)),
     "saturated channels": ((0, 10_000), (0, 1_000)),

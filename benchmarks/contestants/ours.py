@@ -67,13 +67,13 @@ class Ours(Contestant):
 
 class OurWorker(Ours):
     name = "lonnymq worker"
-    notes = "lonnymq.Worker(concurrency=300), as its page advises for short handlers, async, in 2 processes"
+    notes = "lonnymq.Worker(concurrency=1000), as its page advises for short handlers, async, in 2 processes"
 
     def consumers(self, batch: int) -> int:
         return 2
 
     def consume(self, flow: Flow, dsn: str, batch: int) -> None:
-        asyncio.run(work(flow, dsn, 300))
+        asyncio.run(work(flow, dsn, 1_000))
 
 
 class OursWithoutHistory(Ours):

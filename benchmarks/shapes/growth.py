@@ -18,7 +18,13 @@ Make = Callable[[str, int], None]
 
 
 def channels(dsn: str, size: int) -> None:
-    stock.load(dsn, max(size, 100_000), size)
+    """With ten messages in each."""
+    stock.load(dsn, 10 * size, size)
+
+
+def single(dsn: str, size: int) -> None:
+    """With one in each, so that every dequeue takes the last of a channel, and every create brings one back."""
+    stock.load(dsn, size, size)
 
 
 def waiting(dsn: str, size: int) -> None:
@@ -41,6 +47,7 @@ AXES: dict[
     str, tuple[Make, tuple[int, ...], tuple[int, ...]]
 ] = {  # what is made, sizes, sizes if quick
     "channels": (channels, (10, 1_000, 100_000), (10, 10_000)),
+    "channels of one message": (single, (10, 100_000), (10, 10_000)),
     "waiting": (waiting, (1_000, 100_000, 5_000_000), (1_000, 200_000)),
     "in the future": (future, (0, 1_000_000), (0, 100_000)),
     "saturated channels": (saturated, (0, 10_000), (0, 1_000)),

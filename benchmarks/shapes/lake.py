@@ -15,14 +15,14 @@ from benchmarks.crew import Failed
 from benchmarks.lane import Reading
 from benchmarks.run import Run
 from benchmarks.shapes.spark import (
+    BY_HAND,
     CHANNELS,
-    DRIVER,
     JAR,
     JDBC,
-    TASKS,
     another_database,
+    by_hand,
     fresh_server,
-    jdbc_url,
+    read_jdbc,
     session,
     timed,
 )
@@ -53,7 +53,7 @@ def run(run: Run) -> None:
         bench, small = Bench(run, spark, dsn, rows), another_database(dsn)
         # The first of everything pays for Java, and for Python's workers.
         for name, do in Bench(run, spark, small, load(small, FEW)).cases.items():
-            if name != JDBC or JAR.exists():
+            if name == OURS or JAR.exists():
                 in_folder(do)
         for _ in range(run.repeat):
             for name in bench.cases:
@@ -65,11 +65,15 @@ class Bench:
 
     def __init__(self, run: Run, spark: Any, dsn: str, rows: int) -> None:
         self.run, self.spark, self.dsn, self.rows = run, spark, dsn, rows
-        self.cases: dict[str, Callable[[Path], int]] = {OURS: self.ours, JDBC: self.jdbc}
+        self.cases: dict[str, Callable[[Path], int]] = {
+            OURS: self.ours,
+            JDBC: self.jdbc,
+            BY_HAND: lambda folder: self.jdbc(folder, **by_hand(rows)),
+        }
 
     def sample(self, name: str) -> None:
         def take() -> Reading:
-            if name == JDBC and not JAR.exists():
+            if name != OURS and not JAR.exists():
                 raise Failed(
                     "needs Debian's libpostgresql-jdbc-java: scripts/system-packages installs it"
                 )
@@ -93,23 +97,14 @@ class Bench:
             self.spark, folder / "lake", url=self.dsn, source="bench", rows=all_workers
         ).rows
 
-    def jdbc(self, folder: Path) -> int:
+    def jdbc(self, folder: Path, **options: Any) -> int:
         """With casts for the two columns whose types JDBC does not know; the rows are counted by Spark as they go."""
         casts = {"xid": "xid::text::bigint as xid", "headers": "headers::text as headers"}
         from lonnymq.lake.columns import OF_HISTORY
 
         columns = ", ".join(casts.get(each.name, each.name) for each in OF_HISTORY)
-        options = {
-            "url": jdbc_url(self.dsn),
-            "driver": DRIVER,
-            "dbtable": f"(select {columns} from lonnymq.history) h",
-            "partitionColumn": "message_id",
-            "lowerBound": 1,
-            "upperBound": self.rows,
-            "numPartitions": TASKS,
-            "fetchsize": 10_000,
-        }
-        frame = self.spark.read.format("jdbc").options(**options).load()
+        table = f"(select {columns} from lonnymq.history) h"
+        frame = read_jdbc(self.spark, self.dsn, table, **options)
         frame.write.parquet(str(folder / "history"))
         return int(self.spark.read.parquet(str(folder / "history")).count())
 

@@ -1,7 +1,7 @@
 """(e) Noisy neighbour: one tenant with a flood, 99 quiet ones. What they wait, and how even the turns are.
 
 Two workers of ours with their defaults, 32 messages at a time each, or 16 loops on the plain table; a message is 25 to
-75 ms of work. The quiet tenants create 50 messages a second between them: alone, and beside a backlog whose end the
+75 ms of work. The quiet tenants create 100 messages a second between them: alone, and beside a backlog whose end the
 workers never see; then the same with the noisy tenant held to half of the places by its `max_concurrency`.
 """
 
@@ -21,8 +21,8 @@ from lonnymq import Queue
 OURS, FIFO = "lonnymq", "skip locked table"
 WORK_SECONDS = 0.050
 FORMS = {OURS: (2, 32), FIFO: (16, 1)}  # processes, and messages at a time in each
-GAP_SECONDS = 0.020
-SECONDS = 6.0
+GAP_SECONDS = 0.010
+SECONDS = 8.0
 FLOOD = 100_000
 ALONE, BESIDE, LIMITED = (
     "quiet, alone",

@@ -1,5 +1,6 @@
 """(l) Spark: a DataFrame into the queue and history into Parquet, beside Spark's own JDBC, which writes and reads the
-same tables of the same server."""
+same tables of the same server. JDBC reads through one connection, unless somebody who knows the least and the greatest
+of a column cuts the table for it: both are measured."""
 
 from __future__ import annotations
 
@@ -26,6 +27,7 @@ from lonnymq.server import temporary
 JAR = Path("/usr/share/java/postgresql.jar")
 DRIVER = "org.postgresql.Driver"
 JDBC = "Spark JDBC"
+BY_HAND = "Spark JDBC, cut by hand"
 UNKNOWN = ("xid", "headers")
 CHANNELS = 1_000
 TASKS = 4
@@ -55,6 +57,7 @@ def run(run: Run) -> None:
             bench.write(JDBC, bench.jdbc)
             bench.read("lonnymq", bench.our_history)
             bench.read(JDBC, bench.jdbc_history)
+            bench.read(BY_HAND, lambda: bench.jdbc_history(**by_hand(run.rows)))
             streams.round()
 
 
@@ -92,23 +95,14 @@ class Bench:
         kept = [field for field in read.load("history").schema if field.name not in UNKNOWN]
         return read.schema(StructType(kept)).load("history")
 
-    def jdbc_history(self) -> Any:
+    def jdbc_history(self, **options: Any) -> Any:
         if not JAR.exists():
             raise Failed(
                 "needs Debian's libpostgresql-jdbc-java: scripts/system-packages installs it"
             )
         columns = ", ".join(self.our_history().columns)
-        options = {
-            "url": jdbc_url(self.dsn),
-            "driver": DRIVER,
-            "dbtable": f"(select {columns} from lonnymq.history) h",
-            "partitionColumn": "message_id",
-            "lowerBound": 1,
-            "upperBound": self.rows,
-            "numPartitions": TASKS,
-            "fetchsize": 10_000,
-        }
-        return self.spark.read.format("jdbc").options(**options).load()
+        table = f"(select {columns} from lonnymq.history) h"
+        return read_jdbc(self.spark, self.dsn, table, **options)
 
     def warm_up(self) -> None:
         """The first of everything pays for Java, for Python's workers and for the server's pages."""
@@ -198,6 +192,18 @@ def load_history(dsn: str, rows: int) -> None:
     with psycopg.connect(dsn, autocommit=True) as connection:
         connection.execute(FINISHED, (CHANNELS, rows))
         connection.execute("vacuum analyze lonnymq.history")
+
+
+def read_jdbc(spark: Any, dsn: str, table: str, **options: Any) -> Any:
+    """A table as Spark's JDBC reads it, some rows at a time rather than all at once."""
+    given = {"url": jdbc_url(dsn), "driver": DRIVER, "dbtable": table, "fetchsize": 10_000}
+    return spark.read.format("jdbc").options(**given, **options).load()
+
+
+def by_hand(rows: int) -> dict[str, Any]:
+    """What JDBC must be told to read history in parts."""
+    bounds = {"partitionColumn": "message_id", "lowerBound": 1, "upperBound": rows}
+    return {**bounds, "numPartitions": TASKS}
 
 
 def jdbc_url(dsn: str) -> str:
