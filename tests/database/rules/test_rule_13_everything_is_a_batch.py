@@ -1,6 +1,8 @@
 """Rule 13: everything is a batch, one is a batch of one, and batches have edges."""
 
 from collections import Counter
+from collections.abc import Sequence
+from uuid import UUID, uuid4
 
 import psycopg
 import pytest
@@ -74,6 +76,48 @@ def test_a_pair_given_twice_is_settled_once(session: Session, how: str) -> None:
     assert session.check() == []
     session.dequeue()
     assert session.check() == []
+
+
+@pytest.mark.parametrize("others", [2, 200], ids=["among few", "among many"])
+def test_of_an_id_given_with_two_tokens_the_one_of_its_lease_counts(
+    session: Session, others: int
+) -> None:
+    session.fill("a", others + 1)
+    leases = session.dequeue(others + 1)
+    pairs = [(each.id, each.token) for each in leases]
+    given = [(pairs[0][0], uuid4()), *pairs, (pairs[0][0], uuid4())]
+    assert completed(session, given) == ["not_found", *["completed"] * len(pairs), "not_found"]
+    assert session.value("select count(*) from lonnymq.message") == 0
+
+
+@pytest.mark.parametrize("many", [2, 200], ids=["few", "many"])
+def test_with_the_tokens_of_others_nothing_is_completed(session: Session, many: int) -> None:
+    session.fill("a", many)
+    leases = session.dequeue(many)
+    tokens = [each.token for each in reversed(leases)]
+    given = list(zip([each.id for each in leases], tokens, strict=True))
+    assert completed(session, given) == ["lease_lost"] * many
+    assert session.value("select count(*) from lonnymq.message") == many
+
+
+def test_what_is_null_or_gone_among_many_does_not_matter(session: Session) -> None:
+    session.fill("a", 100)
+    pairs: list[tuple[int | None, UUID | None]] = [
+        (each.id, each.token) for each in session.dequeue(100)
+    ]
+    given = [(None, uuid4()), *pairs, (None, None), (10**15, uuid4())]
+    answers = completed(session, given)
+    assert answers[1:101] == ["completed"] * 100
+    assert "completed" not in answers[:1] + answers[101:]
+
+
+def completed(session: Session, pairs: Sequence[tuple[int | None, UUID | None]]) -> list[str]:
+    """What completing these answers."""
+    ids, tokens = [each[0] for each in pairs], [each[1] for each in pairs]
+    rows = session.rows(
+        "select * from lonnymq.message_complete(%s::bigint[], %s::uuid[])", ids, tokens
+    )
+    return [each.answer for each in rows]
 
 
 def test_an_id_given_twice_is_cancelled_once(session: Session) -> None:
