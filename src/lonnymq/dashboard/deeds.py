@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -59,19 +60,19 @@ class Did:
     parameters: dict[str, Any] = field(default_factory=dict)
 
 
-class Deed:
+class Deed(ABC):
     """Something that can be done. One that is tried is done for its preview as well, and undone."""
 
     body: tuple[str, ...] = ("channel",)
     is_tried = False
 
+    @abstractmethod
     async def preview(self, hand: Hand, body: dict[str, Any]) -> Will:
         """Say what will happen."""
-        raise NotImplementedError
 
+    @abstractmethod
     async def do(self, hand: Hand, body: dict[str, Any]) -> Did:
         """Do it."""
-        raise NotImplementedError
 
 
 class Pause(Deed):
