@@ -5,6 +5,7 @@
 First the page, which `lonnymq dashboard` serves in a process of its own, in headless Chromium with an empty cache: from
 the beginning of the navigation until a frame is drawn in which the view is whole, that is, has its heading, all of its
 parts, and nothing that still waits for an answer. The first opening of each is told apart from the six after it.
+The stream of events is not among the requests, for it does not end.
 Then what the API takes for each view, asked in this process, with nothing at hand.
 """
 
@@ -21,7 +22,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import httpx
 import psycopg
@@ -127,6 +128,13 @@ WATCH = """
   look();
 }
 """
+FETCHED = """
+() => {
+  const all = ["navigation", "resource"].flatMap((kind) => performance.getEntriesByType(kind));
+  const bytes = all.reduce((sum, each) => sum + each.transferSize, 0);
+  return `${all.length} requests, ${Math.round(bytes / 1024)} KiB`;
+}
+"""
 OPENINGS = 7
 
 
@@ -138,18 +146,27 @@ def browse(dsn: str) -> None:
     if program is None:
         sys.exit("needs the Debian package chromium: scripts/system-packages installs it")
     options = ["--no-sandbox"] if os.geteuid() == 0 else []
+    print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores", flush=True)
     with dashboard(dsn) as address, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=options)
         browser.new_page().goto("about:blank")  # its own start is not the page's
         for place, wanted in PAGES.items():
             first, *more = [opened(browser, address, place, wanted) for _ in range(OPENINGS)]
-            said = f"first {first:6.0f} ms, then {statistics.median(more):6.0f} ms"
-            print(f"page {place:23} {said} (of {len(more)}: up to {max(more):.0f} ms)", flush=True)
+            times = f"first {first.ms:6.0f} ms, then {statistics.median(each.ms for each in more):6.0f} ms"
+            most = f"of {len(more)}: up to {max(each.ms for each in more):.0f} ms"
+            print(f"page {place:23} {times} ({most}), {first.fetched}", flush=True)
         browser.close()
 
 
-def opened(browser: Any, address: str, place: str, wanted: tuple[str, ...]) -> float:
-    """How many milliseconds it takes until the page is whole, in a window that knows nothing of it yet."""
+class Opening(NamedTuple):
+    """How long it took until a page was whole, and what the browser fetched for it."""
+
+    ms: float
+    fetched: str
+
+
+def opened(browser: Any, address: str, place: str, wanted: tuple[str, ...]) -> Opening:
+    """Open a page in a window that knows nothing of it yet, until it is whole."""
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     page = context.new_page()
     page.add_init_script(f"({WATCH})({list(wanted)!r})")
@@ -157,8 +174,9 @@ def opened(browser: Any, address: str, place: str, wanted: tuple[str, ...]) -> f
     for _ in range(3_000):
         took = page.evaluate("window.wholeAt")  # the page's rules let nothing else look at it
         if took is not None:
+            fetched = page.evaluate(FETCHED)
             context.close()
-            return float(took)
+            return Opening(float(took), fetched)
         page.wait_for_timeout(20)
     sys.exit(f"{place} was not whole within a minute: {page.inner_text('main')}")
 

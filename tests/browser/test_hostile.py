@@ -141,17 +141,6 @@ def test_our_scripts_never_make_elements_of_text():
     assert not re.search(r"<script>|\son\w+=|style=", (STATIC / "index.html").read_text())
 
 
-def test_all_modules_are_asked_for_at_once():
-    """The first page names every module, so that a slow connection is waited for once and not at each import."""
-    named = set(
-        re.findall(
-            r'rel="modulepreload" href="static/([^"]+)"', (STATIC / "index.html").read_text()
-        )
-    )
-    there = {path.relative_to(STATIC).as_posix() for path in STATIC.rglob("*.js")}
-    assert named == there - {"app.js", "theme.js"}
-
-
 def test_nothing_is_fetched_from_elsewhere():
     """No address of another host is in what the browser loads, but for the names of XML."""
     found = [

@@ -1,6 +1,7 @@
 """The page as a part of another app: under any path, in Starlette, in FastAPI, and beside Django."""
 
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +79,27 @@ async def test_a_file_that_a_browser_has_is_not_sent_again(page):
     assert (await client.get("/static/icon.svg")).headers["content-type"] == "image/svg+xml"
     assert (await client.get("/static/none.js")).status_code == 404
     assert (await client.head("/static/app.js")).content == b""
+
+
+async def test_a_file_that_is_named_by_its_mark_is_kept_for_ever(page):
+    client = await page()
+    named = re.findall(r'"(static/page\.[^"]+)"', (await client.get("/")).text)
+    assert len(named) == 2
+    for path in named:
+        answer = await client.get(f"/{path}")
+        assert "immutable" in answer.headers["cache-control"]
+        other = await client.get(f"/{path}0")
+        assert (other.status_code, other.headers["cache-control"]) == (200, "no-cache")
+
+
+async def test_files_are_sent_packed_to_who_can_unpack_them(page):
+    client = await page()
+    plain = await client.get("/static/page.js", headers={"Accept-Encoding": "identity"})
+    packed = await client.get("/static/page.js", headers={"Accept-Encoding": "br, gzip"})
+    assert "content-encoding" not in plain.headers
+    assert packed.headers["content-encoding"] == "gzip"
+    assert packed.text == plain.text
+    assert int(packed.headers["content-length"]) < int(plain.headers["content-length"]) / 2
 
 
 def test_it_is_mounted_in_fastapi_and_uses_its_sign_in(dsn_18):

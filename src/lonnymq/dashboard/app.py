@@ -16,7 +16,7 @@ from starlette.routing import BaseRoute, Route
 
 from lonnymq.dashboard import endpoints, metrics, session
 from lonnymq.dashboard.actions import action_routes
-from lonnymq.dashboard.files import index, static
+from lonnymq.dashboard.files import files, index, static
 from lonnymq.dashboard.headers import Around
 from lonnymq.dashboard.openapi import openapi
 from lonnymq.dashboard.problems import Problem
@@ -46,6 +46,7 @@ def create_app(
     folder of a lake, whose own reports are.
     `hosts` are the names by which browsers may ask for the page; None leaves that to the host app.
     """
+    files()  # read and joined now, not when the first browser waits for them
     guard = Guard(token, authenticate)
     if actions and guard.login == "none":
         raise InvalidArgument("actions need a token, or authenticate")

@@ -1,5 +1,5 @@
-// Calls to the JSON API, whose address is reckoned from this file's own: '../../api/' wherever the page is mounted.
-const ROOT = new URL("../../", import.meta.url);
+// Calls to the JSON API, whose address is reckoned from the page's own, wherever it is mounted.
+const ROOT = new URL(".", document.baseURI);
 let csrf = null;
 
 /** What the window is told when an answer says that the session is over. */
