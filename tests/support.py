@@ -1,5 +1,6 @@
 """What many tests need: conditions waited for instead of slept for, databases from a template, and PgBouncer."""
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -8,9 +9,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from itertools import count
 from pathlib import Path
-from typing import NoReturn, TypeVar
+from typing import IO, NoReturn, TypeVar
 from urllib.parse import quote
 
 import psycopg
@@ -45,6 +47,21 @@ def waits_for_a_lock(watcher: psycopg.Connection, pid: int) -> bool:
 def missing(package: str) -> NoReturn:
     """Skip the test for want of a Debian package; where nothing may be skipped, fail it (conftest.py sees to that)."""
     pytest.skip(f"needs the Debian package {package}: scripts/system-packages installs it")
+
+
+@cache
+def only_here(folder: Path, what: str) -> IO[str]:
+    """Keep what there may be but one of in a folder's run for this process, until it ends; fail if another has it."""
+    held = (folder / f"{what}.held").open("a")
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        held.close()
+        pytest.fail(
+            f"another worker of this run has started {what}: the groups of pytest-xdist have no effect. "
+            "Run with --dist loadgroup, and with the versions that pyproject.toml asks for."
+        )
+    return held
 
 
 def accepts(dsn: str) -> bool:

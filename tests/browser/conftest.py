@@ -51,6 +51,7 @@ def live(page: Page) -> Locator:
 expect.set_options(timeout=WAIT_MS)
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist looks at groups, wherever it is started
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """All of them in one process, with one browser, and in one loop."""
     for item in items:

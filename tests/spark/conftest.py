@@ -1,5 +1,6 @@
 """One Spark session for the whole run: under xdist all tests of this folder go to one worker (`--dist loadgroup`)."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 from pyspark.sql import DataFrameReader, DataFrameWriter, SparkSession
 
 import lonnymq.spark
+from support import only_here
 
 HERE = Path(__file__).parent
 # A session takes 6 s to start and its first query 4 s: no UI, two cores, small shuffles.
@@ -20,6 +22,7 @@ CONFIG = {
 }
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist looks at groups, wherever it is started
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if HERE in item.path.parents:
@@ -28,6 +31,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    if "PYTEST_XDIST_WORKER" in os.environ:  # the folder above is then that of the whole run
+        only_here(tmp_path_factory.getbasetemp().parent, "spark")
     folder = tmp_path_factory.mktemp("spark")
     config = {**CONFIG, "spark.local.dir": folder, "spark.sql.warehouse.dir": folder / "warehouse"}
     session = lonnymq.spark.session("local[2]", app="lonnymq tests", config=config)
