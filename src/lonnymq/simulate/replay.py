@@ -68,45 +68,47 @@ def replay(
         followers.setdefault(first, []).append((number, gap))
     arrivals = [number for number in range(len(work)) if number not in after]
     arrivals.sort(key=created.__getitem__)
+    arrivals.reverse()  # the next one stands last
 
     idle = [Cursor() for _ in range(workers)]
     running: list[int] = []  # a moment above, the number of the attempt that ends then below
-    hand: dict[int, Cursor] = {}  # who has it
+    hand = [Cursor()] * len(work)  # who has it, of those that run
     take, arrive, finish = scheduler.take, scheduler.arrive, scheduler.finish
-    seats = scheduler.ring.numbers
-    coming = iter(arrivals)
-    number_next = next(coming, -1)
-    next_arrival = created[number_next] if number_next >= 0 else NEVER
-    next_end, now = NEVER, 0
+    told, wakes, seats = scheduler.told, scheduler.wakes, scheduler.ring.numbers
+    next_arrival = created[arrivals[-1]] if arrivals else NEVER
+    next_end, now, waiting = NEVER, 0, 0
     while True:
         before, now = now, next_end if next_end < next_arrival else next_arrival
-        if scheduler.wakes and idle and scheduler.waiting:
+        if wakes and wakes[0][0] < now and idle and waiting:
             wake_at = scheduler.next_wake()
             if wake_at is not None and wake_at < now:
                 now = wake_at if wake_at > before else before
         if now == NEVER:
             return Replayed(due_at, started)
         while next_arrival <= now:
-            arrive(home[number_next], messages[number_next])
-            number_next = next(coming, -1)
-            next_arrival = created[number_next] if number_next >= 0 else NEVER
+            number = arrivals.pop()
+            arrive(home[number], messages[number])
+            waiting += 1
+            next_arrival = created[arrivals[-1]] if arrivals else NEVER
         while next_end <= now:
             number = heappop(running) & LOW
             finish(home[number], messages[number])
-            idle.append(hand.pop(number))
+            idle.append(hand[number])
             if number in followers:
                 for later, gap in followers[number]:
                     due_at[later] = now + gap
                     messages[later] = ((now + gap) << BITS) + later
                     scheduler.come_back(home[later], messages[later])
+                    waiting += 1
             next_end = running[0] >> BITS if running else NEVER
-        while idle and scheduler.waiting and (scheduler.told or scheduler.wakes or seats):
+        while waiting and idle and (told or seats or (wakes and wakes[0][0] <= now)):
             taken = take(idle[-1], now)
             if taken is None:
                 break
             number = taken & LOW
             hand[number] = idle.pop()
             started[number] = now
+            waiting -= 1
             ends = now + service[number]
             heappush(running, (ends << BITS) + number)
             if ends < next_end:

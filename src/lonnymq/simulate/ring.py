@@ -68,7 +68,7 @@ class Channel:
         self.line: deque[Message] = deque()
         self.leased: set[Message] = set()  # kept where there is no limit: nobody else asks
         self.top: Message = 0  # the highest that was ever taken
-        self.seat: int | None = None
+        self.seat = 0  # 0: none
         self.hold: str | None = None
         self.wake_at: int | None = None
         self.in_flight = self.tat = 0
@@ -136,43 +136,33 @@ class Ring:
 
     def leave(self, channel: Channel) -> None:
         """Take a channel's seat."""
-        seat = channel.seat
-        if seat is not None:
-            channel.seat = None
-            del self.seated[seat]
-            del self.numbers[bisect_left(self.numbers, seat)]
+        del self.seated[channel.seat]
+        del self.numbers[bisect_left(self.numbers, channel.seat)]
+        channel.seat = 0
 
     def next(self, cursor: Cursor) -> Channel | None:
         """Whose visit it is, and the cursor moved there: to the end of the lap, its tail, then from the start."""
         numbers = self.numbers
         if not numbers:
-            cursor.is_tail, cursor.used = False, 0 if cursor.is_tail else cursor.used
             return None
         if cursor.seat < 0:
             cursor.seat, cursor.lap = 0, self.last
-        while True:
-            used = cursor.used
-            start = cursor.seat - 1 if used else cursor.seat
-            at = bisect_right(numbers, start)
-            if at == len(numbers):
-                seat = numbers[0]
-                if cursor.is_tail:
-                    cursor.is_tail = False
-                else:
-                    cursor.lap = self.last
-                break
-            seat = numbers[at]
-            if seat <= cursor.lap:
-                break
+        used = cursor.used
+        start = cursor.seat - 1 if used else cursor.seat
+        at = bisect_right(numbers, start)
+        if at == len(numbers):
+            seat = numbers[0]
+            if cursor.is_tail:
+                cursor.is_tail = False
+            else:
+                cursor.lap = self.last
+        elif (seat := numbers[at]) > cursor.lap:
             if not cursor.is_tail:
                 cursor.is_tail, cursor.lap = True, self.last
-                break
-            cursor.is_tail, seat = False, numbers[0]
-            if seat <= start:
-                break
-            cursor.used = (
-                0  # only channels are there that sat down after this lap had come to its end
-            )
+            elif numbers[0] <= start:
+                cursor.is_tail, seat = False, numbers[0]
+            else:  # only channels are there that sat down after this lap had come to its end
+                cursor.lap = self.last
         channel = self.seated[seat]
         if used and (seat != start + 1 or used >= channel.weight):
             cursor.used = 0

@@ -11,6 +11,7 @@ MOST_OFF_NOTES = 8
 MOST_ONE_BY_ONE = 16
 SWEEP_MS = 1000
 LATER = 1 << 62
+NEVER = -LATER
 
 
 class Scheduler:
@@ -22,11 +23,9 @@ class Scheduler:
         "max_concurrency",
         "plain",
         "queue_slots",
-        "quiet",
         "ring",
         "swept",
         "told",
-        "waiting",
         "wakes",
     )
 
@@ -36,34 +35,33 @@ class Scheduler:
         self.in_flight = 0
         self.ring = Ring()
         self.told: list[Channel] = []  # of whom the engine has not heard everything yet
-        self.quiet = self.queue_slots = self.waiting = 0
-        self.plain = True  # all that was told is one message each, of channels of their own
+        self.queue_slots = 0
+        self.plain = True  # all that was told is one message each, of channels that nobody looks at
         self.wakes: list[tuple[int, int, Channel]] = []
-        self.swept: int | None = None
+        self.swept = NEVER
 
     # What happens to the queue
 
     def arrive(self, channel: Channel, message: Message) -> None:
         """A message is created."""
-        self.waiting += 1
-        line, told = channel.line, self.told
+        line = channel.line
         if not line or message > line[-1]:
             line.append(message)
         else:
             channel.add(message)
-        if not channel.is_told:
-            channel.is_told, channel.first = True, message
-            told.append(channel)
-        else:
+        if channel.is_told:
             self.plain = False
             if channel.first is None or message < channel.first:
                 channel.first = message
-        if (
-            channel.seat is not None
+            return
+        channel.is_told, channel.first = True, message
+        self.told.append(channel)
+        if self.plain and (
+            channel.seat
             or channel.hold is not None
             or (channel.wake_at is not None and channel.wake_at <= message >> BITS)
         ):
-            self.quiet += 1
+            self.plain = False
 
     def come_back(self, channel: Channel, message: Message) -> None:
         """A message that was leased is in line again: it was deferred, or is to be tried once more."""
@@ -74,17 +72,16 @@ class Scheduler:
         """A lease ends."""
         if not channel.is_limited:
             channel.leased.discard(message)
-            if self.max_concurrency is None:
-                return
-        if channel.max_concurrency is not None or self.max_concurrency is not None:
-            if not channel.is_told:
-                channel.is_told = True
-                self.told.append(channel)
-            self.plain = False
-            if channel.max_concurrency is not None:
-                channel.freed += 1
-            if self.max_concurrency is not None:
-                self.queue_slots += 1
+        if channel.max_concurrency is not None:
+            channel.freed += 1
+        elif self.max_concurrency is None:
+            return
+        self.plain = False
+        if self.max_concurrency is not None:
+            self.queue_slots += 1
+        if not channel.is_told:
+            channel.is_told = True
+            self.told.append(channel)
 
     def next_wake(self) -> int | None:
         """When a channel's time comes."""
@@ -97,39 +94,43 @@ class Scheduler:
 
     def take(self, cursor: Cursor, now: int) -> Message | None:
         """The message whose turn it is, leased; None if there is none."""
-        swept = self.swept
-        is_late = self.quiet > 0 or swept is None or not swept <= now < swept + SWEEP_MS
-        if self.wakes and not is_late:
-            wake_at = self.next_wake()
-            is_late = wake_at is not None and wake_at <= now
+        numbers = self.ring.numbers
         if self.told:
-            if self.plain and not (is_late or self.ring.numbers or self.max_concurrency):
+            if self.plain and not (numbers or self.max_concurrency or self.is_late(now)):
                 taken = self.take_off_note(now)
                 if taken is not None:
                     return taken
             self.fold(now)
-        elif is_late and self.wakes:
+            return self.walk(cursor, now) if numbers else None
+        wakes = self.wakes
+        if wakes and wakes[0][0] <= now:
             self.wake(now)
-        taken = self.walk(cursor, now)
-        if taken is not None and (self.swept is None or now - SWEEP_MS >= self.swept):
+        taken = self.walk(cursor, now) if numbers else None
+        if taken is not None and now - SWEEP_MS >= self.swept:
             self.swept = now
         return taken
+
+    def is_late(self, now: int) -> bool:
+        """Whether it is time for a sweep, or for a channel to be given a seat."""
+        if now - SWEEP_MS >= self.swept:
+            return True
+        wake_at = self.next_wake()
+        return wake_at is not None and wake_at <= now
 
     def take_off_note(self, now: int) -> Message | None:
         """The message of the first note, where nobody sits and each note tells of one message of its own channel."""
         told = self.told
-        if len(told) > MOST_OFF_NOTES:
-            return None
-        for channel in told:
-            if channel.first is None or channel.first >> BITS > now:
-                return None
         channel, message = told[0], told[0].first
-        if channel.is_limited or not channel.is_known or message is None:
+        if channel.is_limited or len(told) > MOST_OFF_NOTES:
+            return None
+        for each in told:
+            if each.first is None or each.first >> BITS > now:
+                return None
+        if not channel.is_known or message is None:
             return None
         del told[0]
         channel.is_told, channel.first = False, None
         channel.line.remove(message)
-        self.waiting -= 1
         channel.leased.add(message)
         if message > channel.top:
             channel.top = message
@@ -137,26 +138,28 @@ class Scheduler:
 
     def fold(self, now: int) -> None:
         """Seats for those whose time has come, then for those of whom something was told, the longest due first."""
-        is_full = self.swept is None or now - SWEEP_MS >= self.swept or now < self.swept
-        if self.wakes:
+        told, wakes = self.told, self.wakes
+        if wakes and wakes[0][0] <= now:
             self.wake(now)
-        if is_full:
+        if now - SWEEP_MS >= self.swept:
             self.swept = now
-        told, self.told = self.told, []
-        self.quiet, self.plain = 0, True
-        self.in_flight -= self.queue_slots
-        self.queue_slots = 0
+        self.plain = True
+        if self.queue_slots:
+            self.in_flight -= self.queue_slots
+            self.queue_slots = 0
         seated: list[tuple[int, int, Channel]] = []
         for channel in told:
             first, channel.first = channel.first, None
             channel.is_known, channel.is_told = True, False
-            if channel.hold is not None:
-                if channel.freed:
+            if channel.freed:
+                channel.in_flight -= channel.freed
+                channel.freed = 0
+                if channel.hold is not None:
                     self.free(channel, first, now, seated)
+                    continue
+            elif channel.hold is not None:
                 continue
-            channel.in_flight -= channel.freed
-            channel.freed = 0
-            if first is None or channel.seat is not None:
+            if first is None or channel.seat:
                 continue
             due_at, wake_at = first >> BITS, channel.wake_at
             if wake_at is not None and due_at >= wake_at:
@@ -166,6 +169,7 @@ class Scheduler:
                 seated.append((due_at, channel.number, channel))
             else:
                 self.set_wake(channel, due_at)
+        told.clear()
         # Only the order of sitting down is anybody's business. Where the engine draws lots it goes by number.
         if len(seated) > 1:
             seated.sort()
@@ -174,10 +178,12 @@ class Scheduler:
 
     def wake(self, now: int) -> None:
         """Seats for channels whose first message is due, or whose rate allows the next."""
-        while (wake_at := self.next_wake()) is not None and wake_at <= now:
-            channel = heappop(self.wakes)[2]
-            channel.wake_at = channel.hold = None
-            self.ring.sit(channel)
+        wakes = self.wakes
+        while wakes and wakes[0][0] <= now:
+            wake_at, _, channel = heappop(wakes)
+            if channel.wake_at == wake_at:
+                channel.wake_at = channel.hold = None
+                self.ring.sit(channel)
 
     def free(
         self,
@@ -187,15 +193,14 @@ class Scheduler:
         seated: list[tuple[int, int, Channel]],
     ) -> None:
         """Where a channel stands that was kept out of the ring, now that slots of its are free."""
-        channel.in_flight -= channel.freed
-        channel.freed = 0
-        if channel.held(now):
-            self.hold(channel, now)
+        channel.hold = channel.held(now)
+        if channel.hold is not None:
+            self.set_wake(channel, channel.allowed_at if channel.hold == "throttled" else None)
             return
         due_at = LATER if first is None else first >> BITS
-        if channel.wake_at is not None and channel.wake_at < due_at:
-            due_at = channel.wake_at
-        channel.wake_at = channel.hold = None
+        if channel.wake_at is not None:
+            due_at = min(due_at, channel.wake_at)
+            channel.wake_at = None
         seated.append((due_at, channel.number, channel))
 
     def set_wake(self, channel: Channel, at: int | None) -> None:
@@ -205,47 +210,46 @@ class Scheduler:
         channel.wake_at = at
 
     def walk(self, cursor: Cursor, now: int) -> Message | None:
-        """Visit one channel after the other until one gives a message. Who sits is not at a limit."""
-        most = self.max_concurrency
+        """Visit one channel after the other until one gives a message. Who sits is at no limit, and has no wake_at."""
+        most, ring = self.max_concurrency, self.ring
         if most is not None and self.in_flight >= most:
             return None
-        ring, visits, by_window = self.ring, 0, most is not None
+        visits, by_window = 1, most is not None
         due = (now + 1) << BITS  # what is below this is due
         while True:
             channel = ring.next(cursor)
             if channel is None:
                 return None
-            visits += 1
-            line, is_limited = channel.line, channel.is_limited
-            by_window = by_window or is_limited or visits > MOST_ONE_BY_ONE
+            line = channel.line
             if line and line[0] < due:
                 break
+            visits += 1
+            by_window = by_window or channel.is_limited
             cursor.used = 0
             ring.leave(channel)
-            self.set_wake(channel, line[0] >> BITS if line else None)
+            if line:
+                self.set_wake(channel, line[0] >> BITS)
         message = line.popleft()
-        self.waiting -= 1
         weight, used = channel.weight, cursor.used + 1
-        cursor.used = 0 if used >= weight else used
+        cursor.used = used if used < weight else 0
         if most is not None:
             self.in_flight += 1
-        is_empty = not line or line[0] >= due
-        if is_limited:
-            more = weight > used and is_empty and channel.allowed(weight - used + 1, now) > 1
-            self.charge(channel, now)
-            if more and channel.seat is not None:
-                self.look(channel, now)
+        if channel.is_limited:
+            self.charge(channel, now, weight - used)
             return message
         channel.leased.add(message)
         if message > channel.top:
             channel.top = message
-        if is_empty and (weight > used if by_window else self.is_last(channel, message)):
-            self.look(channel, now)
+        if not line or line[0] >= due:
+            by_window = by_window or visits > MOST_ONE_BY_ONE
+            if weight > used if by_window else self.is_last(channel, message):
+                self.look(channel, now)
         return message
 
-    def charge(self, channel: Channel, now: int) -> None:
-        """Count a lease in its channel, and take its seat if it may give no more."""
+    def charge(self, channel: Channel, now: int, left: int) -> None:
+        """Count a lease in its channel, and take its seat if it may give no more, or not what is left of its turn."""
         interval, most = channel.interval, channel.max_concurrency
+        is_asked = left > 0 and channel.allowed(left + 1, now) > 1
         if interval is not None:
             channel.tat = (channel.tat if channel.tat > now else now) + interval
         if most is not None:
@@ -253,16 +257,13 @@ class Scheduler:
             if channel.in_flight >= most:
                 channel.hold = "saturated"
                 self.ring.leave(channel)
-                channel.wake_at = None
                 return
-        if interval is not None and channel.tat - channel.burst_ms + interval > now:
-            self.hold(channel, now)
-
-    def hold(self, channel: Channel, now: int) -> None:
-        """Take the seat of a channel that is at its limit, or its next one until the rate allows it."""
-        channel.hold = channel.held(now)
-        self.ring.leave(channel)
-        self.set_wake(channel, channel.allowed_at if channel.hold == "throttled" else None)
+        if interval is not None and (allowed_at := channel.tat - channel.burst_ms + interval) > now:
+            channel.hold = "throttled"
+            self.ring.leave(channel)
+            self.set_wake(channel, allowed_at)
+        elif is_asked:
+            self.look(channel, now)
 
     def look(self, channel: Channel, now: int) -> None:
         """Take the seat of a channel that has nothing due."""
