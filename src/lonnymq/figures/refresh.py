@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
@@ -35,6 +36,9 @@ DAYS = "days"
 DAYS_COLUMNS = "source string, date date, rows long, mark string, computed_at timestamp"
 ROWS_AT_ONCE = 8_000_000
 DAY = timedelta(days=1)
+# Spark sorts all rows of a task that has more than 128 groups with percentiles. The groups of so many rows fit into
+# memory: those of 3,300,000 rows, 1,000 tenants and two days were computed in 29 s instead of 48.
+IN_MEMORY = ("spark.sql.objectHashAggregate.sortBased.fallbackThreshold", "200000")
 Key = tuple[str, date]
 
 
@@ -81,13 +85,26 @@ def refresh(
         own |= {day + DAY for day in own if day + DAY in days}  # whose waits look one day back
         for stretch in stretches(sorted(own), days, rows_at_once):
             began = time.monotonic()
-            compute(spark, place, at, stretch, days)
+            with groups_in_memory(spark):
+                compute(spark, place, at, stretch, days)
             keep_marks(place, at, {day: there[at, day] for day in stretch})
             many = sum(days[day] for day in stretch)
             done.append(Refreshed(at, tuple(stretch), many, time.monotonic() - began))
             if tell is not None:
                 tell(done[-1])
     return done
+
+
+@contextmanager
+def groups_in_memory(spark: SparkSession) -> Iterator[None]:
+    """Have groups with percentiles kept in memory; afterwards the session is as it was."""
+    name, many = IN_MEMORY
+    before = spark.conf.get(name)
+    spark.conf.set(name, many)
+    try:
+        yield
+    finally:
+        spark.conf.set(name, before)
 
 
 def compute(
