@@ -99,7 +99,7 @@ def refresh(
 def groups_in_memory(spark: SparkSession) -> Iterator[None]:
     """Have groups with percentiles kept in memory; afterwards the session is as it was."""
     name, many = IN_MEMORY
-    before = spark.conf.get(name)
+    before = spark.conf.get(name) or "128"  # as it comes
     spark.conf.set(name, many)
     try:
         yield
