@@ -210,6 +210,27 @@ async def test_history_shows_a_real_report_with_its_charts(
         assert page_colour == report_colour
 
 
+async def test_another_theme_recolours_the_report_where_the_reader_is(
+    site: Site, window: Open, tmp_path: Path
+):
+    (tmp_path / "report.html").write_text(report_page(document(tenants=12, hours=24)), "utf-8")
+    with serving(lambda: create_app({"app": site.dsns["app"]}, report=tmp_path)) as server:
+        page = await window(f"{server.url}#/app/history")
+        frame = page.frame_locator("iframe[title='Report: report']")
+        body = frame.locator("body")
+        await expect(frame.locator("html[data-ready]")).to_be_attached()
+        await expect(frame.get_by_role("radiogroup", name="Theme")).to_have_count(0)
+        await body.evaluate("body => { body.dataset.stays = 'yes' }")
+        for theme, colour in (("Dark", "rgb(18, 20, 22)"), ("Light", "rgb(244, 242, 236)")):
+            await page.get_by_label(theme).check()
+            await expect(body).to_have_css("background-color", colour)
+            await expect(page.locator("body")).to_have_css("background-color", colour)
+        await page.emulate_media(color_scheme="dark")
+        await page.get_by_label("Auto").check()
+        await expect(body).to_have_css("background-color", "rgb(18, 20, 22)")
+        await expect(body).to_have_attribute("data-stays", "yes")
+
+
 async def test_history_shows_pictures_that_lie_beside_a_report(
     site: Site, window: Open, tmp_path: Path
 ):

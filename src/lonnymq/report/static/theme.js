@@ -15,16 +15,24 @@ function faded(name, part) {
 }
 
 function chooseTheme(value) {
+  const isChosen = value === "light" || value === "dark";
   try {
-    if (value === "auto") localStorage.removeItem("lonnymq.theme");
+    if (!isChosen) localStorage.removeItem("lonnymq.theme");
     else localStorage.setItem("lonnymq.theme", value);
   } catch { /* storage is closed to us: it holds for this page */ }
-  if (value === "auto") delete document.documentElement.dataset.theme;
+  if (!isChosen) delete document.documentElement.dataset.theme;
   else document.documentElement.dataset.theme = value;
   redraw();
 }
 
+// A page that shows this one in a frame asks for its own colours, and says when others are chosen there.
+const isFramed = new URLSearchParams(location.search).has("theme");
+addEventListener("message", ({ source, data }) => {
+  if (isFramed && source === parent && ["light", "dark", "system"].includes(data?.theme)) chooseTheme(data.theme);
+});
+
 function themes() {
+  if (isFramed) return null;
   const chosen = document.documentElement.dataset.theme ?? "auto";
   const radio = ([value, text]) => h("label", {},
     h("input", { type: "radio", name: "theme", value, checked: value === chosen, onchange: () => chooseTheme(value) }), text);

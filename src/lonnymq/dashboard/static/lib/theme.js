@@ -1,9 +1,10 @@
 // Light, dark, or as the system says; what was chosen is kept in this browser.
-const KEY = "lonnymq.theme";
+import { useEffect, useState } from "./html.js";
 
-export function chosenTheme() {
-  return document.documentElement.dataset.theme ?? "system";
-}
+const KEY = "lonnymq.theme";
+const CHOSEN = "lonnymq-theme-chosen";
+
+const chosenTheme = () => document.documentElement.dataset.theme ?? "system";
 
 export function chooseTheme(theme) {
   const root = document.documentElement;
@@ -13,4 +14,15 @@ export function chooseTheme(theme) {
     if (theme === "system") localStorage.removeItem(KEY);
     else localStorage.setItem(KEY, theme);
   } catch { /* not kept, and that is all */ }
+  dispatchEvent(new Event(CHOSEN));
+}
+
+export function useTheme() {
+  const [theme, setTheme] = useState(chosenTheme);
+  useEffect(() => {
+    const look = () => setTheme(chosenTheme());
+    addEventListener(CHOSEN, look);
+    return () => removeEventListener(CHOSEN, look);
+  }, []);
+  return theme;
 }

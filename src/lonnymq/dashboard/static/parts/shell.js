@@ -5,7 +5,7 @@ import { useNow } from "../lib/clock.js";
 import { clockTime, compact, duration } from "../lib/format.js";
 import { useHere } from "../lib/here.js";
 import { address } from "../lib/router.js";
-import { chooseTheme, chosenTheme } from "../lib/theme.js";
+import { chooseTheme, useTheme } from "../lib/theme.js";
 import { NAV, parentOf } from "../pages/all.js";
 import { Ring } from "./icons.js";
 
@@ -39,14 +39,10 @@ function Switcher() {
 }
 
 function Themes() {
-  const [theme, setTheme] = useState(chosenTheme);
-  const choose = (one) => {
-    chooseTheme(one);
-    setTheme(one);
-  };
+  const theme = useTheme();
   return html`<div class="themes" role="radiogroup" aria-label="Colours">
     ${["light", "dark", "system"].map((one) => html`<label key=${one}>
-      <input type="radio" name="theme" value=${one} checked=${theme === one} onChange=${() => choose(one)} />${{ light: "Light", dark: "Dark", system: "Auto" }[one]}</label>`)}
+      <input type="radio" name="theme" value=${one} checked=${theme === one} onChange=${() => chooseTheme(one)} />${{ light: "Light", dark: "Dark", system: "Auto" }[one]}</label>`)}
   </div>`;
 }
 
