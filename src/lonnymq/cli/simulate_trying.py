@@ -87,7 +87,10 @@ class Trying:
             raise Refused("What is written into a lake has one value of each setting.", Code.USAGE)
         scenario = Scenario(shape.workers).with_settings(each for [each] in self.changes)
         with self.at.out.working("making history up"):
-            rows = history_rows(shape, limits=scenario.limits, otherwise=scenario.otherwise)
+            rows = history_rows(
+                shape, limits=scenario.limits, otherwise=scenario.otherwise,
+                max_concurrency=scenario.max_concurrency,
+            )  # fmt: skip
             self.refuse_unknown({row.channel for row in rows})
             written = write_lake(
                 rows, lake, source=source, scenario=scenario, storage_options=storage

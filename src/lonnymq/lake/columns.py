@@ -20,6 +20,8 @@ OF_CHANNELS: tuple[Column, ...] = (
     *columns("r", channel="text", taken_at="instant", max_concurrency="integer"),
     *columns("r", release_interval_ms="long", burst="integer", max_size="long", when_full="text"),
     *columns("r", weight="integer", max_attempts="integer", paused="boolean"),
+    # Of the whole queue: it stands in the row of the defaults.
+    *columns("r", queue_max_concurrency="integer"),
 )
 COLUMNS = {HISTORY: OF_HISTORY, CHANNELS: OF_CHANNELS}
 PARTED_BY = {HISTORY: ["source", "date"], CHANNELS: ["source"]}

@@ -88,6 +88,19 @@ def origin_at(
     return Origin(options, name, identity, may_read, is_adopted=adopt)
 
 
+def queue_limit(origin: Origin) -> int | None:
+    """How many messages of the whole queue may be worked on at once; None: there is no limit, or no right to know."""
+    function = f"{origin.options.schema}.queue_options_now()"
+    with open_connection(origin.options, name=NAME) as connection:
+        row = connection.execute(
+            "select has_function_privilege(%s, 'execute')", (function,)
+        ).fetchone()
+        if not (row and row[0]):
+            return None
+        row = connection.execute(f"select {function} ->> 'max_concurrency'").fetchone()
+    return None if row is None or row[0] is None else int(row[0])
+
+
 @contextmanager
 def taking_turns(origin: Origin, reader: str, until: Event) -> Iterator[bool]:
     """Keep out other syncs of the same source into the same lake; False: told to stop while waiting for one.

@@ -17,6 +17,7 @@ from lonnymq.spark.schemas import INSTANT, arrow_schema
 
 PAGE = 1_000
 DEFAULTS = ""  # the name that no channel has
+LIMIT = "queue_max_concurrency"
 Policy = tuple[Any, ...]
 
 
@@ -25,27 +26,39 @@ class Settings:
 
     def __init__(self, lake: Lake, source: str) -> None:
         self.lake, self.source = lake, source
-        self.known = last_known(lake, source)
+        self.known, self.limit = last_known(lake, source)
 
-    def sync(self, queue: Queue) -> int:
-        """Add what has changed; how many channels that were."""
+    def sync(self, queue: Queue, limit: int | None) -> int:
+        """Add what has changed; how many channels that were. `limit` is that of the whole queue."""
         found = list(policies(queue))
         defaults = next(policy_of(each) for each in found if each.channel == DEFAULTS)
-        changed = [each for each in found if policy_of(each) != self.last(each.channel, defaults)]
+        changed = [
+            each
+            for each in found
+            if policy_of(each) != self.last(each.channel, defaults)
+            or (each.channel == DEFAULTS and limit != self.limit)
+        ]
         if changed:
-            self.add(changed, at=queue.epoch())
+            self.add(changed, at=queue.epoch(), limit=limit)
         return len(changed)
 
     def last(self, channel: str, defaults: Policy) -> Policy | None:
         """What the lake has of a channel; one that was never told of has the defaults."""
         return self.known.get(channel, None if channel == DEFAULTS else defaults)
 
-    def add(self, changed: list[ChannelPolicy], *, at: int) -> None:
-        """Append rows, in one commit."""
+    def add(self, changed: list[ChannelPolicy], *, at: int, limit: int | None = None) -> None:
+        """Append rows, in one commit. `limit`, that of the whole queue, is written into the row of the defaults."""
         from deltalake import write_deltalake
 
         schema = arrow_schema(OF_CHANNELS)
-        rows = [{**asdict(each), "taken_at": at * 1000} for each in changed]
+        rows = [
+            {
+                **asdict(each),
+                "taken_at": at * 1000,
+                LIMIT: limit if each.channel == DEFAULTS else None,
+            }
+            for each in changed
+        ]
         columns = {
             field.name: moments(rows) if field.type == INSTANT else values(rows, field)
             for field in schema
@@ -53,6 +66,8 @@ class Settings:
         columns["source"] = pa.array([self.source] * len(rows), pa.string())
         write_deltalake(made_table(self.lake, CHANNELS), pa.table(columns), mode="append")
         self.known |= {each.channel: policy_of(each) for each in changed}
+        if any(each.channel == DEFAULTS for each in changed):
+            self.limit = limit
 
 
 def moments(rows: list[dict[str, Any]]) -> Any:
@@ -78,12 +93,14 @@ def policies(queue: Queue) -> Iterator[ChannelPolicy]:
         after = page[-1].channel
 
 
-def last_known(lake: Lake, source: str) -> dict[str, Policy]:
-    """What the lake has of each channel, the last of all that it was told."""
+def last_known(lake: Lake, source: str) -> tuple[dict[str, Policy], int | None]:
+    """What the lake has of each channel and of the whole queue's limit, the last of all that it was told."""
     table = made_table(lake, CHANNELS)
     if not table.file_uris():
-        return {}
+        return {}, None
     rows = table.to_pyarrow_table(filters=[("source", "=", source)])
     names = [each.name for each in fields(ChannelPolicy)][1:]
     found = sorted(rows.to_pylist(), key=lambda row: row["taken_at"])
-    return {row["channel"]: tuple(row[name] for name in names) for row in found}
+    limits = [row[LIMIT] for row in found if row["channel"] == DEFAULTS]
+    known = {row["channel"]: tuple(row[name] for name in names) for row in found}
+    return known, limits[-1] if limits else None

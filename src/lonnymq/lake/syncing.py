@@ -22,7 +22,7 @@ from lonnymq.errors import AboveHorizon, InvalidArgument, LonnyMQError
 from lonnymq.lake.committing import Once, commit_files
 from lonnymq.lake.disk import to_disk
 from lonnymq.lake.files import Written
-from lonnymq.lake.origin import NAME, Origin, origin_at, taking_turns
+from lonnymq.lake.origin import NAME, Origin, origin_at, queue_limit, taking_turns
 from lonnymq.lake.parts import Errand, run_errand
 from lonnymq.lake.place import HISTORY, Lake, lake_at
 from lonnymq.lake.refusals import DatabaseWentBack
@@ -141,7 +141,7 @@ class Syncer:
         with taking_turns(self.origin, self.reader, until) as is_ours:
             if is_ours:
                 self.begin()
-                self.settings.sync(self.queue)
+                self.settings.sync(self.queue, queue_limit(self.origin))
                 self.settings_due = time.monotonic() + SETTINGS_EVERY
 
     def slice(self, until: Event) -> Synced | None:

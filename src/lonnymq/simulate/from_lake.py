@@ -38,7 +38,7 @@ class Row(NamedTuple):
 
 
 class Policy(NamedTuple):
-    """What a channel was allowed when a sync looked; the channel '' is all that have no row."""
+    """What a channel was allowed when a sync looked; the channel '' is all that have no row, and the whole queue."""
 
     channel: str
     taken_at: int
@@ -47,6 +47,7 @@ class Policy(NamedTuple):
     burst: int | None
     weight: int | None
     paused: bool | None
+    queue_max_concurrency: int | None = None
 
     @property
     def limits(self) -> Limits:
@@ -97,9 +98,9 @@ def read_stretch(
     last = max(row.finished_at for row in rows) if end is None else end
     settings = find_table(place, CHANNELS)
     policies = [] if settings is None else read_policies(settings, named)
-    limits, otherwise, changed = settings_of(policies, first, last)
+    limits, otherwise, limit, changed = settings_of(policies, first, last)
     many = workers or max(1, history.most_at_once)
-    known = Scenario(many, limits, otherwise)
+    known = Scenario(many, limits, otherwise, limit)
     return Stretch(named, first, last, history, known, changed)
 
 
@@ -151,7 +152,8 @@ def read_rows(table: Any, source: str, begin: int | None, end: int | None) -> li
 def read_policies(table: Any, source: str) -> list[Policy]:
     """What channels were set to, in the order of time."""
     data = table.to_pyarrow_dataset(file_pruning_predicate=[("source", "=", source)])
-    found = as_rows(data.to_table(columns=list(Policy._fields)), Policy)
+    there = [each for each in Policy._fields if each in data.schema.names]
+    found = as_rows(data.to_table(columns=there), Policy)  # an older lake knows less
     return sorted(found, key=lambda each: each.taken_at)
 
 
@@ -162,6 +164,9 @@ def as_rows(table: Any, kind: Any) -> list[Any]:
 
     columns = []
     for name in kind._fields:
+        if name not in table.column_names:
+            columns.append([None] * table.num_rows)
+            continue
         column = table.column(name)
         if pa.types.is_timestamp(column.type):
             column = pc.divide(column.cast(pa.int64()), 1000)
@@ -171,8 +176,9 @@ def as_rows(table: Any, kind: Any) -> list[Any]:
 
 def settings_of(
     policies: Sequence[Policy], begin: int, end: int
-) -> tuple[dict[str, Limits], Limits, list[str]]:
-    """Each channel's limits at the beginning, those of the others, and what was seen to change before the end.
+) -> tuple[dict[str, Limits], Limits, int | None, list[str]]:
+    """Each channel's limits at the beginning, those of the others, that of the whole queue, and what was seen to change
+    before the end.
 
     What a sync saw first is taken to have been so before it.
     """
@@ -187,11 +193,16 @@ def settings_of(
             continue
         if each.limits != known.limits:
             changed.append(f"{shown(each.channel)} was changed, as seen {shown_at(each.taken_at)}")
+        if each.queue_max_concurrency != known.queue_max_concurrency:
+            changed.append(
+                f"the limit of the whole queue was changed, as seen {shown_at(each.taken_at)}"
+            )
         if each.paused:
             changed.append(f"{shown(each.channel)} was paused, as seen {shown_at(each.taken_at)}")
     limits = {name: each.limits for name, each in at_first.items() if name}
-    otherwise = at_first[""].limits if "" in at_first else Limits()
-    return limits, otherwise, changed
+    if "" not in at_first:
+        return limits, Limits(), None, changed
+    return limits, at_first[""].limits, at_first[""].queue_max_concurrency, changed
 
 
 def shown(channel: str) -> str:

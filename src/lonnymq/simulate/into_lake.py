@@ -41,7 +41,7 @@ def write_lake(
     began = min(row.created_at for row in rows)
     policies = [policy(DEFAULTS, scenario.otherwise)]
     policies += [policy(channel, limits) for channel, limits in sorted(scenario.limits.items())]
-    Settings(place, name).add(policies, at=began)
+    Settings(place, name).add(policies, at=began, limit=scenario.max_concurrency)
     return sum(file.rows for file in files)
 
 

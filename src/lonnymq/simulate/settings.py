@@ -20,22 +20,27 @@ MOST = {
 NOTHING = ("none", "null")  # what takes a limit away
 NEEDED = ("burst", "weight")
 ALL, LITERALLY = "*", "\\"
+QUEUE = "max_concurrency"  # what the whole queue has a limit of
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One option of one channel, or of all: then `channel` is None."""
+    """One option of one channel, or of all: then `channel` is None; or the limit of the whole queue."""
 
     channel: str | None
     option: str
     value: int | None
+    is_queue: bool = False
 
     def __str__(self) -> str:
         """As it is written on a command line."""
+        value = "none" if self.value is None else self.value
+        if self.is_queue:
+            return f"{self.option}={value}"
         name = ALL if self.channel is None else self.channel
         if self.channel is not None and (name == ALL or name.startswith(LITERALLY)):
             name = LITERALLY + name
-        return f"{name}.{self.option}={'none' if self.value is None else self.value}"
+        return f"{name}.{self.option}={value}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +54,17 @@ class Scenario:
 
     def with_settings(self, settings: Iterable[Setting]) -> Scenario:
         """The same with these set, in their order: a later one has the last word."""
-        limits, otherwise = dict(self.limits), self.otherwise
+        limits, otherwise, most = dict(self.limits), self.otherwise, self.max_concurrency
         for each in settings:
             change: dict[str, Any] = {each.option: each.value}
-            if each.channel is None:
+            if each.is_queue:
+                most = each.value
+            elif each.channel is None:
                 otherwise = replace(otherwise, **change)
                 limits = {name: replace(was, **change) for name, was in limits.items()}
             else:
                 limits[each.channel] = replace(limits.get(each.channel, otherwise), **change)
-        return replace(self, limits=limits, otherwise=otherwise)
+        return replace(self, limits=limits, otherwise=otherwise, max_concurrency=most)
 
     def weights(self, names: Iterable[str]) -> dict[str, int]:
         """The weights of these channels."""
@@ -77,12 +84,19 @@ def settings(text: str) -> list[Setting]:
 
     A channel's name may have dots, commas and equals signs of its own. `*` is every channel; a backslash in front of a
     name says that it is meant to the letter: `\\*.weight=2` is of the channel that is called `*`.
+    `max_concurrency=8`, without a channel, is the limit of the whole queue.
     """
     head, equals, said = text.rpartition("=")
+    if head == QUEUE:
+        return [
+            Setting(None, QUEUE, value_of(text, QUEUE, each), is_queue=True)
+            for each in said.split(",")
+        ]
     name, dot, option = head.rpartition(".")
     if not (equals and dot and name):
         raise InvalidArgument(
-            f"{text!r} is no setting: write channel.option=value, or *.option=value for all"
+            f"{text!r} is no setting: write channel.option=value, *.option=value for all, or max_concurrency=value "
+            "for the whole queue"
         )
     if option not in MOST:
         known = ", ".join(MOST)

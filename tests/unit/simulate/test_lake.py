@@ -1,8 +1,10 @@
 """What-if over a lake: made-up history written into one, read back as a workload with its settings."""
 
+import shutil
 from dataclasses import replace
 
 import pytest
+from deltalake import DeltaTable, Schema, write_deltalake
 
 from lonnymq.errors import InvalidArgument
 from lonnymq.lake.place import lake_at
@@ -30,6 +32,14 @@ ROW = HistoryRow(
     outcome="completed", created_at=10_000, dequeue_at=10_000, dequeued_at=10_010,
     finished_at=10_030, size=1, error=None, headers=None, content=None,
 )  # fmt: skip
+
+
+def begun_at(*moments: int) -> list[HistoryRow]:
+    """Attempts that came and were begun at these moments."""
+    return [
+        replace(ROW, message_id=n, created_at=at, dequeue_at=at, dequeued_at=at, finished_at=at + 5)
+        for n, at in enumerate(moments)
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -100,6 +110,7 @@ def test_one_row_is_replayed_and_no_row_is_refused(tmp_path) -> None:
 
 def test_any_channel_can_be_read_and_set(tmp_path) -> None:
     names = ["*", r"\*", "a.b.c", "Bücher 書店 🦀", "x=1.weight=2", " ", "n\tn", "'\"%/;"]
+    names += ["שלום \u202e cba", "\x01\x1b[31m\x7f\u2028", "é" * 127 + "x", "\ufeff\uffff"]
     rows = [replace(ROW, message_id=n, channel=name) for n, name in enumerate(names)]
     limits = {name: Limits(max_concurrency=n + 1) for n, name in enumerate(names)}
     write_lake(rows, str(tmp_path), source="odd", scenario=Scenario(1, limits))
@@ -109,10 +120,7 @@ def test_any_channel_can_be_read_and_set(tmp_path) -> None:
 
 
 def test_settings_that_changed_within_the_stretch_are_told(tmp_path) -> None:
-    rows = [
-        replace(ROW, message_id=n, created_at=at, dequeue_at=at, dequeued_at=at, finished_at=at + 5)
-        for n, at in enumerate((10_000, 50_000))
-    ]
+    rows = begun_at(10_000, 50_000)
     write_lake(rows, str(tmp_path), source="shop", scenario=Scenario(1, {"acme": Limits(2)}))
     seen = Settings(lake_at(str(tmp_path)), "shop")
     seen.add([policy("acme", Limits(2))], at=20_000)  # the same again is no change
@@ -130,10 +138,40 @@ def test_settings_that_changed_within_the_stretch_are_told(tmp_path) -> None:
     assert later.changed == ["'other' was paused, as seen 1970-01-01 00:00 UTC"]
 
 
+def test_the_limit_of_the_whole_queue_is_read_with_when_it_changed(tmp_path) -> None:
+    rows = begun_at(10_000, 50_000)
+    known = Scenario(1, max_concurrency=1)
+    write_lake(rows, str(tmp_path), source="shop", scenario=known)
+    assert read_stretch(str(tmp_path), workers=1).known == known
+    Settings(lake_at(str(tmp_path)), "shop").add([policy("", Limits())], at=30_000, limit=5)
+    read = read_stretch(str(tmp_path))
+    assert read.known.max_concurrency == 1
+    assert read.changed == [
+        "the limit of the whole queue was changed, as seen 1970-01-01 00:00 UTC"
+    ]
+    assert read_stretch(str(tmp_path), begin=40_000).known.max_concurrency == 5
+
+
+def test_a_lake_that_does_not_know_of_the_queues_limit_is_read_and_grows(tmp_path) -> None:
+    write_lake([ROW], str(tmp_path), source="shop", scenario=KNOWN)
+    made = DeltaTable(tmp_path / "channels")
+    older = made.to_pyarrow_table().drop_columns(["queue_max_concurrency"])
+    about = made.metadata()
+    shutil.rmtree(tmp_path / "channels")
+    DeltaTable.create(
+        tmp_path / "channels", Schema.from_arrow(older.schema), partition_by=about.partition_columns,
+        configuration=about.configuration, raise_if_key_not_exists=False,
+    )  # fmt: skip
+    write_deltalake(tmp_path / "channels", older, mode="append")
+    assert read_stretch(str(tmp_path)).known == replace(KNOWN, workers=1)
+    seen = Settings(lake_at(str(tmp_path)), "shop")
+    assert seen.limit is None
+    seen.add([policy("", Limits())], at=11_000, limit=5)
+    assert Settings(lake_at(str(tmp_path)), "shop").limit == 5
+
+
 def test_a_lake_without_settings_is_replayed_without_limits(tmp_path) -> None:
     write_lake([ROW], str(tmp_path), source="shop", scenario=KNOWN)
-    import shutil
-
     shutil.rmtree(tmp_path / "channels")
     read = read_stretch(str(tmp_path))
     assert (read.known.limits, read.known.otherwise) == ({}, Limits())

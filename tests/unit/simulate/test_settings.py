@@ -22,6 +22,8 @@ from lonnymq.simulate.settings import refuse_unknown, settings
         ("acme.eu.weight=3", Setting("acme.eu", "weight", 3)),
         ("a=b.burst=2", Setting("a=b", "burst", 2)),
         ("acme.max_concurrency=none", Setting("acme", "max_concurrency", None)),
+        ("max_concurrency=4", Setting(None, "max_concurrency", 4, is_queue=True)),
+        ("max_concurrency=none", Setting(None, "max_concurrency", None, is_queue=True)),
     ],
 )
 def test_a_setting_is_a_channel_an_option_and_a_value(text, expected) -> None:
@@ -32,7 +34,7 @@ def test_a_setting_is_a_channel_an_option_and_a_value(text, expected) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        *("", "acme", "acme=4", "max_concurrency=4", ".weight=1", "acme.speed=4"),
+        *("", "acme", "acme=4", "weight=4", ".weight=1", "acme.speed=4", "max_concurrency=0"),
         *("acme.weight=none", "acme.weight=0", "acme.weight=-1", "acme.weight=1.5"),
         *("acme.weight=many", "acme.burst=", "acme.max_concurrency=", "acme.weight=1001"),
         *("acme.burst=1000001", "acme.max_concurrency=2147483648", "acme.weight=२"),
@@ -53,6 +55,13 @@ def test_a_setting_for_all_changes_each_and_a_later_one_has_the_last_word() -> N
     assert tried.limits["acme"] == Limits(max_concurrency=2, weight=3)
     assert tried.limits["new"] == Limits(max_concurrency=8, weight=5)
     assert known.limits["acme"] == Limits(weight=3)
+
+
+def test_the_limit_of_the_whole_queue_is_set_without_a_channel() -> None:
+    known = Scenario(workers=4, max_concurrency=2)
+    assert known.with_settings([setting("max_concurrency=3")]) == Scenario(4, max_concurrency=3)
+    assert known.with_settings([setting("max_concurrency=none")]) == Scenario(4)
+    refuse_unknown([setting("max_concurrency=3")], ["acme"])
 
 
 def test_several_values_are_settings_of_their_own_and_one_is_wanted_where_one_is_asked_for() -> (

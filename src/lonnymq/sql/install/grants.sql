@@ -67,7 +67,7 @@ from (
   ('queue_check', 'owner', '{viewer,admin}'),
   ('queue_figures', 'owner', '{viewer,admin}'),
   ('queue_installed', 'owner', '{producer,consumer,viewer,admin}'),
-  ('queue_options_now', 'owner', '{viewer,admin}'),
+  ('queue_options_now', 'owner', '{consumer,viewer,admin}'),
   ('queue_repair', 'owner', '{admin}'),
   ('queue_set', 'owner', '{admin}'),
   ('queue_stats', 'owner', '{viewer,admin}'),
