@@ -9,6 +9,7 @@ from typing import Any
 import adbc_driver_postgresql.dbapi
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyspark import TaskContext
 
 from lonnymq.spark.connecting import Unreachable
 from lonnymq.spark.schemas import INSTANT, Column, arrow_schema
@@ -16,17 +17,57 @@ from lonnymq.spark.schemas import INSTANT, Column, arrow_schema
 BATCH_ROWS = 50_000  # the driver hands over 16 MiB at once: Spark copes better with less
 
 
+# What a Python worker of Spark's has open between two tasks, by address: to open a connection, of which ADBC asks for
+# all types that there are, takes as long as to read ten thousand rows.
+kept: dict[str, Any] = {}
+BEGIN = "begin isolation level repeatable read read only"
+
+
 @contextmanager
-def reading(address: str) -> Iterator[Any]:
-    """A cursor in a repeatable read transaction; what it reads is Arrow."""
+def reading(address: str, *, keep: bool = False) -> Iterator[Any]:
+    """A cursor in a repeatable read transaction; what it reads is Arrow.
+
+    With `keep` the connection stays open for the next task, if this is one.
+    """
+    connection = begun(kept.pop(address)) if address in kept else None
+    if connection is None:
+        connection = opened(address)
+        begin(connection)
     try:
-        connection = adbc_driver_postgresql.dbapi.connect(address, autocommit=True)
+        with connection.cursor() as cursor:
+            yield cursor
+            cursor.execute("commit")
+    except BaseException:
+        connection.close()
+        raise
+    if keep and TaskContext.get() is not None:
+        kept[address] = connection
+    else:
+        connection.close()
+
+
+def opened(address: str) -> Any:
+    """A connection of ADBC's."""
+    try:
+        return adbc_driver_postgresql.dbapi.connect(address, autocommit=True)
     except adbc_driver_postgresql.dbapi.Error as error:
         raise Unreachable(f"the database cannot be reached: {error}") from None
-    with connection, connection.cursor() as cursor:
-        cursor.execute("begin isolation level repeatable read read only")
-        yield cursor
-        cursor.execute("commit")
+
+
+def begin(connection: Any) -> None:
+    """Begin the transaction."""
+    with connection.cursor() as cursor:
+        cursor.execute(BEGIN)
+
+
+def begun(connection: Any) -> Any:
+    """A connection that was kept, with its transaction begun; None: it has broken meanwhile."""
+    try:
+        begin(connection)
+    except adbc_driver_postgresql.dbapi.Error:
+        connection.close()
+        return None
+    return connection
 
 
 def batches(cursor: Any, query: str, columns: Sequence[Column]) -> Iterator[pa.RecordBatch]:

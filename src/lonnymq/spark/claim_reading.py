@@ -46,7 +46,7 @@ def read_stretches(
     given: list[pa.Array] = []  # the ids of the stretch at hand
     while waiting:
         try:
-            with reading(conninfo(options)) as cursor:
+            with reading(conninfo(options), keep=True) as cursor:
                 while waiting:
                     for batch in rows(cursor, query(options, columns, waiting[0]), columns, given):
                         until = None
