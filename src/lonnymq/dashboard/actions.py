@@ -18,11 +18,10 @@ from lonnymq.dashboard.deeds import (
     Pause,
     Purge,
     Resume,
-    RunSchedule,
     SetLimits,
 )
 from lonnymq.dashboard.deeds_dead import PurgeDead, Redrive
-from lonnymq.dashboard.deeds_schedules import PauseSchedule, ResumeSchedule
+from lonnymq.dashboard.deeds_schedules import PauseSchedule, ResumeSchedule, RunSchedule
 from lonnymq.dashboard.problems import not_found
 from lonnymq.dashboard.queues import logger
 from lonnymq.dashboard.security import refuse_forged

@@ -9,6 +9,7 @@ from lonnymq.dashboard.figures import channel_row, figure
 from lonnymq.dashboard.past import past
 from lonnymq.dashboard.problems import invalid, not_found
 from lonnymq.dashboard.queues import Row, Shown, fetch
+from lonnymq.dashboard.schemas import POLICY
 
 NAMES = """
 select * from {schema}.channel_names(%(prefix)s, %(text)s, %(after)s, %(limit)s, %(most)s)
@@ -21,19 +22,7 @@ FIGURES = "select * from {schema}.queue_figures()"
 STATS = "select * from {schema}.channel_stats(%(name)s)"
 OPTIONS = "select {schema}.queue_options_now() as options"
 SORTS = ("name", "waiting", "running", "oldest", "rate", "dead")
-STATES = ("ready", "idle", "scheduled", "saturated", "throttled", "paused", "releasing")
 LOOKED_AT = 10_000
-POLICY = (
-    "max_concurrency",
-    "release_interval_ms",
-    "burst",
-    "max_size",
-    "when_full",
-    "weight",
-    "max_attempts",
-    "retry_delays_ms",
-    "retry_jitter",
-)
 
 
 async def channels(

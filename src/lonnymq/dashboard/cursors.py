@@ -11,7 +11,8 @@ from typing import Any
 from lonnymq.dashboard.bodies import storable
 from lonnymq.dashboard.problems import invalid
 
-MOST_NUMBER = 2**63 - 1
+NEWEST = 2**63 - 1
+OLDEST = -NEWEST
 
 
 def packed(*parts: Any) -> str:
@@ -34,6 +35,6 @@ def unpacked(cursor: str | None, first: tuple[Any, ...], *kinds: Callable[..., A
     for each in parts:
         if isinstance(each, str):
             storable(each, "cursor")
-        elif not -MOST_NUMBER <= each <= MOST_NUMBER:
+        elif not OLDEST <= each <= NEWEST:
             raise invalid("This cursor is of another list.")
     return parts

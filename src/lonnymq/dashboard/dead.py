@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lonnymq.dashboard.content import HEAD_BYTES, head_of, summary_of
-from lonnymq.dashboard.cursors import packed, unpacked
+from lonnymq.dashboard.cursors import NEWEST, packed, unpacked
 from lonnymq.dashboard.figures import figure
 from lonnymq.dashboard.queues import Row, Shown, fetch
 
@@ -16,7 +16,6 @@ select * from {schema}.dead_match(
 """
 FIGURES = "select * from {schema}.queue_figures()"
 LOOKED_AT = 10_000
-NEWEST = 2**63 - 1
 
 
 async def groups(queue: Shown, *, channel: str | None, kind: str | None) -> dict[str, Any]:

@@ -14,10 +14,10 @@ from lonnymq.connections_async import execute
 from lonnymq.dashboard.bodies import id_from, text_in
 from lonnymq.dashboard.problems import Problem, invalid, not_found
 from lonnymq.dashboard.queues import Row, fetch
+from lonnymq.dashboard.schemas import POLICY
 
 STATS = "select * from {schema}.channel_stats(%(name)s)"
 SHOW = "select * from {schema}.message_show(%(id)s, 0)"
-SCHEDULES = "select * from {schema}.schedule_list(null, 10000)"
 MOST = 10_000
 LONGEST_VALUE = 60
 
@@ -32,6 +32,12 @@ class Hand:
     async def call(self, call: Call[Any]) -> Any:
         """Call a function of the queue."""
         return await execute(self.connection, call, prepare=False)
+
+    async def done(self, call: Call[Any], did: str, subject: str) -> Did:
+        """Call a function that does all of a deed to something that is there."""
+        answer = await self.call(call)
+        refuse_unknown(answer)
+        return Did(did, answer, subject)
 
     async def rows(self, sql: str, parameters: dict[str, Any]) -> list[Row]:
         """Read rows."""
@@ -93,9 +99,9 @@ class Pause(Deed):
     async def do(self, hand: Hand, body: dict[str, Any]) -> Did:
         """Stop it."""
         name = text_in(body, "channel")
-        answer = await hand.call(calls.channel_pause(hand.schema, name))
-        refuse_unknown(answer)
-        return Did("The channel is paused.", answer, name)
+        return await hand.done(
+            calls.channel_pause(hand.schema, name), "The channel is paused.", name
+        )
 
 
 class Resume(Deed):
@@ -114,9 +120,9 @@ class Resume(Deed):
     async def do(self, hand: Hand, body: dict[str, Any]) -> Did:
         """Let it go on."""
         name = text_in(body, "channel")
-        answer = await hand.call(calls.channel_resume(hand.schema, name))
-        refuse_unknown(answer)
-        return Did("The channel takes its turns again.", answer, name)
+        return await hand.done(
+            calls.channel_resume(hand.schema, name), "The channel takes its turns again.", name
+        )
 
 
 class SetLimits(Deed):
@@ -205,34 +211,6 @@ class Purge(Deed):
         return Did(f"{messages(count)} deleted.", "purged", name, count, more=count == MOST)
 
 
-class RunSchedule(Deed):
-    """Creates a schedule's message now."""
-
-    body = ("name",)
-
-    async def preview(self, hand: Hand, body: dict[str, Any]) -> Will:
-        """What will be created."""
-        name = text_in(body, "name")
-        for each in await hand.rows(SCHEDULES, {}):
-            if each["name"] == name:
-                return Will(
-                    f"A message will be created in channel '{each['channel']}' now, beside the ticks of "
-                    "the schedule."
-                )
-        raise not_found("There is no such schedule.")
-
-    async def do(self, hand: Hand, body: dict[str, Any]) -> Did:
-        """Create it."""
-        name = text_in(body, "name")
-        ran = await hand.call(calls.schedule_run(hand.schema, name))
-        refuse_unknown(ran.answer)
-        if ran.id is None:
-            raise Problem("conflict", "The channel takes no more messages.", advice="See its size.")
-        return Did(
-            f"Message {ran.id} was created.", ran.answer, name, parameters={"id": str(ran.id)}
-        )
-
-
 async def channel(hand: Hand, name: str) -> Row:
     """A channel that is meant."""
     rows = await hand.rows(STATS, {"name": name})
@@ -253,8 +231,8 @@ def options_in(body: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(options, dict) or not options:
         raise invalid("'options' is to be an object with what is to change.")
     for name in options:
-        if name not in OPTIONS:
-            raise invalid(f"There is no option like that. There are {', '.join(OPTIONS)}.")
+        if name not in POLICY:
+            raise invalid(f"There is no option like that. There are {', '.join(POLICY)}.")
     return options
 
 
@@ -268,10 +246,6 @@ def said(value: Any) -> str:
     return "none" if value is None else str(value)[:LONGEST_VALUE]
 
 
-OPTIONS = (
-    "max_concurrency", "release_interval_ms", "burst", "max_size", "when_full", "weight",
-    "max_attempts", "retry_delays_ms", "retry_jitter",
-)  # fmt: skip
 NOT_CANCELLED = {
     "leased": "A worker has it.",
     "busy": "Somebody is changing it.",

@@ -8,6 +8,7 @@ from typing import Any
 from lonnymq import calls
 from lonnymq.calls import Call
 from lonnymq.dashboard.bodies import id_from, text_in
+from lonnymq.dashboard.cursors import NEWEST
 from lonnymq.dashboard.deeds import Deed, Did, Hand, Will, messages
 from lonnymq.dashboard.problems import invalid
 
@@ -19,7 +20,6 @@ AT_ONCE = 1000
 COUNTED = 10_000
 MOST_IDS = 1000
 LOOKS = 20  # of ten thousand each, for the members of a group
-NEWEST = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from lonnymq.dashboard import channels, dead, messages, others, overview, past
 from lonnymq.dashboard.parameters import CURSOR, ID, LIMIT, QUEUE, Parameter
 from lonnymq.dashboard.queues import Shown
 from lonnymq.dashboard.report import report_of
+from lonnymq.dashboard.schemas import STATES
 from lonnymq.dashboard.site import queue_of, site_of
 
 Answer = Callable[..., Awaitable[dict[str, Any]]]
@@ -64,7 +65,7 @@ LOOKS = (
         Parameter("search", "Names that contain this.", default=""),
         Parameter("sort", "By what; all but `name` rank the leading ones, by estimates.",
                   default="name", words=channels.SORTS),
-        Parameter("state", "Channels in this state only.", words=channels.STATES),
+        Parameter("state", "Channels in this state only.", words=STATES),
         CURSOR, LIMIT,
     )),
     Look("channel", "One channel.", "Channel", channels.channel, (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lonnymq.dashboard.content import HEAD_BYTES, content_of, document_of, head_of, summary_of
-from lonnymq.dashboard.cursors import packed, unpacked
+from lonnymq.dashboard.cursors import OLDEST, packed, unpacked
 from lonnymq.dashboard.problems import not_found
 from lonnymq.dashboard.queues import Row, Shown, fetch
 from lonnymq.dashboard.timeline import timeline
@@ -26,20 +26,16 @@ select a.attempt, a.outcome, a.worker, a.channel, a.kind, a.name, a.headers::tex
 from {schema}.message_attempts(%(id)s, %(most)s) a
 """
 EXPLAIN = "select * from {schema}.message_explain(%(id)s)"
-NOW = "select {schema}.epoch() as now_at"
 
 LATEST = 5000
 MOST_ATTEMPTS = 200
-LEAST = -(2**63) + 1
 
 
 async def messages(queue: Shown, *, channel: str, cursor: str | None, limit: int) -> dict[str, Any]:
     """A page of a channel's live messages."""
-    at, after = unpacked(cursor, (LEAST, LEAST), int, int)
+    at, after = unpacked(cursor, (OLDEST, OLDEST), int, int)
     asked = {"channel": channel, "at": at, "id": after, "limit": limit, "bytes": HEAD_BYTES}
-    async with queue.reading() as connection:
-        rows = await fetch(connection, queue.schema, PAGE, asked)
-        now_at = (await fetch(connection, queue.schema, NOW))[0]["now_at"]
+    rows, now_at = await queue.rows_and_now(PAGE, asked)
     last = rows[-1] if len(rows) == limit else None
     return {
         "now_at": now_at,

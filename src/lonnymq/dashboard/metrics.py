@@ -10,12 +10,11 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from lonnymq.dashboard.overview import overview
 from lonnymq.dashboard.problems import Problem
-from lonnymq.dashboard.queues import Shown, fetch
+from lonnymq.dashboard.queues import NOW, Shown, fetch
 from lonnymq.dashboard.site import Site, site_of
 from lonnymq.metrics import CONTENT_TYPE, REST, Family, exposition
 
 ACTIVE = "select * from {schema}.channel_active(100, 100)"
-PING = "select {schema}.epoch() as now_at"
 TOP = 20
 
 Document = dict[str, Any]
@@ -119,7 +118,7 @@ async def ready(request: Request) -> Response:
 async def answers_now(site: Site, queue: Shown) -> bool:
     """Whether a queue's database answers."""
     try:
-        await site.kept.get((queue.key, "ping"), lambda: queue.rows(PING))
+        await site.kept.get((queue.key, "ping"), lambda: queue.rows(NOW))
     except Problem:
         return False
     return True

@@ -10,18 +10,9 @@ from starlette.responses import JSONResponse, Response
 
 from lonnymq.dashboard.actions import DEEDS
 from lonnymq.dashboard.endpoints import LOOKS
+from lonnymq.dashboard.json_schema import FLAG, TEXT, Schema, many, maybe, record, ref
 from lonnymq.dashboard.parameters import ID, QUEUE, Parameter
-from lonnymq.dashboard.schemas import (
-    FLAG,
-    FORMS,
-    POLICY,
-    TEXT,
-    Schema,
-    many,
-    maybe,
-    record,
-    ref,
-)
+from lonnymq.dashboard.schemas import FORMS, POLICY
 from lonnymq.dashboard.site import Site, site_of
 
 JSON = "application/json"

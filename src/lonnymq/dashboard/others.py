@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from lonnymq.dashboard.content import document_of
-from lonnymq.dashboard.cursors import packed, unpacked
-from lonnymq.dashboard.queues import Row, Shown, fetch
+from lonnymq.dashboard.cursors import NEWEST, packed, unpacked
+from lonnymq.dashboard.queues import Shown
 
 WORKERS = """
 select w.name, w.alive, w.stopping, w.concurrency, w.running, w.started_at, w.seen_at,
@@ -23,13 +23,11 @@ select a.id, a.at, a.who, a.db_user, a.action, a.subject, a.parameters::text as 
   a.answer::text as answer
 from {schema}.audit_list(%(subject)s, %(before)s, %(limit)s) a
 """
-NOW = "select {schema}.epoch() as now_at"
-NEWEST = 2**63 - 1
 
 
 async def workers(queue: Shown) -> dict[str, Any]:
     """The workers that said that they are there, those that are alive first."""
-    rows, now_at = await with_now(queue, WORKERS)
+    rows, now_at = await queue.rows_and_now(WORKERS)
     for each in rows:
         each["about"] = document_of(each["about"])
     rows.sort(key=lambda each: (not each["alive"], each["name"]))
@@ -38,7 +36,7 @@ async def workers(queue: Shown) -> dict[str, Any]:
 
 async def schedules(queue: Shown) -> dict[str, Any]:
     """The schedules by name."""
-    rows, now_at = await with_now(queue, SCHEDULES)
+    rows, now_at = await queue.rows_and_now(SCHEDULES)
     for each in rows:
         each["message_id"] = None if each["message_id"] is None else str(each["message_id"])
     return {"now_at": now_at, "schedules": rows}
@@ -50,20 +48,10 @@ async def audit(
     """What was done through the page, newest first."""
     (before,) = unpacked(cursor, (NEWEST,), int)
     asked = {"subject": subject, "before": before, "limit": limit}
-    rows, now_at = await with_now(queue, AUDIT, asked)
+    rows, now_at = await queue.rows_and_now(AUDIT, asked)
     following = packed(rows[-1]["id"]) if len(rows) == limit else None
     for each in rows:
         each["id"] = str(each["id"])
         each["parameters"] = document_of(each["parameters"])
         each["answer"] = document_of(each["answer"])
     return {"now_at": now_at, "entries": rows, "next": following}
-
-
-async def with_now(
-    queue: Shown, sql: str, parameters: dict[str, Any] | None = None
-) -> tuple[list[Row], int]:
-    """Rows, and the database's time."""
-    async with queue.reading() as connection:
-        rows = await fetch(connection, queue.schema, sql, parameters)
-        now_at: int = (await fetch(connection, queue.schema, NOW))[0]["now_at"]
-    return rows, now_at

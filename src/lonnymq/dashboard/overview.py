@@ -17,10 +17,8 @@ ACTIVE = "select * from {schema}.channel_active(50, 100)"
 WORKERS = "select * from {schema}.worker_list(null, 10000)"
 LATEST_SAMPLES = "select * from {schema}.sample_list({schema}.epoch() - 60000, 1000)"
 SAMPLES = """
-select s.*, {schema}.epoch() as now_at
-from {schema}.sample_list({schema}.epoch() - %(span)s::bigint, %(step)s) s
+select * from {schema}.sample_list({schema}.epoch() - %(span)s::bigint, %(step)s)
 """
-NOW = "select {schema}.epoch() as now_at"
 
 SPANS = {"hour": (3_600_000, 10_000), "day": (86_400_000, 300_000)}
 TOP = 10
@@ -118,11 +116,7 @@ async def sampled_rate(connection: AsyncConnection[Any], schema: str) -> float |
 async def series(queue: Shown, span: str) -> dict[str, Any]:
     """How the queue stood over the last hour or day."""
     span_ms, step_ms = SPANS[span]
-    async with queue.reading() as connection:
-        points = await fetch(connection, queue.schema, SAMPLES, {"span": span_ms, "step": step_ms})
-        now_at = (await fetch(connection, queue.schema, NOW))[0]["now_at"]
-    for point in points:
-        del point["now_at"]
+    points, now_at = await queue.rows_and_now(SAMPLES, {"span": span_ms, "step": step_ms})
     return {
         "now_at": now_at,
         "from_at": now_at - span_ms,

@@ -7,6 +7,7 @@ from typing import Any
 from psycopg import AsyncConnection
 
 from lonnymq.dashboard.queues import Row, Shown, fetch
+from lonnymq.dashboard.schemas import ENDED
 
 SAMPLED = """
 select * from {schema}.channel_sample_list(
@@ -18,7 +19,6 @@ select * from {schema}.history_recent(
 """
 
 SPANS = {"hour": (3_600_000, 60_000), "day": (86_400_000, 900_000)}
-COUNTED = ("completed", "failed", "deferred", "expired", "died")
 
 
 async def series(queue: Shown, *, name: str, span: str) -> dict[str, Any]:
@@ -34,29 +34,22 @@ async def past(
     span_ms, step_ms = SPANS[span]
     asked = {"name": name, "span": span_ms, "step": step_ms}
     rows = await fetch(connection, schema, SAMPLED, asked)
-    first = rows[0]
-    if first["from_at"] is not None:
-        return {
-            "now_at": first["now_at"],
-            "step_ms": step_ms,
-            "exact": first["all_channels"],
-            "from_at": first["from_at"],
-            "points": [mean(each) for each in rows if each["at"] is not None],
-        }
-    rows = await fetch(connection, schema, LATEST, asked)
-    first = rows[0]
+    is_sampled = rows[0]["from_at"] is not None
+    if not is_sampled:
+        rows = await fetch(connection, schema, LATEST, asked)
+    first, of_row = rows[0], mean if is_sampled else point
     return {
         "now_at": first["now_at"],
         "step_ms": step_ms,
-        "exact": True,
+        "exact": first["all_channels"] if is_sampled else True,
         "from_at": first["from_at"],
-        "points": [point(each) for each in rows if each["at"] is not None],
+        "points": [of_row(each) for each in rows if each["at"] is not None],
     }
 
 
 def mean(row: Row) -> dict[str, Any]:
     """A step of samples, in which times are sums."""
-    attempts = max(sum(row[word] for word in COUNTED), 1)
+    attempts = max(sum(row[word] for word in ENDED), 1)
     return point({**row, "wait_ms": row["wait_ms"] / attempts, "run_ms": row["run_ms"] / attempts})
 
 
@@ -64,7 +57,7 @@ def point(row: Row) -> dict[str, Any]:
     """A step."""
     return {
         "at": row["at"],
-        **{word: row[word] for word in COUNTED},
+        **{word: row[word] for word in ENDED},
         "wait_ms": round(row["wait_ms"]),
         "run_ms": round(row["run_ms"]),
     }

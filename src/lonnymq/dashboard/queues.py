@@ -24,6 +24,7 @@ logger = logging.getLogger("lonnymq.dashboard")
 
 KEY = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 AT_ONCE = 4
+NOW = "select {schema}.epoch() as now_at"
 READ = "set transaction read only; set local statement_timeout = '10s'; set local jit = off"
 WRITE = "set local statement_timeout = '60s'; set local lock_timeout = '5s'"
 
@@ -60,6 +61,15 @@ class Shown:
         """Read rows; `{schema}` in the statement is the queue's."""
         async with self.reading() as connection:
             return await fetch(connection, self.schema, sql, parameters)
+
+    async def rows_and_now(
+        self, sql: str, parameters: Mapping[str, Any] | None = None
+    ) -> tuple[list[Row], int]:
+        """Read rows, and the database's time."""
+        async with self.reading() as connection:
+            rows = await fetch(connection, self.schema, sql, parameters)
+            now_at: int = (await fetch(connection, self.schema, NOW))[0]["now_at"]
+        return rows, now_at
 
     async def row(self, sql: str, parameters: Mapping[str, Any] | None = None) -> Row:
         """Read the only row."""

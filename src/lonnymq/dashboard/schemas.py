@@ -1,59 +1,28 @@
-"""The forms of the answers, as OpenAPI describes them."""
+"""The forms of the answers, as OpenAPI describes them; and the words that stand in several of them."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Final
 
-Schema = dict[str, Any]
-
-TEXT: Schema = {"type": "string"}
-NUMBER: Schema = {"type": "number"}
-INTEGER: Schema = {"type": "integer"}
-FLAG: Schema = {"type": "boolean"}
-ANY: Schema = {}
-DIGITS: Schema = {"type": "string", "pattern": "^-?[0-9]+$"}
-MOMENT: Schema = {"type": "integer", "description": "Epoch milliseconds of the database's clock."}
-
-
-def maybe(schema: Schema) -> Schema:
-    """This, or null."""
-    return {"anyOf": [schema, {"type": "null"}]}
-
-
-def many(schema: Schema) -> Schema:
-    """Any number of these."""
-    return {"type": "array", "items": schema}
-
-
-def record(optional: tuple[str, ...] = (), /, **fields: Schema) -> Schema:
-    """An object with these fields."""
-    return {
-        "type": "object",
-        "properties": fields,
-        "required": [name for name in fields if name not in optional],
-        "additionalProperties": False,
-    }
-
-
-def one_of(*words: str) -> Schema:
-    """One of these words."""
-    return {"type": "string", "enum": list(words)}
-
-
-def ref(name: str) -> Schema:
-    """A form by its name."""
-    return {"$ref": f"#/components/schemas/{name}"}
-
-
-def names(schema: Schema, *words: str) -> dict[str, Schema]:
-    """Fields that are all of one form."""
-    return dict.fromkeys(words, schema)
-
-
-CHANNEL_STATE = one_of(
-    "ready", "idle", "scheduled", "saturated", "throttled", "paused", "releasing"
+from lonnymq.dashboard.json_schema import (
+    ANY,
+    DIGITS,
+    FLAG,
+    INTEGER,
+    MOMENT,
+    NUMBER,
+    TEXT,
+    Schema,
+    many,
+    maybe,
+    names,
+    one_of,
+    record,
+    ref,
 )
-POLICY = {
+
+STATES: Final = ("ready", "idle", "scheduled", "saturated", "throttled", "paused", "releasing")
+POLICY: Final = {
     "max_concurrency": maybe(INTEGER),
     "release_interval_ms": maybe(INTEGER),
     "burst": INTEGER,
@@ -64,22 +33,34 @@ POLICY = {
     "retry_delays_ms": many(INTEGER),
     "retry_jitter": NUMBER,
 }
+IN_ROW = ("max_concurrency", "release_interval_ms", "burst", "weight", "max_size")
 ROW = {
     "channel": TEXT,
-    "state": CHANNEL_STATE,
+    "state": one_of(*STATES),
     "held": maybe(TEXT),
     **names(ref("Figure"), "waiting", "scheduled", "dead"),
     "running": INTEGER,
     "out_per_s": maybe(NUMBER),
     "rate_limit_per_s": maybe(NUMBER),
-    "oldest_at": maybe(MOMENT),
-    "next_at": maybe(MOMENT),
-    **{word: POLICY[word] for word in ("max_concurrency", "release_interval_ms", "burst")},
-    **{word: POLICY[word] for word in ("weight", "max_size")},
-    "paused": FLAG,
-    "releasing": FLAG,
+    **names(maybe(MOMENT), "oldest_at", "next_at"),
+    **{word: POLICY[word] for word in IN_ROW},
+    **names(FLAG, "paused", "releasing"),
 }
-ENDED = names(INTEGER, "completed", "failed", "deferred", "expired", "died")
+ENDED: Final = names(INTEGER, "completed", "failed", "deferred", "expired", "died")
+MESSAGE = {
+    "id": DIGITS,
+    "channel": TEXT,
+    **names(maybe(TEXT), "kind", "name"),
+    "attempt": INTEGER,
+    "created_at": MOMENT,
+}
+LIVE = {**MESSAGE, **names(maybe(TEXT), "worker", "error"), "dequeue_at": MOMENT}
+
+
+def page(**fields: Schema) -> Schema:
+    """A part of a list, and where the next begins."""
+    return record(now_at=MOMENT, next=maybe(TEXT), **fields)
+
 
 FORMS: dict[str, Schema] = {
     "Problem": record(error=record(code=TEXT, message=TEXT, advice=maybe(TEXT))),
@@ -108,7 +89,7 @@ FORMS: dict[str, Schema] = {
         top=many(
             record(
                 channel=TEXT,
-                state=CHANNEL_STATE,
+                state=one_of(*STATES),
                 waiting=ref("Figure"),
                 running=INTEGER,
                 out_per_s=maybe(NUMBER),
@@ -132,10 +113,8 @@ FORMS: dict[str, Schema] = {
         ),
     ),
     "ChannelRow": record(**ROW),
-    "Channels": record(
-        now_at=MOMENT,
+    "Channels": page(
         channels=many(ref("ChannelRow")),
-        next=maybe(TEXT),
         total=ref("Figure"),
         ranked=one_of("exact", "estimated"),
         complete=FLAG,
@@ -156,18 +135,11 @@ FORMS: dict[str, Schema] = {
         from_at=MOMENT,
         points=many(record(at=MOMENT, **ENDED, wait_ms=INTEGER, run_ms=INTEGER)),
     ),
-    "Messages": record(
-        now_at=MOMENT,
-        next=maybe(TEXT),
+    "Messages": page(
         messages=many(
             record(
-                id=DIGITS,
-                channel=TEXT,
+                **LIVE,
                 state=one_of("leased", "waiting", "scheduled"),
-                **names(maybe(TEXT), "kind", "name", "worker", "error"),
-                attempt=INTEGER,
-                created_at=MOMENT,
-                dequeue_at=MOMENT,
                 lease_until=maybe(MOMENT),
                 size=INTEGER,
                 preview=TEXT,
@@ -185,14 +157,9 @@ FORMS: dict[str, Schema] = {
     "Message": record(
         now_at=MOMENT,
         message=record(
-            id=DIGITS,
-            channel=TEXT,
+            **LIVE,
             state=one_of("waiting", "scheduled", "leased", "dead", "completed", "gone"),
-            **names(maybe(TEXT), "kind", "name", "worker", "error"),
-            attempt=INTEGER,
             max_attempts=maybe(INTEGER),
-            created_at=MOMENT,
-            dequeue_at=MOMENT,
             **names(maybe(MOMENT), "dequeued_at", "lease_until", "died_at"),
             headers=ANY,
             **names(maybe(ref("Content")), "content", "state_content"),
@@ -229,20 +196,9 @@ FORMS: dict[str, Schema] = {
             )
         ),
     ),
-    "Dead": record(
-        now_at=MOMENT,
-        next=maybe(TEXT),
+    "Dead": page(
         messages=many(
-            record(
-                id=DIGITS,
-                channel=TEXT,
-                **names(maybe(TEXT), "kind", "name", "summary"),
-                attempt=INTEGER,
-                created_at=MOMENT,
-                died_at=MOMENT,
-                size=INTEGER,
-                preview=TEXT,
-            )
+            record(**MESSAGE, died_at=MOMENT, summary=maybe(TEXT), size=INTEGER, preview=TEXT)
         ),
     ),
     "Workers": record(
@@ -280,9 +236,7 @@ FORMS: dict[str, Schema] = {
             )
         ),
     ),
-    "Audit": record(
-        now_at=MOMENT,
-        next=maybe(TEXT),
+    "Audit": page(
         entries=many(
             record(
                 id=DIGITS,
