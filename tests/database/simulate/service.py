@@ -15,11 +15,12 @@ WORKERS = 3
 class Service:
     """A queue with workers on a clock of their own, each with one message at a time."""
 
-    def __init__(self, dsn: str, limits: dict[str, Limits]) -> None:
+    def __init__(self, dsn: str, limits: dict[str, Limits], most: int | None = None) -> None:
         self.connection = psycopg.connect(dsn, autocommit=True)
         stop_the_clock(self.connection)
         set_clock(self.connection, 1_700_000_000_000 - 1)
         self.queue = Queue(dsn)
+        self.queue.set(max_concurrency=most)
         for name, each in limits.items():
             self.queue.channel_set(
                 name,
@@ -62,8 +63,8 @@ SHAPE = Shape(
 )
 
 
-def served(dsn: str) -> Queue:
-    """A queue that has worked off a workload under limits."""
-    service = Service(dsn, LIMITS)
+def served(dsn: str, most: int | None = None) -> Queue:
+    """A queue that has worked off a workload under limits, and under one of the whole queue if that is given."""
+    service = Service(dsn, LIMITS, most)
     service.serve(workload(SHAPE))
     return service.queue

@@ -14,3 +14,13 @@ def test_what_the_engine_did_is_what_the_replay_does_and_other_settings_are_foun
     assert known.off < 0.15, known
     assert calibrate(history, Scenario(2 * WORKERS, LIMITS)).off > 0.25
     assert calibrate(history, Scenario(WORKERS)).off > 0.25
+
+
+def test_the_limit_of_the_whole_queue_is_replayed_too(dsn_18: str) -> None:
+    history = recorded(served(dsn_18, most=2).history_read())
+    assert history.most_at_once == 2
+    known = calibrate(history, Scenario(WORKERS, LIMITS, max_concurrency=2))
+    assert known.recorded.p95 > 500
+    assert known.off < 0.15, known
+    without = calibrate(history, Scenario(WORKERS, LIMITS))
+    assert without.replayed.mean < 0.8 * without.recorded.mean, without
