@@ -1,0 +1,86 @@
+"""Finished attempts, how far they can be read, and who reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+
+ConfirmAnswer = Literal["confirmed", "behind"]
+ForgetAnswer = Literal["forgotten", "not_found"]
+Outcome = Literal["completed", "deferred", "failed", "expired", "dead"]
+
+
+@dataclass(frozen=True, slots=True)
+class Horizon:
+    """How far history can be read now: up to `upto` for about the rows asked for, never past `horizon`."""
+
+    upto: int
+    rows: int
+    horizon: int
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryPart:
+    """A part of settled history: what transactions from `since` up to `upto`, which is not included, have written."""
+
+    since: int
+    upto: int
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryReader:
+    """Who reads history, and up to which transaction it is safe there."""
+
+    name: str
+    confirmed: int
+    confirmed_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryLag:
+    """How far a reader of history is behind: `ready` rows can be read now, `held` wait for open transactions.
+
+    With `is_held`, a transaction that has written is open; the holder is the oldest of them, as far as one may see it:
+    a session by its pid, or a prepared transaction by its name.
+    """
+
+    horizon: int
+    next_xid: int
+    ready: int
+    held: int
+    counted_exactly: bool
+    first_xid: int | None
+    first_at: int | None
+    now_at: int
+    is_held: bool
+    holder_pid: int | None
+    holder_prepared: str | None
+    holder_application: str | None
+    holder_user: str | None
+    holder_database: str | None
+    holder_state: str | None
+    holder_since: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryRow:
+    """One attempt that ended, as analytics reads it."""
+
+    xid: int
+    message_id: int
+    channel: str
+    kind: str | None
+    name: str | None
+    attempt: int
+    worker: str | None
+    outcome: Outcome
+    created_at: int
+    dequeue_at: int
+    dequeued_at: int
+    finished_at: int
+    size: int
+    error: str | None
+    headers: Mapping[str, Any] | None = field(hash=False)
+    content: bytes | None

@@ -1,0 +1,122 @@
+"""A leased message, the batch that it came in, and what became of its lease."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Literal, Protocol, TypeVar, overload
+from uuid import UUID
+
+Handle = TypeVar("Handle")
+NothingAnswer = Literal["empty", "contended"]
+HeartbeatAnswer = Literal["extended", "lease_lost", "not_found", "settling"]
+CompleteAnswer = Literal["completed", "lease_lost", "not_found"]
+DeferAnswer = Literal["deferred", "lease_lost", "not_found"]
+FailAnswer = Literal["retrying", "dead", "lease_lost", "not_found"]
+
+
+class Leased(Protocol):
+    """Anything that names a lease: a message handle, or a `Lease` put together from stored parts."""
+
+    @property
+    def id(self) -> int:
+        """The message's id."""
+
+    @property
+    def token(self) -> UUID:
+        """The lease's token."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """A lease by its two parts, for a worker that settles a message which another process dequeued."""
+
+    id: int
+    token: UUID
+
+
+@dataclass(slots=True, eq=False)  # frozen, it would take four times as long to make
+class LeasedMessage:
+    """One message in the hands of one worker until `lease_until`; times are epoch milliseconds of the database."""
+
+    id: int
+    token: UUID
+    channel: str
+    content: bytes
+    state: bytes | None
+    attempt: int
+    kind: str | None
+    headers: Mapping[str, Any] | None
+    name: str | None
+    created_at: int
+    dequeue_at: int
+    dequeued_at: int
+    lease_until: int
+
+
+@dataclass(frozen=True, slots=True)
+class Batch(Sequence[Handle], Generic[Handle]):
+    """What one dequeue took; if nothing, `why`, and when to look again (None: nothing is scheduled).
+
+    `now_at` is the database's time when it found nothing: `look_at` is reckoned from there, not by our own clock.
+    """
+
+    messages: tuple[Handle, ...]
+    why: NothingAnswer | None = None
+    look_at: int | None = None
+    now_at: int | None = None
+
+    @property
+    def look_in_ms(self) -> int | None:
+        """How long to wait before looking again, by the database's clock; None if nothing is scheduled."""
+        if self.look_at is None or self.now_at is None:
+            return None
+        return max(0, self.look_at - self.now_at)
+
+    def __len__(self) -> int:
+        return len(self.messages)
+
+    def __iter__(self) -> Iterator[Handle]:
+        return iter(self.messages)
+
+    @overload
+    def __getitem__(self, index: int) -> Handle: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Handle]: ...
+    def __getitem__(self, index: int | slice) -> Handle | Sequence[Handle]:
+        return self.messages[index]
+
+
+@dataclass(frozen=True, slots=True)
+class Heartbeat:
+    """What became of one lease of a batch: extended until `lease_until`, or not."""
+
+    id: int
+    answer: HeartbeatAnswer
+    lease_until: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """What became of one completion of a batch."""
+
+    id: int
+    answer: CompleteAnswer
+
+
+@dataclass(frozen=True, slots=True)
+class Deferred:
+    """What became of one deferral of a batch: runs again at `dequeue_at`, or the lease was gone."""
+
+    id: int
+    answer: DeferAnswer
+    dequeue_at: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """What became of one failure of a batch: retried at `dequeue_at`, dead, or the lease was gone."""
+
+    id: int
+    answer: FailAnswer
+    dequeue_at: int | None
