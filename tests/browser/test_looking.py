@@ -66,6 +66,17 @@ async def test_a_channel_says_how_it_stands_and_why_it_is_held(show: Open):
     ).to_be_visible()
 
 
+async def test_a_ranking_says_that_it_has_not_seen_all_channels(show: Open):
+    page = await show("app/channels?sort=running")
+    said = page.get_by_text(
+        re.compile(r"^\d+ of \d+ channels are ranked here: those with messages that run, by the")
+    )
+    await expect(said).to_be_visible()
+    await page.get_by_role("button", name="List all, by name").click()
+    await expect(said).to_have_count(0)
+    await expect(page.get_by_role("link", name="umbrella")).to_be_visible()
+
+
 async def test_a_channel_has_charts_of_its_last_hour_and_day(show: Open):
     page = await show("app/channel/acme")
     ended = page.get_by_role(

@@ -6,6 +6,7 @@ import { useHere } from "../lib/here.js";
 import { ordered } from "../lib/order.js";
 import { replaceAddress } from "../lib/router.js";
 import { ChannelTable } from "../parts/channel_table.js";
+import { Ranking } from "../parts/ranking.js";
 import { Empty, Notice, Shown } from "../parts/states.js";
 import { Pager } from "../parts/table.js";
 import { Title } from "../parts/title.js";
@@ -67,11 +68,11 @@ function Found({ data, query, looking, sort, onFirst, onNext }) {
     `${count(data.channels.length)} shown`,
     all,
     query.search && (looking ? `looking on, at ${count(data.searched)} names so far` : !data.complete && `${count(data.searched)} names looked at`),
-    data.ranked === "estimated" && "the leading ones by a bounded look",
   ].filter(Boolean).join(", ");
   if (!data.channels.length && !looking) return html`<${None} query=${query} data=${data} />`;
   return html`
     ${query.search && query.sort !== "name" && html`<div class="within"><${Notice} title="Searched among the leading channels only."><p><button type="button" class="button small" onClick=${() => sort("name")}>Search all, by name</button></p><//></div>`}
+    <${Ranking} data=${data} query=${query} onAll=${() => sort("name")} />
     <${ChannelTable} caption="Channels" rows=${ordered(data.channels, query.sort)} sorted=${query.sort} onSort=${sort} />
     <${Pager} said=${said} first=${query.cursor !== ""} next=${data.next} onFirst=${onFirst} onNext=${onNext} />`;
 }

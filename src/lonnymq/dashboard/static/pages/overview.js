@@ -7,6 +7,7 @@ import { ordered } from "../lib/order.js";
 import { ChannelTable } from "../parts/channel_table.js";
 import { Choice } from "../parts/choice.js";
 import { Figure } from "../parts/marks.js";
+import { isOfSome } from "../parts/ranking.js";
 import { Shares } from "../parts/shares.js";
 import { Spark } from "../parts/spark.js";
 import { Empty, Failed, Notice, Shown, Waiting } from "../parts/states.js";
@@ -75,7 +76,7 @@ function Figures({ overview, points }) {
 
 function Busiest({ found }) {
   const { link } = useHere();
-  return html`<section class="card flush"><header><h2>Busiest channels</h2><p><a href=${link("channels")}>All channels</a></p></header>
+  return html`<section class="card flush"><header><h2>Busiest channels</h2><p>${found.data && isOfSome(found.data) && "≈ by a sample of 200 pages of messages · "}<a href=${link("channels")}>All channels</a></p></header>
     <${Shown} of=${found}>${({ channels }) => (channels.length
       ? html`<${ChannelTable} caption="Busiest channels" rows=${ordered(channels, "waiting")} />`
       : html`<${Empty} title="No channel has anything to do"><p>A channel comes into being with its first message: <code>lonnymq message create acme hello</code></p><//>`)}<//>

@@ -17,7 +17,8 @@ function NextTurn({ row }) {
 /** Why it is held, without what its state says already. */
 export function heldBecause(row) {
   if (row.state === "throttled") return `one every ${duration(row.release_interval_ms)}`;
-  return row.held.replace(/^It is [^:]*: /, "").replace(/\.$/, "");
+  const why = row.held.replace(/^It is [^:]*: /, "").replace(/\.$/, "");
+  return why.charAt(0).toLowerCase() + why.slice(1);
 }
 
 export function ChannelTable({ caption, rows, sorted, onSort }) {

@@ -3,7 +3,8 @@ import { html, useEffect, useId, useMemo, useRef, useState } from "../lib/html.j
 import { clockTime, dayTime } from "../lib/format.js";
 import { durationTicks, runs, timeTicks, valueTicks } from "../lib/scale.js";
 
-const LEFT = 46, RIGHT = 10, TOP = 10, BOTTOM = 24;
+const RIGHT = 10, TOP = 10, BOTTOM = 24;
+const LETTER = 6.2; // as wide as one of the axis is, about
 
 function useWidth(ref) {
   const [width, setWidth] = useState(560);
@@ -31,10 +32,10 @@ function Line({ values, times, colour, filled, x, y }) {
     <path key=${`l${i}`} class="line" style=${{ stroke: colour }} d=${path(run, x, y)} />`);
 }
 
-function Axes({ x, y, ticks, times, width, height, format }) {
+function Axes({ x, y, ticks, times, left, width, height, format }) {
   return html`<g class="axes" aria-hidden="true">
-    ${ticks.map((value) => html`<line class=${value ? "rule" : "floor"} x1=${LEFT} x2=${width - RIGHT} y1=${y(value)} y2=${y(value)} />
-      <text class="value" x=${LEFT - 8} y=${y(value) + 4}>${format(value)}</text>`)}
+    ${ticks.map((value) => html`<line class=${value ? "rule" : "floor"} x1=${left} x2=${width - RIGHT} y1=${y(value)} y2=${y(value)} />
+      <text class="value" x=${left - 8} y=${y(value) + 4}>${format(value)}</text>`)}
     ${times.map((at) => html`<text class="at" x=${x(at)} y=${height - 6}>${clockTime(at)}</text>`)}
   </g>`;
 }
@@ -70,13 +71,14 @@ export function Chart({ title, times, series, from, to, format, isDuration = fal
     const highest = Math.max(0, ...series.flatMap((one) => one.values.filter((value) => value != null)));
     return (isDuration ? durationTicks : valueTicks)(highest);
   }, [series]);
-  const x = (at) => LEFT + ((at - from) / (to - from)) * (width - LEFT - RIGHT);
+  const left = Math.max(46, 14 + LETTER * Math.max(...ticks.map((value) => format(value).length)));
+  const x = (at) => left + ((at - from) / (to - from)) * (width - left - RIGHT);
   const y = (value) => height - BOTTOM - (value / ticks.at(-1)) * (height - TOP - BOTTOM);
   const last = times.length - 1;
   const index = chosen == null || last < 0 ? null : Math.min(chosen, last);
 
   const point = (event) => {
-    const at = from + ((event.clientX - box.current.getBoundingClientRect().left - LEFT) / (width - LEFT - RIGHT)) * (to - from);
+    const at = from + ((event.clientX - box.current.getBoundingClientRect().left - left) / (width - left - RIGHT)) * (to - from);
     let best = 0;
     times.forEach((each, i) => { if (Math.abs(each - at) < Math.abs(times[best] - at)) best = i; });
     setChosen(last < 0 ? null : best);
@@ -99,7 +101,7 @@ export function Chart({ title, times, series, from, to, format, isDuration = fal
     <div ref=${box} class="plot" tabindex="0" role="img" aria-labelledby=${label}
       onPointerMove=${point} onPointerLeave=${() => setChosen(null)} onKeyDown=${key} onBlur=${() => setChosen(null)}>
       <svg width=${width} height=${height} viewBox=${`0 0 ${width} ${height}`}>
-        <${Axes} ...${{ x, y, ticks, width, height, format, times: timeTicks(from, to, Math.max(2, Math.floor(width / 90))) }} />
+        <${Axes} ...${{ x, y, ticks, left, width, height, format, times: timeTicks(from, to, Math.max(2, Math.floor(width / 90))) }} />
         ${series.map((one) => html`<${Line} key=${one.name} ...${one} times=${times} x=${x} y=${y} />`)}
         ${index != null && html`<line class="cursor" x1=${x(times[index])} x2=${x(times[index])} y1=${TOP} y2=${height - BOTTOM} />
           ${series.map((one) => one.values[index] != null && html`<circle r="3.5" cx=${x(times[index])} cy=${y(one.values[index])} style=${{ fill: one.colour }} />`)}`}
