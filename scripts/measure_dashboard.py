@@ -52,7 +52,7 @@ VIEWS = (
 )
 MESSAGES = """
 insert into lonnymq.message (channel, content, dequeue_at)
-select 'tenant ' || case i %% 10 when 0 then 7 else i %% %(channels)s end,
+select 'tenant ' || case i / %(channels)s %% 10 when 0 then 7 else i %% %(channels)s end,
   convert_to('payload ' || i, 'UTF8'), 1000 + i
 from generate_series(1, %(messages)s) as i
 """
