@@ -11,6 +11,7 @@ from lonnymq.simulate import (
     trials,
     workload,
 )
+from lonnymq.simulate.on_spark import longest_first
 from lonnymq.simulate.settings import settings
 
 
@@ -43,3 +44,10 @@ def test_answers_are_in_the_order_of_what_was_asked_and_told_of_one_by_one() -> 
     assert len(found) == len(told) == 8
     assert [each.all.messages for each in found] == [2_000] * 4 + [4_000] * 4
     assert found[2].all.p99 < found[0].all.p99 < found[4].all.p99
+
+
+def test_what_takes_longest_is_begun_first_on_spark() -> None:
+    limited = [[setting("*.max_concurrency=1")]]
+    asked = trials(Scenario(4), workers=[4], changes=limited, growth=[1, 2])
+    assert [each.words for each in asked[:2]] == ["nothing", "*.max_concurrency=1"]
+    assert longest_first(asked) == [3, 2, 1, 0]
