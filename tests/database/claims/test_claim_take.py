@@ -9,6 +9,15 @@ from database.rules.factories import Session, numbered
 
 pytestmark = on_18
 
+# A clock that is a millisecond on whenever somebody looks at it.
+TICKING = """
+create sequence lonnymq.test_tick;
+create or replace function lonnymq.epoch(p_at timestamptz default clock_timestamp())
+returns bigint language sql volatile as $$
+  select floor(extract(epoch from p_at) * 1000)::bigint + nextval('lonnymq.test_tick')
+$$
+"""
+
 
 def test_a_claim_leases_messages_and_remembers_them(session: Session) -> None:
     ids = session.fill("acme", 3)
@@ -73,6 +82,17 @@ def test_the_limit_of_the_queue_is_not_exceeded(session: Session) -> None:
     reader = Reader(session)
     assert reader.take(limit=100).messages == 5
     assert session.dequeue(10) == []
+    assert session.check() == []
+
+
+def test_somebody_looks_when_the_first_lease_of_a_claim_ends(session: Session) -> None:
+    session.connection.execute(TICKING)
+    for channel in ("a", "b"):
+        session.set(channel, max_concurrency=9)
+        session.fill(channel, 9)
+    reader = Reader(session)
+    assert reader.take(limit=5).messages == 5  # two rounds of both, then one of one
+    assert len({each.lease_until for each in reader.messages()}) == 2
     assert session.check() == []
 
 

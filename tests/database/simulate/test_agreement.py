@@ -20,7 +20,7 @@ FIXED = [
     ("message_dequeue", r"random\(\) < 0\.01", "false"),
     ("message_dequeue", r"clock_timestamp\(\) - v_started > interval '1 millisecond'", "false"),
     ("message_dequeue", r"interval '20 milliseconds'", "interval '-1 day'"),
-    ("ring_take", r"v_is_due := .*?;", "v_is_due := false;"),
+    ("ring_lease", r"v_is_due := .*?;", "v_is_due := false;"),
     ("note_take", r">= 200", ">= 2000000000"),
     ("channel_place", r"i\.due_at\), random\(\)", "i.due_at), p.channel_id"),
     ("channel_wake", r"p\.wake_at, random\(\)", "p.wake_at, p.channel_id"),

@@ -142,7 +142,7 @@ begin
   end if;
 
   -- One message, of channels without limits: the same walk, a visit at a time and without a single
-  -- array. Where it comes to a limit, or has seen enough that is empty, ring_take has its say.
+  -- array. Where it comes to a limit, or has seen enough that is empty, ring_lease has its say.
   v_is_limited := p_limit > 1 or exists (
     select from lonnymq.queue q where q.only_row and q.max_concurrency is not null);
   while v_left = 1 and not v_is_limited and v_visits < 16 loop
@@ -225,7 +225,7 @@ begin
     end if;
     return;
   end if;
-  return query select * from lonnymq.ring_take(v_left, p_lease_ms, p_worker, v_now, v_seat, v_lap,
+  return query select * from lonnymq.ring_lease(v_left, p_lease_ms, p_worker, v_now, v_seat, v_lap,
     v_is_tail, v_used, v_visits, v_seat_last, v_tick.seat_floor, v_is_folder, v_is_contended, v_tick,
     p_cursor[4]);
 end

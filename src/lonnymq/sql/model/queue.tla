@@ -30,7 +30,7 @@ CONSTANTS
   QuietNotesAreFolded,  \* queue_fold reads quiet notes as well
   FloorIsLowered,   \* channel_place: a note of a lower message lowers the floor
   OnlyFolderReviews,    \* channel_review: seats are taken under the fold lock
-  LooksAfterLock,   \* ring_take: the count is read once the channel is locked
+  LooksAfterLock,   \* ring_lease: the count is read once the channel is locked
   CountsOnce,       \* message_complete: one note for one slot
   TokenIsCompared,  \* message_complete: where m.token = p_token
   TokenIsRandom,    \* message_dequeue: gen_random_uuid(), not a count of attempts
@@ -197,7 +197,7 @@ Write(c) ==
   /\ xid' = IF tx[c].xid = 0 THEN xid + 1 ELSE xid
 XidOf(c) == IF tx[c].xid = 0 THEN xid ELSE tx[c].xid
 
-\* ring_take: the ring was walked before; the first message that waits and that nobody has locked. With a
+\* ring_lease: the ring was walked before; the first message that waits and that nobody has locked. With a
 \* limit, the channel is locked first, and counted after.
 Take(c) ==
   LET stands == PlaceOf(c)

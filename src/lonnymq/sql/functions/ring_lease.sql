@@ -1,10 +1,15 @@
--- Leases up to p_left messages for a dequeue: walks the ring by windows of many channels, from where the
--- cursor stands, and takes what each is due under its limits. What it may change of what it was handed,
--- it changes: the walk's place (p_seat, p_lap, p_is_tail, p_used: see message_dequeue).
+-- Leases up to p_left messages for a dequeue or a claim: walks the ring by windows of many channels, from
+-- where the cursor stands, and takes what each is due under its limits. What it may change of what it was
+-- handed, it changes: the walk's place (p_seat, p_lap, p_is_tail, p_used: see message_dequeue).
 --
--- Answers: as message_dequeue.
+-- A claim hands in its token, walks by larger windows, and may choose: channels by name or pattern, and
+-- what was created, or became due, up to a moment.
+--
+-- Answers: as message_dequeue. A claim gets one row for all that was leased, by which it finds the row of
+--   lease that has their ids: the first one's id, dequeued_at, lease_until, cursor; and the answer counted
+--   instead of leased where limits had a say.
 -- Locks: channels that have limits, and messages, without ever waiting for one.
-create or replace function lonnymq.ring_take(
+create or replace function lonnymq.ring_lease(
   p_left integer,
   p_lease_ms bigint,
   p_worker text,
@@ -19,7 +24,12 @@ create or replace function lonnymq.ring_take(
   p_is_folder boolean,
   p_is_contended boolean,
   p_tick lonnymq.tick,
-  p_last_look bigint
+  p_last_look bigint,
+  p_token text default null,
+  p_channels text[] default null,
+  p_pattern text default null,
+  p_last_id bigint default null,
+  p_last_at bigint default null
 )
 returns table (
   answer text, id bigint, token uuid, channel text, content bytea, state bytea, attempt integer,
@@ -32,14 +42,17 @@ as $$
 declare
   v_max_concurrency integer;
   v_queue_bit integer := 0;
+  v_most integer := case when p_token is null then 256 else 2048 end;
   v_window integer;
-  v_found integer := 0;
   v_rounds bigint;
   v_is_whole boolean;
   v_is_due boolean;
   v_started timestamptz;
   v_token text;
   v_last integer;
+  v_ids bigint[];
+  v_due_at bigint;
+  v_is_counted boolean := false;
   w_seats bigint[];
   w_ids bigint[];
   w_names text[];
@@ -64,20 +77,38 @@ begin
       where m.channel_id = 0 order by m.version desc limit 1
     ), 0)) else 0 end;
   end if;
-  v_window := least(p_left, 256);
+  v_window := least(p_left, v_most);
 
   while p_left > 0 loop
     if p_used > 0 then
       -- A turn that was cut short goes on where it stopped.
       p_seat := p_seat - 1;
     end if;
-    select array_agg(w.seat), array_agg(w.channel_id), array_agg(w.name), array_agg(w.floor_at),
-      array_agg(w.floor_id), array_agg(w.weight),
-      array_agg((w.max_concurrency is not null)::integer),
-      array_agg(w.channel_id) filter (
-        where w.max_concurrency is not null or w.release_interval_ms is not null)
-    into w_seats, w_ids, w_names, w_floor_ats, w_floor_ids, w_weights, w_bits, w_limited
-    from lonnymq.ring_walk(p_seat, p_lap, p_is_tail, p_seat_last, p_seat_floor, v_window) w;
+    if p_channels is null and p_pattern is null then
+      select array_agg(w.seat), array_agg(w.channel_id), array_agg(w.name), array_agg(w.floor_at),
+        array_agg(w.floor_id), array_agg(w.weight),
+        array_agg((w.max_concurrency is not null)::integer),
+        array_agg(w.channel_id) filter (
+          where w.max_concurrency is not null or w.release_interval_ms is not null)
+      into w_seats, w_ids, w_names, w_floor_ats, w_floor_ids, w_weights, w_bits, w_limited
+      from lonnymq.ring_walk(p_seat, p_lap, p_is_tail, p_seat_last, p_seat_floor, v_window) w;
+    else
+      select array_agg(w.seat), array_agg(w.channel_id), array_agg(w.name), array_agg(w.floor_at),
+        array_agg(w.floor_id), array_agg(w.weight),
+        array_agg((w.max_concurrency is not null)::integer),
+        array_agg(w.channel_id) filter (
+          where w.max_concurrency is not null or w.release_interval_ms is not null)
+      into w_seats, w_ids, w_names, w_floor_ats, w_floor_ids, w_weights, w_bits, w_limited
+      from (
+        select * from lonnymq.ring_choose(p_channels, p_seat, p_lap, p_is_tail, p_seat_last,
+          p_seat_floor)
+        union all
+        select * from lonnymq.ring_walk(p_seat, p_lap, p_is_tail, p_seat_last, p_seat_floor,
+          2147483647) w
+        where p_channels is null and w.name ~ ('^(?:' || p_pattern || ')$')
+        limit v_window
+      ) w;
+    end if;
     if w_seats is null and p_is_tail then
       -- Only channels that sat down after this lap had come to its end.
       p_is_tail := false;
@@ -129,7 +160,8 @@ begin
         select m.ctid as tid, m.id
         from lonnymq.message m
         where m.channel = w_names[1] and (m.dequeue_at, m.id) >= (w_floor_ats[1], w_floor_ids[1])
-          and m.dequeue_at <= p_now and m.token is null
+          and m.dequeue_at <= least(p_now, p_last_at) and m.token is null
+          and (p_last_id is null or m.id <= p_last_id)
         order by m.dequeue_at, m.id
         limit least(w_quotas[1], p_left)
         for update skip locked
@@ -152,7 +184,8 @@ begin
             select m.ctid as tid, m.id
             from lonnymq.message m
             where m.channel = w.name and (m.dequeue_at, m.id) >= (w.floor_at, w.floor_id)
-              and m.dequeue_at <= p_now and m.token is null
+              and m.dequeue_at <= least(p_now, p_last_at) and m.token is null
+              and (p_last_id is null or m.id <= p_last_id)
             order by m.dequeue_at, m.id
             limit w.quota
             for update skip locked
@@ -187,7 +220,14 @@ begin
     end if;
     p_seat := w_seats[v_last];
 
-    if t_tids is not null then
+    if t_tids is not null and p_token is not null then
+      update lonnymq.message m
+      set token = (p_token || lpad(to_hex(m.id), 16, '0'))::uuid, lease_until = p_now + p_lease_ms,
+        dequeued_at = p_now, attempt = m.attempt + 1, worker = p_worker, slot = v_queue_bit | w_bits[t.place]
+      from unnest(t_tids, t_places) as t (tid, place)
+      where m.ctid = t.tid;
+      v_is_counted := v_is_counted or v_queue_bit > 0 or w_locked is not null;
+    elsif t_tids is not null then
       -- A random number is drawn for each call, not for each message: on some builds it is a file to
       -- open.
       v_token := left(replace(gen_random_uuid()::text, '-', ''), 16);
@@ -200,8 +240,11 @@ begin
       returning 'leased', m.id, m.token, m.channel, m.content, m.state, m.attempt, m.kind,
         m.headers, m.name, m.created_at, m.dequeue_at, m.dequeued_at, m.lease_until, null::bigint,
         array[p_seat, case when p_is_tail then -p_lap else p_lap end, p_used];
-      insert into lonnymq.lease (due_at, message_ids) values (p_now + p_lease_ms, t_ids);
-      v_found := v_found + cardinality(t_ids);
+    end if;
+    if t_tids is not null then
+      -- Somebody looks when the first of these leases ends.
+      v_ids := v_ids || t_ids;
+      v_due_at := least(v_due_at, p_now + p_lease_ms);
     end if;
     if w_locked is not null then
       perform lonnymq.channel_charge(array_agg(w.id), array_agg(w.taken), p_now)
@@ -233,16 +276,25 @@ begin
     exit when p_left = 0;
     exit when v_is_whole and not exists (
       select from unnest(w_quotas, t_taken) as w (quota, taken) where w.taken = w.quota and w.taken > 0);
-    exit when p_visits >= 2000;
-    v_window := case when t_tids is null then least(v_window * 2, 256) else least(p_left, 256) end;
+    exit when p_visits >= 8 * v_most;
+    v_window := least(case when t_tids is null then v_window * 2 else p_left end, v_most);
   end loop;
 
-  if v_queue_bit > 0 and v_found > 0 then
-    perform lonnymq.meter_add(0, v_found, 0);
-  end if;
-  if v_found > 0 then
+  if v_ids is not null then
+    insert into lonnymq.lease (due_at, message_ids) values (v_due_at, v_ids);
+    if v_queue_bit > 0 then
+      perform lonnymq.meter_add(0, cardinality(v_ids), 0);
+    end if;
     if p_is_folder and p_now - 1000 >= p_tick.swept_at then
       perform lonnymq.tick_touch(p_now);
+    end if;
+    if p_token is not null then
+      answer := case when v_is_counted then 'counted' else 'leased' end;
+      id := v_ids[1];
+      dequeued_at := p_now;
+      lease_until := v_due_at;
+      cursor := array[p_seat, case when p_is_tail then -p_lap else p_lap end, p_used];
+      return next;
     end if;
     return;
   end if;
@@ -257,13 +309,14 @@ begin
     p_is_contended := true;
   end if;
   return query select * from lonnymq.dequeue_nothing(
-    p_is_contended or not p_is_folder or p_visits >= 2000, p_now, p_visits > 0,
+    p_is_contended or not p_is_folder or p_visits >= 8 * v_most, p_now,
+    p_visits > 0 and p_channels is null and p_pattern is null and p_last_at is null,
     array[p_seat, case when p_is_tail then -p_lap else p_lap end, p_used], p_last_look);
 end
 $$;
 
-comment on function lonnymq.ring_take(
+comment on function lonnymq.ring_lease(
   integer, bigint, text, bigint, bigint, bigint, boolean, bigint, integer, bigint, bigint, boolean,
-  boolean, lonnymq.tick, bigint
+  boolean, lonnymq.tick, bigint, text, text[], text, bigint, bigint
 ) is
-'Leases many messages for a dequeue, channel by channel in turn, under every limit.';
+'Leases many messages for a dequeue or a claim, channel by channel in turn, under every limit.';
