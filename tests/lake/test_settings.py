@@ -45,6 +45,20 @@ def test_a_change_is_a_row_and_no_change_is_none(
     ]
 
 
+def test_the_limit_of_the_whole_queue_is_a_change_of_the_defaults(
+    spark: SparkSession, sync, dsn_18: str, tmp_path: Path
+) -> None:
+    with Queue(dsn_18) as queue:
+        queue.channel("acme").set(weight=2)
+        sync()
+        queue.set(max_concurrency=7)
+        sync()
+        sync()
+    frame = lonnymq.lake.read_channels(spark, tmp_path / "lake").orderBy("taken_at", "channel")
+    found = [(row.channel, row.queue_max_concurrency) for row in frame.collect()]
+    assert found == [("", None), ("acme", None), ("", 7)]
+
+
 def test_a_channel_that_was_born_under_other_defaults_is_told_of(
     spark: SparkSession, sync, dsn_18: str, tmp_path: Path
 ) -> None:

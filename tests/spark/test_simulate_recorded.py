@@ -18,14 +18,16 @@ pytestmark = pytest.mark.timeout(900)  # a Spark on a machine that may be busy
 def test_a_real_queue_is_replayed_from_its_lake_at_its_own_settings(
     spark: SparkSession, dsn_18: str, tmp_path: Path
 ) -> None:
-    lake, queue = str(tmp_path / "lake"), served(dsn_18)
+    lake, queue = str(tmp_path / "lake"), served(dsn_18, most=2)
     sync(spark, lake, url=dsn_18, source="shop")
     read = read_stretch(lake)
     assert read.history == recorded(queue.history_read())
     assert {name: read.known.limits[name] for name in LIMITS} == LIMITS
-    assert read.known.workers == WORKERS
-    ran = run("simulate", "--lake", lake, "--set", "tenant-1.max_concurrency=none", "--json")
+    assert read.known.max_concurrency == 2
+    asked = ["--set", "max_concurrency=none", "--recorded-workers", str(WORKERS)]
+    ran = run("simulate", "--lake", lake, *asked, "--json")
     assert ran.code == 0, ran.err
     assert ran.json["calibration"]["off"] < 0.25
     nothing, freed = ran.json["scenarios"]
-    assert freed["tenants"]["tenant-1"]["p99"] < nothing["tenants"]["tenant-1"]["p99"]
+    assert freed["set"] == ["max_concurrency=none"]
+    assert freed["all"]["mean"] < 0.8 * nothing["all"]["mean"]
