@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -12,12 +13,18 @@ from pyspark.sql.functions import col, lit
 from commands import run
 from figures.rows import HOUR, at, attempt, found, history
 from lonnymq.lake import write_history
-from lonnymq.lake.place import lake_at
+from lonnymq.lake.place import HISTORY, lake_at
+from lonnymq.lake.tables import made_table
 from lonnymq.report import gather, period_of
 from report.sample import HOSTILE, document
 
 DAY = 24 * HOUR
 TENANT = HOSTILE[0]
+
+
+def shown_by(page: Path) -> dict[str, Any]:
+    """The document that a page shows."""
+    return json.loads(page.read_text().partition('id="data">')[2].partition("</script>")[0])
 
 
 @pytest.fixture(scope="module")
@@ -46,9 +53,8 @@ def test_days_are_shown_by_the_hour(spark: SparkSession, lake: Path, tmp_path: P
     ran = run("report", "--lake", lake, "--from", "2030-01-10", "--to", "2030-01-11", "--out", page)
     assert ran.code == 0, ran.err
     assert "1 message died" in ran.out
-    text = page.read_text()
-    assert TENANT not in text
-    made = json.loads(text.partition('id="data">')[2].partition("</script>")[0])
+    assert TENANT not in page.read_text()
+    made = shown_by(page)
     assert made.keys() == document().keys()
     assert (made["every_ms"], len(made["times"]), made["sources"]) == (3_600_000, 48, ["shop"])
     assert made["summary"]["attempts"] == 43
@@ -62,6 +68,15 @@ def test_a_period_without_rows_gives_a_report_that_says_so(spark: SparkSession, 
     made = gather(period_of(spark, lake_at(lake), begin=at(-DAY * 40), end=at(-DAY * 40 + 60)))
     assert made["summary"]["attempts"] == 0
     assert made["things"] == []
+
+
+def test_an_empty_history_gives_a_page_that_says_so(spark: SparkSession, tmp_path: Path):
+    made_table(lake_at(tmp_path / "lake"), HISTORY)
+    page = tmp_path / "page.html"
+    ran = run("report", "--lake", tmp_path / "lake", "--out", page)
+    assert ran.code == 0, ran.err
+    assert "nothing ended in this period" in ran.out
+    assert shown_by(page)["summary"]["attempts"] == 0
 
 
 def test_without_a_lake_it_is_refused_before_spark_is_started(

@@ -12,6 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from lonnymq.figures.period import Period
 from lonnymq.figures.spread import merged
 from lonnymq.report.choosing import LISTED, how_many, ranked
+from lonnymq.report.keeping import kept
 from lonnymq.report.series import (
     Rows,
     added,
@@ -46,14 +47,8 @@ SUMMED = (
 
 def gather(period: Period, *, source: str | None = None) -> dict[str, Any]:
     """Everything that the page shows."""
-    used_often = (period.hours, period.kept["pulse"])
-    for frame in used_often:
-        frame.persist()
-    try:
+    with kept(period.hours, period.kept["pulse"]):
         document = gathered(period, source)
-    finally:
-        for frame in used_often:
-            frame.unpersist()
     return document | {"things": [vars(each) for each in things(document)]}
 
 

@@ -11,19 +11,17 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from lonnymq.figures.period import Period
+from lonnymq.report.keeping import kept
 
 
 def write_tables(period: Period, folder: Path) -> dict[str, int]:
     """Write every figure; how many rows each has."""
     folder.mkdir(parents=True, exist_ok=True)
-    hours = period.hours.persist()
-    try:
+    with kept(period.hours):
         return {
             name: write_table(frame, folder / f"{name}.csv")
             for name, frame in period.frames.items()
         }
-    finally:
-        hours.unpersist()
 
 
 def write_table(frame: DataFrame, path: Path) -> int:

@@ -1,0 +1,43 @@
+"""Frames that are used several times are kept in Spark's memory meanwhile, and let go of when nothing uses them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from pyspark.sql import DataFrame
+
+LONGEST_SECONDS = 10.0
+LOOK_SECONDS = 0.02
+
+
+@contextmanager
+def kept(*frames: DataFrame) -> Iterator[None]:
+    """Keep what the frames have once it is computed, until the end of the block."""
+    for frame in frames:
+        frame.persist()
+    try:
+        yield
+    finally:
+        for frame in frames:
+            wait_for_tasks(frame.sparkSession.sparkContext)
+            frame.unpersist(blocking=True)
+
+
+def wait_for_tasks(context: Any) -> None:
+    """Wait until no task runs any more, though not for long: others may have work of their own in this session.
+
+    Where one side of a join turns out to be empty Spark gives up the stages of the other and answers, while their
+    tasks still run for a moment, and put what they compute into a memory that is not there any longer.
+    """
+    until = time.monotonic() + LONGEST_SECONDS
+    while running_tasks(context) and time.monotonic() < until:
+        time.sleep(LOOK_SECONDS)
+
+
+def running_tasks(context: Any) -> int:
+    """How many tasks run on all executors; PySpark's own tracker does not say."""
+    executors = context._jsc.sc().statusTracker().getExecutorInfos()
+    return sum(each.numRunningTasks() for each in executors)
