@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 import subprocess
 from pathlib import Path
@@ -31,6 +32,27 @@ def test_sync_says_what_it_brought(spark, stock: Stock, found, tmp_path: Path) -
     assert (ran.json["rows"], ran.json["source"]) == (2, "shop")
     assert found() == stock.made
     assert spark.range(3).count() == 3  # a session that was there is not stopped
+
+
+def test_what_the_lake_s_commands_say_has_no_payload(
+    spark, stock: Stock, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG, logger="lonnymq")
+    stock.add(3, content=b"payload-canary-0815")
+    settle(stock.dsn)
+    lake, said = ("--lake", tmp_path / "lake"), []
+    for words in (("sync", "--source", "shop"), ("status",), ("status", "--json"), ("compact",)):
+        ran = run("lake", *words, *lake, dsn=stock.dsn)
+        assert ran.code == 0, ran.err
+        said += [ran.out, ran.err]
+    [row] = (
+        spark.read.parquet(str(tmp_path / "lake" / "history"))
+        .select("content")
+        .distinct()
+        .collect()
+    )
+    assert bytes(row.content) == b"payload-canary-0815"
+    assert "canary" not in "".join(said) + caplog.text
 
 
 @pytest.mark.long

@@ -3,10 +3,12 @@
 import logging
 from pathlib import Path
 
+import httpx
 import psycopg
 import pytest
 
 import lonnymq
+from acceptance.cli.test_dashboard import dashboard
 from acceptance.security.secured import PASSWORD, Secured
 from acceptance.worker.programs import program
 from commands import run
@@ -93,6 +95,26 @@ def test_a_worker_logs_no_secret(fort: Secured, tmp_path: Path) -> None:
         assert worker.ends() in (0, 1)
         assert leaks(worker.errors.read_text()) == []
         queue.purge("of worker")
+
+
+def test_the_page_logs_no_secret_and_shows_payloads_only_where_one_is_asked_for(
+    fort: Secured, planted: int, tmp_path: Path
+) -> None:
+    with dashboard(tmp_path, dsn=fort.dsn()) as page:
+        api = f"{page.address}api/queues/lonnymq"
+        looks = ("overview", "channels", "channels/acme", "dead/groups", "workers", "nowhere")
+        shown = {path: httpx.get(f"{api}/{path}").text for path in looks}
+        for path in ("metrics", "api/session"):
+            shown[path] = httpx.get(f"{page.address}{path}").text
+        with psycopg.connect(fort.root, autocommit=True) as root:
+            root.execute(
+                "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'lonnymq dashboard'"
+            )
+        asked = httpx.get(f"{api}/messages/{planted}")
+        httpx.get(f"{api}/messages/{PAYLOAD}")
+        assert asked.status_code in (200, 503)  # its connection was just cut
+    assert {path: found for path, text in shown.items() if (found := leaks(text))} == {}
+    assert leaks(page.said().replace(f"messages/{PAYLOAD}", "")) == []
 
 
 def test_the_doctor_and_an_explanation_tell_no_secret(fort: Secured, planted: int) -> None:
