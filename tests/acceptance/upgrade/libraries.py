@@ -7,7 +7,7 @@ from pathlib import Path
 from documents import ROOT
 
 SOURCE = ROOT / "src" / "lonnymq"
-NEEDED = ("calls", "worker", "sql")
+NEEDED = ("calls", "methods", "results", "sql", "worker")
 MIGRATION = """\
 -- Locks: message, queue and worker, for a moment.
 alter table lonnymq.message add column later_{number} text;
