@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
-from lonnymq.calls import Call
+from lonnymq.calls import Call, schema_name
 from lonnymq.calls.arrays import Identifiers, Tokens
 from lonnymq.calls.call import Row, statement
 from lonnymq.results import LeasedMessage
 from lonnymq.worker.outcomes import Complete, Defer, Fail, Outcome
 
 Settlement = tuple[LeasedMessage, Outcome]
+DONE = "completed"
 Answers = list[tuple[str, int | None]]  # the word, and when the message runs again
 
 
@@ -24,9 +26,13 @@ def settle(schema: str, settlements: Sequence[Settlement]) -> Call[Answers]:
 
 
 def complete(schema: str, settlements: Sequence[Settlement]) -> Call[Answers]:
-    """Be done with all of these."""
-    sql = statement(schema, "message_complete", "bigint[] uuid[]", "r.answer, null::bigint")
-    return Call(sql, pairs(settlements), answers)
+    """Be done with all of these. Only other answers than that are sent back, with their places: as a rule, none."""
+    called = f"{schema_name(schema)}.message_complete(%s::bigint[], %s::uuid[])"
+    sql = (
+        f"select r.place, r.answer from {called} with ordinality r (id, answer, place) "  # noqa: S608 - schema_name has passed it
+        f"where r.answer <> '{DONE}'"
+    )
+    return Call(sql, pairs(settlements), partial(others, len(settlements)))
 
 
 def defer(schema: str, settlements: Sequence[Settlement]) -> Call[Answers]:
@@ -60,6 +66,14 @@ def pairs(settlements: Sequence[Settlement]) -> tuple[Identifiers, Tokens]:
 def answers(rows: Sequence[Row]) -> Answers:
     """The answers, in the order of the settlements."""
     return [(row[0], row[1]) for row in rows]
+
+
+def others(many: int, rows: Sequence[Row]) -> Answers:
+    """The answers to so many completions of which these were not done."""
+    found: Answers = [(DONE, None)] * many
+    for place, word in rows:
+        found[place - 1] = (word, None)
+    return found
 
 
 def by_kind(settlements: Sequence[Settlement]) -> list[list[Settlement]]:
