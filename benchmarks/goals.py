@@ -10,7 +10,7 @@ from benchmarks.record import Case, Entry, Record
 
 COUNTS = (1, 100, 10_000)
 OURS, OFF = "lonnymq", "lonnymq history off"
-ARCHIVE, DELETE = "pgmq archive", "pgmq delete"
+ARCHIVE, POOLED, DELETE = "pgmq archive", "pgmq pooled", "pgmq delete"
 BOOK = "channel table"
 GROWTH_ENDS = {  # the ends of a full run, then those of a quick one
     "channels": ((10, 100_000), (10, 10_000)),
@@ -91,8 +91,9 @@ def faster(
 def speed_goals() -> list[Goal]:
     """Shapes (a), (b) and (c)."""
     goals = [
-        faster("create", {"batch": 1}, ARCHIVE, {"batch": 1}, 1.3),
-        faster("create", {"batch": 100}, ARCHIVE, {"batch": 100}, 1.2),
+        faster("create", {"batch": batch}, peer, {"batch": batch}, bound)
+        for batch, bound in ((1, 1.3), (100, 1.2))
+        for peer in (POOLED, ARCHIVE)
     ]
     for count in COUNTS:
         case, any_case = {"batch": 100, "channels": count}, {"batch": 100, "channels": "any"}
@@ -107,7 +108,7 @@ def speed_goals() -> list[Goal]:
         batch: Case = {"batch": 1} if shape == "drain" else {}
         for count in COUNTS:
             case, any_case = {**batch, "channels": count}, {**batch, "channels": "any"}
-            goals.append(faster(shape, case, ARCHIVE, any_case, 1.2))
+            goals += [faster(shape, case, peer, any_case, 1.2) for peer in (POOLED, ARCHIVE)]
             if shape == "drain":
                 goals.append(faster(shape, case, DELETE, any_case, 1.2, ours=OFF))
         one = {**batch, "channels": 1}
@@ -240,8 +241,11 @@ def lake_goals() -> list[Goal]:
 def simulate_goals() -> list[Goal]:
     """The shape simulate: what one core replays, and what a second executor brings."""
     one, two = {"executors": 1}, {"executors": 2}
-    shown = [("steady", "none"), ("backlog", "none"), ("steady", "concurrency")]
-    cases: list[Case] = [{"workload": workload, "limits": limits} for workload, limits in shown]
+    cases: list[Case] = [
+        {"workload": workload, "limits": limits}
+        for workload in ("steady", "backlog", "noisy")
+        for limits in ("none", "concurrency", "rate")
+    ]
     return [
         *(
             Goal(

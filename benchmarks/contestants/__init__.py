@@ -12,6 +12,7 @@ PLACES = {
     "lonnymq history off": "ours:OursWithoutHistory",
     "lonnymq worker": "ours:OurWorker",
     "pgmq archive": "pgmq:PgmqArchive",
+    "pgmq pooled": "pgmq:PgmqPooled",
     "pgmq delete": "pgmq:PgmqDelete",
     "pgmq grouped": "pgmq:PgmqGrouped",
     "skip locked table": "skip_locked:SkipLockedTable",

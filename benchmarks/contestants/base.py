@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from itertools import islice
@@ -24,7 +25,7 @@ class Producer(Protocol):
     def close(self) -> None: ...
 
 
-class Contestant:
+class Contestant(ABC):
     """One queue. Instances are made anew in every process, from the name."""
 
     name = ""
@@ -43,13 +44,13 @@ class Contestant:
         """How many processes drain best with batches of this size; found by trying."""
         return 4 if batch >= 100 else 8
 
+    @abstractmethod
     def install(self, dsn: str) -> None:
         """Set up its tables in an empty database."""
-        raise NotImplementedError
 
+    @abstractmethod
     def producer(self, dsn: str) -> Producer:
         """Open what one producer needs."""
-        raise NotImplementedError
 
     def load(self, dsn: str, count: int, channels: int) -> None:
         """Fill the queue by the fastest way that it has."""
@@ -58,9 +59,9 @@ class Contestant:
             producer.create_many(part)
         producer.close()
 
+    @abstractmethod
     def consume(self, flow: Flow, dsn: str, batch: int) -> None:
         """Take `batch` messages a call, handle and settle them, until the flow is stopped."""
-        raise NotImplementedError
 
     def listen(self, flow: Flow, dsn: str, slots: int = 1) -> None:
         """Wait for messages as a worker does, so many at a time, until the flow is stopped."""

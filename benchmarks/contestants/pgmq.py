@@ -25,7 +25,9 @@ class PgmqClient:
 
         unused = ConnectionPool(dsn, min_size=0, max_size=1, open=False)
         self.queue = PGMQueue(pool=unused, init_extension=False)
-        self.connection = psycopg.connect(dsn, autocommit=True, prepare_threshold=0)
+        self.connection: psycopg.Connection | None = psycopg.connect(
+            dsn, autocommit=True, prepare_threshold=0
+        )
 
     def create_one(self, channel: str, message: Payload) -> None:
         self.queue.send(QUEUE, message, conn=self.connection)
@@ -34,12 +36,29 @@ class PgmqClient:
         self.queue.send_batch(QUEUE, [message for _, message in messages], conn=self.connection)
 
     def close(self) -> None:
-        self.connection.close()
+        if self.connection is not None:
+            self.connection.close()
+
+
+class PooledClient(PgmqClient):
+    """The client as its page shows it: each call takes a connection from the pool and is a transaction of its own."""
+
+    def __init__(self, dsn: str) -> None:
+        from pgmq import PGMQueue
+        from psycopg_pool import ConnectionPool
+
+        self.pool = ConnectionPool(dsn, min_size=1, max_size=10, open=True)  # as its own would be
+        self.queue = PGMQueue(pool=self.pool, init_extension=False)
+        self.connection = None
+
+    def close(self) -> None:
+        self.pool.close()
 
 
 class PgmqArchive(Contestant):
     name = "pgmq archive"
     package = "pgmq"
+    client = PgmqClient
     load_size = 5_000
     notes = "read_batch(vt=30) and archive_batch, on an autocommit connection handed to each call"
 
@@ -51,10 +70,10 @@ class PgmqArchive(Contestant):
             connection.execute("select pgmq.create(%s)", (QUEUE,))
 
     def producer(self, dsn: str) -> PgmqClient:
-        return PgmqClient(dsn)
+        return self.client(dsn)
 
     def consume(self, flow: Flow, dsn: str, batch: int) -> None:
-        client = PgmqClient(dsn)
+        client = self.client(dsn)
         flow.ready()
         while not flow.stopped:
             read = self.read(client, batch)
@@ -75,6 +94,12 @@ class PgmqArchive(Contestant):
 
     def settle(self, client: PgmqClient, ids: list[int]) -> None:
         client.queue.archive_batch(QUEUE, ids, conn=client.connection)
+
+
+class PgmqPooled(PgmqArchive):
+    name = "pgmq pooled"
+    client = PooledClient
+    notes = "PGMQueue with its pool, as its page shows it: a BEGIN and a COMMIT around each call; else as above"
 
 
 class PgmqDelete(PgmqArchive):
@@ -102,6 +127,7 @@ class PgmqGrouped(PgmqArchive):
 
     name = "pgmq grouped"
     has_tenants = True
+    client = GroupedClient
     only_channels = (100,)
     notes = "read_grouped_rr over 100 groups, with its index; archive_batch"
 
@@ -109,9 +135,6 @@ class PgmqGrouped(PgmqArchive):
         super().install(dsn)
         with psycopg.connect(dsn) as connection:
             connection.execute("select pgmq.create_fifo_index(%s)", (QUEUE,))
-
-    def producer(self, dsn: str) -> PgmqClient:
-        return GroupedClient(dsn)
 
     def read(self, client: PgmqClient, batch: int) -> list[Any]:
         read: list[Any] = client.queue.read_grouped_rr(

@@ -12,7 +12,7 @@ FORMS = ((1, 8), (100, 4), (10_000, 1))  # messages a call, producers
 BULK = 10_000
 CHANNELS = 100
 ALL = (
-    "lonnymq", "pgmq archive", "PgQueuer", "skip locked table", "channel table",
+    "lonnymq", "pgmq archive", "pgmq pooled", "PgQueuer", "skip locked table", "channel table",
     "Procrastinate", "DBOS", "awa", "chancy",
 )  # fmt: skip
 

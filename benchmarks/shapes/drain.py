@@ -13,8 +13,8 @@ EVERYBODY = (
 FORMS = {
     100: EVERYBODY,
     10: ("lonnymq", "pgmq archive", "PgQueuer", "skip locked table"),
-    1: ("lonnymq", "pgmq archive", "lonnymq history off", "pgmq delete", "PgQueuer", "skip locked table",
-        "channel table"),
+    1: ("lonnymq", "pgmq archive", "pgmq pooled", "lonnymq history off", "pgmq delete", "PgQueuer",
+        "skip locked table", "channel table"),
 }  # fmt: skip
 ROUNDS = {100: 9, 10: 2, 1: 9}  # at most
 

@@ -8,7 +8,7 @@ from benchmarks.run import Run, tenants
 from benchmarks.server import tidy
 
 MEMBERS = 8
-ALL = ("lonnymq", "pgmq archive", "PgQueuer", "skip locked table", "channel table")
+ALL = ("lonnymq", "pgmq archive", "pgmq pooled", "PgQueuer", "skip locked table", "channel table")
 
 
 def run(run: Run) -> None:

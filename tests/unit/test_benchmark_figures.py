@@ -105,7 +105,7 @@ def test_who_knows_no_channels_has_one_figure_for_all_numbers_of_them() -> None:
 
 
 def test_rivals_are_those_whom_a_goal_of_the_shape_names() -> None:
-    assert rivals("create") == {"pgmq archive"}
+    assert rivals("create") == {"pgmq archive", "pgmq pooled"}
     assert {"PgQueuer", "Procrastinate", "channel table"} < rivals("drain")
     assert rivals("worker") == {"PgQueuer", "Procrastinate"}
     assert rivals("limits") == set()
