@@ -1,6 +1,6 @@
 // Charts by Apache ECharts, as SVG: sharp on paper, and their words can be read out.
 const drawn = new Map();
-const PAPER = 700;
+const PAPER = 650; // what A4 leaves of a card, without its margins and its own
 
 function chart(title, height, option, onclick) {
   const place = h("div", { class: "picture", role: "img", "aria-label": title });
@@ -46,7 +46,7 @@ function common() {
 const axisLook = () => ({
   axisLine: { lineStyle: { color: colour("line-strong") } },
   axisTick: { show: false },
-  axisLabel: { color: colour("soft"), fontSize: 11.5 },
+  axisLabel: { color: colour("soft"), fontSize: 11.5, hideOverlap: true },
   splitLine: { lineStyle: { color: colour("line"), type: [2, 4] } },
 });
 
@@ -62,8 +62,16 @@ const timeAxis = () => ({
 
 const valueAxis = (format, more) => ({
   type: "value", ...axisLook(), axisLine: { show: false }, splitNumber: 4,
-  axisLabel: { color: colour("soft"), fontSize: 11.5, formatter: format }, ...more,
+  axisLabel: { color: colour("soft"), fontSize: 11.5, formatter: format, hideOverlap: true }, ...more,
 });
+
+// Lengths of time from nothing on, marked at lengths that people count in, as many as there is room for.
+const MARKS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800].map((seconds) => seconds * 1000);
+function lengthAxis(longest, width) {
+  const most = Math.max(2, Math.floor(width / 110)), interval = MARKS.find((each) => longest / each <= most) ?? Math.ceil(longest / most / 604800000) * 604800000;
+  const axis = valueAxis((each) => (each ? span(each) : "0"), { interval, max: longest * 1.05 });
+  return { ...axis, axisLabel: { ...axis.axisLabel, showMaxLabel: false } };
+}
 
 // Lengths of time, from a millisecond on; what is shorter stands on the floor.
 const spanAxis = (more) => ({ ...valueAxis(span), type: "log", min: 1, minorTick: { show: false }, ...more });
@@ -100,4 +108,8 @@ const line = (name, values, more) => ({
   name, type: "line", data: values, showSymbol: values.filter((each) => isThere(each[1])).length < 3, symbolSize: 6,
   symbol: "circle", lineStyle: { width: 1.8 }, connectNulls: false, ...more,
 });
+// Many points are drawn as a line alone, and bars without gaps.
+const isDense = () => data.times.length > 200;
+// Legends that need more than one line, and the room above a picture for them.
+const legendLines = (names, width) => Math.ceil(names.reduce((sum, each) => sum + 34 + 7 * each.length, 0) / Math.max(1, width - 10));
 const room = (more) => ({ left: 58, right: 18, top: 38, bottom: 28, ...more });

@@ -33,13 +33,13 @@ function figures() {
   const figure = (name, value, note, level) => h("div", { class: `figure ${level ?? ""}` }, h("dt", {}, name), h("dd", { class: "value" }, value), h("dd", { class: "note" }, note));
   return h("dl", { class: "figures" },
     figure("Attempts", briefly(all.attempts), `${count(all.completed)} completed`),
-    figure("Tenants", briefly(all.tenants), data.sources.length > 1 ? `of ${data.sources.length} sources` : `${briefly(all.arrivals)} messages`),
+    figure("Tenants", briefly(all.tenants), data.sources.length > 1 ? `of ${data.sources.length} sources` : `${briefly(all.arrivals)} ${all.arrivals === 1 ? "message" : "messages"}`),
     figure("Wait, half of all", span(all.wait_p50), "p50"),
     figure("Wait, nearly all", span(all.wait_p95), `p95; p99 ${span(all.wait_p99)}`),
     figure("Fairness", even.length ? (even.reduce((sum, each) => sum + each, 0) / even.length).toFixed(2) : NONE, even.length ? "Jain's index, mean; 1 is even" : "nobody had to compete"),
     figure("Largest backlog", briefly(peak), `at the end of ${aStep(data.every_ms)}`),
     figure("In vain", share(inVain), "failed or ran out of time", inVain > 0.05 ? "warn" : ""),
-    figure("Dead", briefly(all.dead), all.dead ? "messages out of attempts" : "no message", all.dead ? "grave" : ""));
+    figure("Dead", briefly(all.dead), all.dead ? `${all.dead === 1 ? "message" : "messages"} out of attempts` : "no message", all.dead ? "grave" : ""));
 }
 
 function things() {

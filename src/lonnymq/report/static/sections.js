@@ -32,7 +32,7 @@ function waits() {
   return h("div", { class: "columns", id: "waits" },
     card("waits-over-time", "Waits over time", "From when an attempt could have begun until it did, all tenants together. The scale is logarithmic.",
       picture, asTable("Waits over time", lines.map(([name, values]) => [name, values, span]))),
-    card("waits-by-tenant", "Who waited longest", `The ${rows.length} tenants with the longest p99, of ${count(data.summary.tenants)}. All of them are in the table of tenants.`,
+    card("waits-by-tenant", "Who waited longest", data.summary.tenants > rows.length ? `The ${many(rows.length, "tenant")} with the longest p99, of ${count(data.summary.tenants)}. All of them are in the table of tenants.` : "The one with the longest p99 first.",
       bars, smallTable("Waits by tenant", rows, [["Tenant", label], ["p50", (each) => span(each.wait_p50)], ["p95", (each) => span(each.wait_p95)], ["p99", (each) => span(each.wait_p99)], ["Longest", (each) => span(each.wait_most)]])));
 }
 
@@ -53,8 +53,8 @@ function fairness() {
     yAxis: [valueAxis((each) => each.toFixed(1), { min: 0, max: 1, interval: 0.2 }), valueAxis(briefly, { splitLine: { show: false }, minInterval: 1 })],
     tooltip: atTime(Object.fromEntries([...sources.map(([source]) => [title("Jain's index", source), (each) => each.toFixed(3)]), ["*", count]])),
     series: sources.flatMap(([source, each], place) => [
-      { name: title("tenants competing", source), type: "bar", yAxisIndex: 1, data: pairs(each.competing), itemStyle: { color: faded("series-rest", 0.45) }, barMaxWidth: 14 },
-      line(title("Jain's index", source), pairs(each.jain), { itemStyle: { color: colour(`series-${place + 1}`) }, lineStyle: { width: 2.2 }, showSymbol: true, symbolSize: 4 }),
+      { name: title("tenants competing", source), type: "bar", yAxisIndex: 1, data: pairs(each.competing), itemStyle: { color: faded("series-rest", 0.45) }, barMaxWidth: 14, ...(isDense() ? { barCategoryGap: 0 } : {}) },
+      line(title("Jain's index", source), pairs(each.jain), { itemStyle: { color: colour(`series-${place + 1}`) }, lineStyle: { width: isDense() ? 1.2 : 2.2 }, showSymbol: true, symbolSize: isDense() ? 1.5 : 4 }),
     ]),
   }));
   return card("fairness", "Fairness over time",
@@ -76,7 +76,7 @@ function backlog() {
   const flow = chart("Attempts that became due and that ended, and how many ran at once", 230, () => ({
     grid: room({ right: 46 }), legend: legendLook(), xAxis: timeAxis(), tooltip: atTime({ "*": mean }),
     yAxis: [valueAxis(briefly, { minInterval: 1 }), valueAxis(mean, { splitLine: { show: false } })],
-    series: [{ name: "running, mean", type: "bar", yAxisIndex: 1, data: pairs(data.backlog.running_mean, (each) => each ?? 0), itemStyle: { color: faded("series-5", 0.25) }, barMaxWidth: 14 },
+    series: [{ name: "running, mean", type: "bar", yAxisIndex: 1, data: pairs(data.backlog.running_mean, (each) => each ?? 0), itemStyle: { color: faded("series-5", 0.25) }, barMaxWidth: 14, ...(isDense() ? { barCategoryGap: 0 } : {}) },
       line("became due", pairs(data.backlog.due, (each) => each ?? 0), { itemStyle: { color: colour("series-1") } }),
       line("ended", pairs(data.backlog.ended, (each) => each ?? 0), { itemStyle: { color: colour("series-4") } })],
   }));
@@ -115,8 +115,8 @@ function flush(id, title, said, picture, ...tables) {
 function noisy() {
   if (!data.noisy.length) return card("noisy", "Noisy neighbours", null, nothing("No tenant had more than ten times the work of the middle one and a twentieth of all work: nobody flooded the queue."));
   const noise = data.noise;
-  const picture = chart("Work of noisy and quiet tenants, and the quiet ones' wait", 260, () => ({
-    grid: room({ right: 66 }), legend: legendLook(), xAxis: timeAxis(),
+  const picture = chart("Work of noisy and quiet tenants, and the quiet ones' wait", 260, (width) => ({
+    grid: room({ right: 66, top: 16 + 22 * legendLines(["work of noisy tenants", "work of quiet tenants", "quiet tenants' p95 wait"], width) }), legend: legendLook({ type: "plain" }), xAxis: timeAxis(),
     yAxis: [valueAxis(briefly, { minInterval: 1 }), spanAxis({ splitLine: { show: false }, name: "" })],
     tooltip: atTime({ "quiet tenants' p95 wait": span, "*": count }),
     series: [{ name: "work of noisy tenants", type: "bar", stack: "work", data: pairs(noise.noisy_work), itemStyle: { color: faded("series-2", 0.75) }, barMaxWidth: 16 },
@@ -139,9 +139,9 @@ const whyStarved = (each) => (each.is_held ? "its own limit" : each.others ? "ot
 function starvation() {
   const rows = data.starvation.slice(0, BARS);
   if (!rows.length) return card("starvation", "Starvation", null, nothing("No tenant had work waiting for ten seconds or more without an attempt being begun."));
-  const picture = chart("The longest stretches in which a tenant had work waiting and got no turn", tall(rows), () => lying(rows, rows.map((each) => cut(nameOf(each), 28)),
+  const picture = chart("The longest stretches in which a tenant had work waiting and got no turn", tall(rows), (width) => lying(rows, rows.map((each) => cut(nameOf(each), 28)),
     [{ name: "without a turn", type: "bar", barWidth: 13, data: rows.map((each) => ({ value: each.length_ms, said: `${span(each.length_ms)} from ${moment(each.begins_at, true)} UTC`,
-      itemStyle: { color: colour(each.is_held ? "series-3" : each.others ? "series-2" : "series-rest"), borderRadius: 3 } })) }], valueAxis(span, { splitNumber: 3 }), { legend: { show: false }, grid: room({ left: 8, right: 34, top: 8, bottom: 26, containLabel: true }) }), toTenant(rows));
+      itemStyle: { color: colour(each.is_held ? "series-3" : each.others ? "series-2" : "series-rest"), borderRadius: 3 } })) }], lengthAxis(rows[0].length_ms, width - 200), { legend: { show: false }, grid: room({ left: 8, right: 34, top: 8, bottom: 26, containLabel: true }) }), toTenant(rows));
   return flush("starvation", "Starvation", "Stretches of ten seconds or more in which a tenant had work waiting and none of it was begun: yellow where its own limit or a pause explains it, grey where nobody else was served either.", picture,
     table("Starvation", [
       { title: "Tenant", value: nameOf, show: tenantLink, head: true },

@@ -26,9 +26,9 @@ app.replaceChildren(h("div", { class: "shell" },
   h("aside", { class: "side", "aria-label": "Report" }, brand(), h("nav", { "aria-label": "Sections" }, nav), h("div", { class: "foot" }, themes())), main));
 if (isEmpty) main.append(empty(), method());
 else {
-  main.append(figures(), things(), waits(), fairness(), ...backlog(), limits(), noisy(), starvation(), errors(), forecast(), one, tenants(), method());
+  main.append(figures(), ...(data.things.length ? [things()] : []), waits(), fairness(), ...backlog(), limits(), noisy(), starvation(), errors(), forecast(), one, tenants(), method());
   nav.append(...rail());
-  showTenant(tenantRows()[0], false);
+  if (tenantRows().length) showTenant(tenantRows()[0], false);
 }
 redraw();
 document.documentElement.dataset.ready = "true";

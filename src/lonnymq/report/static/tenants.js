@@ -31,7 +31,7 @@ function showTenant(tenant, go) {
       value("Service p50 / p95", `${span(row.service_p50)} / ${span(row.service_p95)}`), value("Longest wait", span(row.wait_most)), value("Largest backlog", count(row.waiting_most)),
       value("Running, mean", mean(row.running_mean)), value("Failed / expired / dead", `${count(row.failed)} / ${count(row.expired)} / ${count(row.dead)}`), value("Deferred", count(row.deferred)), value("Content", bytes(row.size)),
       isThere(row.concurrency_used_most) && value("Of its slots, at most", share(row.concurrency_used_most)), isThere(row.rate_used_most) && value("Of its rate, at most", share(row.rate_used_most))),
-    own ? h("div", { class: "columns inner" }, tenantCharts(row, own)) : nothing(`Its course over time is not in this page: of ${count(data.summary.tenants)} tenants the ${count(data.details.length)} that stand out are kept in full.`));
+    own ? h("div", { class: "columns inner" }, tenantCharts(row, own)) : nothing(`Its course over time is not in this page: of ${many(data.summary.tenants, "tenant")} the ${count(data.details.length)} that stand out are kept in full.`));
   redraw();
   if (go) {
     one.scrollIntoView({ block: "start", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
@@ -54,7 +54,7 @@ function tenantCharts(row, own) {
     small("Backlog", 210, () => [line("waiting", pairs(own.waiting_after, zero), { itemStyle: { color: colour("series-2") }, areaStyle: { opacity: 0.15 }, showSymbol: false }),
       line("running, mean", pairs(own.running_mean, zero), { itemStyle: { color: colour("series-5") } })], () => valueAxis(briefly), { "*": mean }, [["Waiting", own.waiting_after, count], ["Running", own.running_mean, mean]]),
     used.length ? small("Limits in use", 210, () => used.map(([title, values, tone]) => line(title, pairs(values), { itemStyle: { color: colour(tone) } })),
-      () => valueAxis(share, { min: 0 }), { "*": share }, used.map(([title, values]) => [cap(title), values, share])) : null,
+      () => valueAxis(share, { min: 0, max: (each) => Math.max(1, each.max), splitNumber: 5 }), { "*": share }, used.map(([title, values]) => [cap(title), values, share])) : null,
   ];
 }
 
@@ -76,7 +76,7 @@ function tenants() {
     const wanted = search.value.trim().toLocaleLowerCase();
     all.use(rows.filter((each) => !wanted || nameOf(each).toLocaleLowerCase().includes(wanted)));
   } });
-  const said = [`${count(rows.length)} tenants.`, data.details.length < rows.length ? ` ${count(data.details.length)} that stand out are kept in full; of the others this line is all.` : "",
+  const said = [`${many(rows.length, "tenant")}.`, data.details.length < rows.length ? ` ${count(data.details.length)} that stand out are kept in full; of the others this line is all.` : "",
     data.rest ? ` ${count(data.rest.tenants)} more, with ${count(data.rest.attempts)} attempts, have no line of their own and are in all sums.` : ""].join("");
   return h("section", { class: "card flush", id: "tenants", "aria-labelledby": "tenants-title" },
     h("header", {}, h("h2", { id: "tenants-title" }, "All tenants")), h("p", { class: "said" }, said),
