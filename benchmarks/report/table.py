@@ -29,6 +29,13 @@ def number(value: float) -> str:
 # Which keys of a case split a shape into tables, and which stand at the left of a row; the others stand above columns.
 SPLIT = {"drain": "batch", "cost": "batch"}
 LEFT = {"growth": ("size", "axis"), "limits": ("limits",), "noisy": ("contestant", "who")}
+# Shapes with cases of several kinds, each known by a key that the others lack: the kind's table, and what is its left.
+KINDS = {
+    "simulate": {
+        "workload": ("what a core replays", ("workload",)),
+        "executors": ("a sweep on Spark", ("contestant",)),
+    }
+}
 
 
 def shape_tables(report: Report, shape: str) -> list[tuple[str, list[Row]]]:
@@ -36,6 +43,12 @@ def shape_tables(report: Report, shape: str) -> list[tuple[str, list[Row]]]:
     entries = [entry for entry in report["entries"] if entry["shape"] == shape]
     if not entries:
         return []
+    if shape in KINDS:
+        kinds = [
+            (title, left, [entry for entry in entries if key in entry["case"]])
+            for key, (title, left) in KINDS[shape].items()
+        ]
+        return [(f"{shape}, {title}", by_case(own, left, "")) for title, left, own in kinds if own]
     if shape not in SPLIT:
         return [(shape, one_table(shape, entries))]
     key = SPLIT[shape]
@@ -83,6 +96,7 @@ def told(key: str, value: Any) -> str:
     words = {
         "batch": f"{value:,} a call" if isinstance(value, int) else "",
         "reader": f"reader: {value}",
+        "executors": f"{value} executor{'s' * (value != 1)}",
     }
     if key in words:
         return words[key]

@@ -12,7 +12,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from benchmarks.figures import median, ratios
 from benchmarks.lane import Reading
+from benchmarks.record import Record
+from benchmarks.report.table import Row, as_markdown, figure
 from benchmarks.run import Run
 from lonnymq.simulate import (
     Limits,
@@ -42,6 +45,17 @@ LIMITS = {
     "rate": Limits(release_interval_ms=200, burst=5),
 }
 SCENARIOS = 24
+# As the page of what-if calls them.
+WORKLOADS = {
+    "steady": "0.8 of the load, steady",
+    "backlog": "1.2 of the load: a backlog",
+    "noisy": "0.95 of the load, one tenant sends 60%",
+}
+LIMITED = {
+    "none": "no limits",
+    "concurrency": "`max_concurrency` for all",
+    "rate": "`release_interval_ms` for all",
+}
 TESTS = str(Path(__file__).parents[2] / "tests")  # which know how to start a cluster
 
 
@@ -55,6 +69,9 @@ def run(run: Run) -> None:
                 take = partial(timed, work, limits)
                 run.sample("simulate", case, NAME, "messages/s", take)
     sweeps(run, workload(Shape(messages=many, noisy=0.6, load=0.95)))
+    run.say(
+        f"for docs/what-if.md:\n\n{as_markdown(page_table(run.record))}\n\n{page_words(run.record)}\n"
+    )
 
 
 def fields(shape: Shape) -> dict[str, Any]:
@@ -93,6 +110,31 @@ def swept(spark: Any, history: Recorded, asked: list[Trial]) -> Reading:
     began = time.monotonic()
     sweep_on_spark(spark, history, asked)
     return Reading(len(asked) * len(history.work), time.monotonic() - began)
+
+
+def page_table(record: Record) -> list[Row]:
+    """What a core replays, as the page of what-if shows it."""
+
+    def cell(workload: str, limits: str) -> str:
+        entry = record.find("simulate", {"workload": workload, "limits": limits}, NAME)
+        return figure(entry.as_json() if entry else None)
+
+    rows = [
+        [words, *(cell(name, limits) for limits in LIMITED)] for name, words in WORKLOADS.items()
+    ]
+    return [["messages/s", *LIMITED.values()], *rows]
+
+
+def page_words(record: Record) -> str:
+    """The sweep, as the page of what-if tells of it."""
+    one, two = (record.find("simulate", {"executors": many}, NAME) for many in (1, 2))
+    found = sorted(ratios(two.samples, one.samples)) if one and two else []
+    if not found:
+        return "The sweep did not run."
+    return (
+        f"The sweep is replayed at {median(one.samples):,.0f} messages a second on one executor and at "
+        f"{median(two.samples):,.0f} on two: {median(found):.2f} times ({found[0]:.2f} to {found[-1]:.2f})."
+    )
 
 
 @contextmanager
