@@ -1,4 +1,4 @@
-"""A dequeue touches as many pages among 100,000 rows as among ten, whatever the rows are."""
+"""A dequeue touches as many pages among 100,000 rows as among ten, whatever the rows are; so does a create."""
 
 from __future__ import annotations
 
@@ -106,3 +106,19 @@ def test_a_dequeue_touches_no_more_pages_among_100_000_ready_saturated_or_idle_c
         fold(connection)
         lease_all(connection)
     compare(queues, "idle channels")
+
+
+@pytest.mark.parametrize("channel", ["'new'", "'new ' || i"], ids=["one channel", "many channels"])
+def test_a_create_touches_no_more_pages_after_10_000_others_in_its_transaction(
+    queues: Queues, channel: str
+) -> None:
+    touched = {}
+    for creates, connection in zip((FEW, 10_000), queues.values(), strict=True):
+        with connection.transaction():
+            connection.execute(
+                f"select count(*) from generate_series(1, {creates}) i,"
+                f" lateral lonnymq.message_create({channel}, i::text::bytea)".encode()
+            )
+            touched[creates] = pages(connection, "message_create('last', '')")
+    print(f"pages touched by a create, of a transaction with so many before it: {touched}")
+    assert touched[10_000] <= touched[FEW] + HIGHER

@@ -87,6 +87,14 @@ def test_a_rollback_notifies_nobody(session: Session, heard: Heard) -> None:
     assert heard() == NEVER
 
 
+def test_a_create_after_one_that_was_taken_back_is_notified(session: Session, heard: Heard) -> None:
+    with session.open():
+        with session.connection.transaction(force_rollback=True):
+            session.create("a")
+        session.create("b")
+    assert heard() == ONCE
+
+
 def test_a_dequeue_notifies_nobody(session: Session, heard: Heard) -> None:
     session.fill("a", 3)
     session.create("b", delay_ms=1000)

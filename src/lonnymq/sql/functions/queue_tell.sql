@@ -3,6 +3,8 @@
 -- until every transaction that ran at the time has ended (dequeue_nothing). The caller has written
 -- something before it asks, so that its transaction is one of them. And not within 4 ms after such a note
 -- was folded: whoever that notification woke and who found nothing looks once more after that time.
+-- Each of these holds until this transaction ends, so it is found out once: a note of its own that was
+-- told of says that it was.
 --
 -- Answers: true, always: an assignment of it runs at once, where a perform would be a query of its own.
 -- Notifies: where it has to. A notification is one lock for all commits of the database cluster, held
@@ -19,11 +21,14 @@ begin
   if v_told_at > clock_timestamp() - interval '4 milliseconds' then
     return true;
   end if;
-  if not exists (
+  if not (exists (
+    select from lonnymq.note n
+    where not n.quiet and n.xid = pg_current_xact_id() and n.told
+  ) or exists (
     select from lonnymq.note n
     where not n.quiet and n.xid >= coalesce(v_until, '0') and n.told
       and n.xid <> pg_current_xact_id()
-  ) then
+  )) then
     perform pg_notify('lonnymq', '');
   end if;
   return true;
