@@ -37,6 +37,8 @@ class Trying:
         self.changes = [values_of(each) for each in settings]
         if picture is not None and picture.suffix not in (".svg", ".html"):
             raise Refused(f"--picture draws .svg or .html, not '{picture}'.", Code.USAGE)
+        if picture is not None and not picture.absolute().parent.is_dir():
+            raise Refused(f"--picture: the folder of {picture} is not there: make it first.")
 
     def made_up(self, shape: Shape) -> None:
         """Replay what is made up."""

@@ -10,6 +10,7 @@ from lonnymq.simulate.growth import grown
 from lonnymq.simulate.recorded import Recorded
 from lonnymq.simulate.replay import replay
 from lonnymq.simulate.settings import Scenario
+from lonnymq.simulate.words import span
 
 PERCENTILES = ("p50", "p95", "p99")
 SMALL_MS = 50  # a difference below this is how long a worker takes to hear of a message
@@ -43,8 +44,8 @@ class Calibration:
         """Refuse to go on where the replay is off by more than that."""
         if self.off > most:
             said = ", ".join(
-                f"{name} {getattr(self.recorded, name)} ms recorded and "
-                f"{getattr(self.replayed, name)} ms replayed"
+                f"{name} {span(getattr(self.recorded, name))} recorded and "
+                f"{span(getattr(self.replayed, name))} replayed"
                 for name in PERCENTILES
             )
             raise ReplayIsOff(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
@@ -119,13 +120,23 @@ def value_of(text: str, option: str, said: str) -> int | None:
     return number
 
 
+def alike(name: str, known: Iterable[str]) -> list[str]:
+    """Names that are like this one: first those that differ in capitals, or in the zeros before a number."""
+
+    def plain(text: str) -> str:
+        return re.sub(r"\d+", lambda found: found[0].lstrip("0"), text.casefold())
+
+    like = get_close_matches(name, known, n=50, cutoff=0.6)
+    return sorted(like, key=lambda each: plain(each) != plain(name))[:3]
+
+
 def refuse_unknown(settings: Iterable[Setting], channels: Iterable[str]) -> None:
     """Refuse a setting of a channel that is not among these, with those whose names are like it."""
     known = sorted(channels)
     for each in settings:
         if each.channel is None or each.channel in known:
             continue
-        like = get_close_matches(each.channel, known, n=3, cutoff=0.6)
+        like = alike(each.channel, known)
         guess = f"did you mean {' or '.join(map(repr, like))}?" if like else (
             f"there are {len(known)}: {', '.join(map(repr, known[:3]))}{' ...' if len(known) > 3 else ''}"
             if known else "there is none"

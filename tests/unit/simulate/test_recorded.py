@@ -127,7 +127,7 @@ def test_a_replay_that_is_off_is_refused_with_both_figures() -> None:
     found = Calibration(*waits)
     assert found.off == pytest.approx(0.5)
     found.refuse_beyond(0.5)
-    with pytest.raises(ReplayIsOff, match=r"off by 50%.*1000 ms recorded and 1500 ms replayed"):
+    with pytest.raises(ReplayIsOff, match=r"off by 50%.*1 s recorded and 1.5 s replayed"):
         found.refuse_beyond(0.25)
 
 
