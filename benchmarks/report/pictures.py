@@ -79,8 +79,8 @@ def bars(panel: Axes, entries: list[Entry]) -> None:
     panel.barh(names, values, color=shades, xerr=reach, ecolor=DARK, height=0.7)
     panel.set_xlabel("messages/s")
     panel.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
-    panel.tick_params(axis="y", labelsize=8)
-    panel.locator_params(axis="x", nbins=5)
+    panel.tick_params(labelsize=8)
+    panel.locator_params(axis="x", nbins=4)
 
 
 def label(entry: Entry) -> str:
