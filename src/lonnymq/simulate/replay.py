@@ -76,7 +76,7 @@ def replay(
     take, arrive, finish = scheduler.take, scheduler.arrive, scheduler.finish
     told, wakes, seats = scheduler.told, scheduler.wakes, scheduler.ring.numbers
     next_arrival = created[arrivals[-1]] if arrivals else NEVER
-    next_end, now, waiting = NEVER, 0, 0
+    next_end, now, waiting, is_news = NEVER, 0, 0, False
     while True:
         before, now = now, next_end if next_end < next_arrival else next_arrival
         if wakes and wakes[0][0] < now and idle and waiting:
@@ -92,7 +92,7 @@ def replay(
             next_arrival = created[arrivals[-1]] if arrivals else NEVER
         while next_end <= now:
             number = heappop(running) & LOW
-            finish(home[number], messages[number])
+            is_news = finish(home[number], messages[number]) or is_news
             idle.append(hand[number])
             if number in followers:
                 for later, gap in followers[number]:
@@ -101,8 +101,8 @@ def replay(
                     scheduler.come_back(home[later], messages[later])
                     waiting += 1
             next_end = running[0] >> BITS if running else NEVER
-        while waiting and idle and (told or seats or (wakes and wakes[0][0] <= now)):
-            taken = take(idle[-1], now)
+        while waiting and idle and (told or seats or is_news or (wakes and wakes[0][0] <= now)):
+            taken, is_news = take(idle[-1], now), False
             if taken is None:
                 break
             number = taken & LOW

@@ -98,14 +98,6 @@ class Channel:
         """When the rate allows the next."""
         return self.tat - self.burst_ms + (self.interval or 0)
 
-    def held(self, now: int) -> str | None:
-        """Why it may give nothing now."""
-        if self.max_concurrency is not None and self.in_flight >= self.max_concurrency:
-            return "saturated"
-        if self.interval is not None and self.tat - self.burst_ms + self.interval > now:
-            return "throttled"
-        return None
-
 
 class Cursor:
     """A consumer's place in the ring: the last visit, where its lap ends, and how much of a turn it has had."""
@@ -136,8 +128,12 @@ class Ring:
 
     def leave(self, channel: Channel) -> None:
         """Take a channel's seat."""
-        del self.seated[channel.seat]
-        del self.numbers[bisect_left(self.numbers, channel.seat)]
+        numbers, seat = self.numbers, channel.seat
+        del self.seated[seat]
+        if numbers[-1] == seat:  # who sat down last is often the first to leave
+            numbers.pop()
+        else:
+            del numbers[bisect_left(numbers, seat)]
         channel.seat = 0
 
     def next(self, cursor: Cursor) -> Channel | None:

@@ -19,6 +19,7 @@ class Scheduler:
 
     __slots__ = (
         "channels",
+        "has_heard",
         "in_flight",
         "max_concurrency",
         "plain",
@@ -35,6 +36,7 @@ class Scheduler:
         self.in_flight = 0
         self.ring = Ring()
         self.told: list[Channel] = []  # of whom the engine has not heard everything yet
+        self.has_heard = False  # whether leases have ended since the last fold
         self.queue_slots = 0
         self.plain = True  # all that was told is one message each, of channels that nobody looks at
         self.wakes: list[tuple[int, int, Channel]] = []
@@ -68,20 +70,24 @@ class Scheduler:
         self.arrive(channel, message)
         self.plain = False  # only what is new is taken off its note
 
-    def finish(self, channel: Channel, message: Message) -> None:
-        """A lease ends."""
+    def finish(self, channel: Channel, message: Message) -> bool:
+        """A lease ends; says whether that is news for the next dequeue."""
         if not channel.is_limited:
             channel.leased.discard(message)
-        if channel.max_concurrency is not None:
+        if channel.max_concurrency is None:
+            if self.max_concurrency is None:
+                return False
+        elif channel.hold is None:
+            channel.in_flight -= 1  # all that the next fold would do for it
+        else:
             channel.freed += 1
-        elif self.max_concurrency is None:
-            return
-        self.plain = False
+            if not channel.is_told:
+                channel.is_told = True
+                self.told.append(channel)
         if self.max_concurrency is not None:
             self.queue_slots += 1
-        if not channel.is_told:
-            channel.is_told = True
-            self.told.append(channel)
+        self.has_heard, self.plain = True, False
+        return True
 
     def next_wake(self) -> int | None:
         """When a channel's time comes."""
@@ -95,11 +101,14 @@ class Scheduler:
     def take(self, cursor: Cursor, now: int) -> Message | None:
         """The message whose turn it is, leased; None if there is none."""
         numbers = self.ring.numbers
-        if self.told:
-            if self.plain and not (numbers or self.max_concurrency or self.is_late(now)):
-                taken = self.take_off_note(now)
-                if taken is not None:
-                    return taken
+        if self.told or self.has_heard:
+            if (
+                self.plain
+                and not (numbers or self.told[0].is_limited or self.max_concurrency)
+                and not self.is_late(now)
+                and (taken := self.take_off_note(now)) is not None
+            ):
+                return taken
             self.fold(now)
             return self.walk(cursor, now) if numbers else None
         wakes = self.wakes
@@ -118,10 +127,13 @@ class Scheduler:
         return wake_at is not None and wake_at <= now
 
     def take_off_note(self, now: int) -> Message | None:
-        """The message of the first note, where nobody sits and each note tells of one message of its own channel."""
+        """The message of the first note, where nobody sits and each note tells of one message of its own channel.
+
+        The channel of the first note has no limits.
+        """
         told = self.told
         channel, message = told[0], told[0].first
-        if channel.is_limited or len(told) > MOST_OFF_NOTES:
+        if len(told) > MOST_OFF_NOTES:
             return None
         for each in told:
             if each.first is None or each.first >> BITS > now:
@@ -143,7 +155,7 @@ class Scheduler:
             self.wake(now)
         if now - SWEEP_MS >= self.swept:
             self.swept = now
-        self.plain = True
+        self.plain, self.has_heard = True, False
         if self.queue_slots:
             self.in_flight -= self.queue_slots
             self.queue_slots = 0
@@ -193,14 +205,14 @@ class Scheduler:
         seated: list[tuple[int, int, Channel]],
     ) -> None:
         """Where a channel stands that was kept out of the ring, now that slots of its are free."""
-        channel.hold = channel.held(now)
-        if channel.hold is not None:
-            self.set_wake(channel, channel.allowed_at if channel.hold == "throttled" else None)
+        if channel.interval is not None and channel.allowed_at > now:
+            channel.hold = "throttled"
+            self.set_wake(channel, channel.allowed_at)
             return
-        due_at = LATER if first is None else first >> BITS
-        if channel.wake_at is not None:
-            due_at = min(due_at, channel.wake_at)
-            channel.wake_at = None
+        due_at, wake_at = LATER if first is None else first >> BITS, channel.wake_at
+        channel.hold = channel.wake_at = None
+        if wake_at is not None and wake_at < due_at:
+            due_at = wake_at
         seated.append((due_at, channel.number, channel))
 
     def set_wake(self, channel: Channel, at: int | None) -> None:
@@ -235,7 +247,13 @@ class Scheduler:
         if most is not None:
             self.in_flight += 1
         if channel.is_limited:
-            self.charge(channel, now, weight - used)
+            if channel.interval is not None or used < weight:
+                self.charge(channel, now, weight - used)
+                return message
+            channel.in_flight += 1
+            if channel.in_flight == channel.max_concurrency:
+                channel.hold = "saturated"
+                ring.leave(channel)
             return message
         channel.leased.add(message)
         if message > channel.top:
