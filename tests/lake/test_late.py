@@ -1,0 +1,84 @@
+"""Transactions that stay open for minutes while a sync goes on: what they wrote is brought late, once and whole."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from threading import Event, Thread
+
+import psycopg
+import pytest
+from pyspark.sql import SparkSession
+
+import lonnymq.lake
+from lake.stocking import Stock, settle
+from lonnymq.lake.origin import origin_at
+from lonnymq.lake.place import lake_at
+from lonnymq.lake.syncing import Synced, Syncer
+from support import eventually
+
+OPEN_SECONDS = 150
+AGE = """
+    select extract(epoch from clock_timestamp() - xact_start) from pg_stat_activity
+    where datname = current_database() and state = 'idle in transaction' and backend_xid is not null
+    order by xact_start limit 1
+"""
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+def test_transactions_open_for_minutes_lose_nothing_and_repeat_nothing(
+    spark: SparkSession, stock: Stock, watcher: psycopg.Connection, found, tmp_path: Path
+) -> None:
+    until, done = Event(), list[Synced]()
+    lake, origin = tmp_path / "lake", origin_at(stock.dsn, source="shop")
+
+    def follow() -> None:
+        with Syncer(spark, lake_at(lake), origin) as syncer:
+            for each in syncer.follow(until, interval=0.2):
+                done.append(each)
+
+    def brought() -> int:
+        return sum(each.rows for each in done)
+
+    before = stock.add(3)
+    settle(stock.dsn)
+    following = Thread(target=follow)
+    following.start()
+    try:
+        eventually(lambda: brought() == 3, within=240)
+        with stock.adding(2) as first:
+            with stock.adding(2) as second:
+                grow(stock, watcher, OPEN_SECONDS)
+                assert found() == before  # what has ended since may not go past who is still open
+                behind = lonnymq.lake.status(lake, url=stock.dsn, source="shop").behind
+                assert behind is not None
+                assert behind.rows_held == len(stock.made) - len(before) - len(first + second)
+                assert behind.lag.holder_state == "idle in transaction"
+            grow(stock, watcher, OPEN_SECONDS + 5)  # the second has committed, the first holds on
+            assert found() == before
+        eventually(lambda: brought() == len(stock.made), within=240)
+        late = stock.add(1)
+        eventually(lambda: brought() == len(stock.made), within=240)
+    finally:
+        until.set()
+        following.join(240)
+    assert not following.is_alive()
+    assert len(stock.made) > OPEN_SECONDS
+    assert late[0] in found()
+    assert found() == sorted(stock.made)
+
+
+def grow(stock: Stock, watcher: psycopg.Connection, seconds: int) -> None:
+    """Commit a row for each second, until the oldest transaction has been open for so long."""
+    last = 0
+
+    def is_old() -> bool:
+        nonlocal last
+        row = watcher.execute(AGE).fetchone()
+        age = int(row[0]) if row else 0
+        if age > last:
+            stock.add(age - last if last else 1)
+            last = age
+        return age >= seconds
+
+    eventually(is_old, within=seconds + 300)
