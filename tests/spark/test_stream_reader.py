@@ -14,8 +14,8 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType
 from lonnymq import NewMessage, Queue
 from lonnymq.errors import InvalidArgument, NotInstalled, StreamFenced
 from lonnymq.server import temporary
+from lonnymq.spark.claim_reading import ClaimLost
 from lonnymq.spark.connecting import Unreachable
-from lonnymq.spark.stream_driver import ClaimLost
 from lonnymq.spark.stream_read import StreamReader, default_schema
 from support import eventually
 

@@ -8,24 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import pyarrow as pa
-from adbc_driver_postgresql.dbapi import Error
-from psycopg import Connection
-from psycopg.conninfo import make_conninfo
 from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
 from pyspark.sql.types import StructType
 
 from lonnymq.errors import LonnyMQError
+from lonnymq.spark.adbc import Connection as Reading
+from lonnymq.spark.adbc import Error
 from lonnymq.spark.arrow_read import batches, reading, select
 from lonnymq.spark.connecting import check_granted, check_installed, conninfo, open_connection
-from lonnymq.spark.keeper import keep_snapshot
+from lonnymq.spark.literals import literal
 from lonnymq.spark.options import Options, read_options
-from lonnymq.spark.push_down import conditions, literal
 from lonnymq.spark.schemas import Column, chosen_columns
 from lonnymq.spark.slices import Slice, how_many, leaves_of, shares
+
+if TYPE_CHECKING:
+    from psycopg import Connection
 
 PAGE = 10_000  # channel_stats answers so many at once
 CHANNEL = Column("channel", "text", "r.channel")
@@ -74,6 +75,8 @@ class Reader(DataSourceReader):
 
     def partitions(self) -> Sequence[InputPartition]:
         """The parts of the read, on the driver."""
+        from psycopg.conninfo import make_conninfo
+
         name = f"lonnymq read {uuid4().hex[:12]}"
         address = make_conninfo(conninfo(self.options), application_name=name)
         with open_connection(self.options) as connection:
@@ -100,6 +103,8 @@ class Reader(DataSourceReader):
         count = how_many(leaves_of(connection, self.home), self.asked)
         if count == 1 or any(each.startswith("r.channel") for each in self.conditions):
             return [Part((Slice(self.home, 0, 0, 0),), address)]
+        from lonnymq.spark.keeper import keep_snapshot
+
         timeout = self.options["snapshotTimeout"]
         held = keep_snapshot(address, name=name, timeout_ms=timeout)
         # Measured after the snapshot was taken: what it sees lies on these pages.
@@ -121,45 +126,45 @@ class Reader(DataSourceReader):
 
     def read_slices(self, part: Part) -> Iterator[pa.RecordBatch]:
         """The rows on the pages of a part."""
-        with reading(part.address) as cursor:
+        with reading(part.address) as connection:
             if part.held:
-                adopt(cursor, part.held)
+                adopt(connection, part.held)
             for each in part.slices:
                 found = [each.condition] if each.end else []
                 if each.file:
-                    check_file(cursor, each)
+                    check_file(connection, each)
                 if part.seen:
                     found.append(f"pg_visible_in_snapshot(r.xid, '{part.seen}')")
                 query = select(self.columns, each.leaf, [*found, *self.conditions])
-                yield from batches(cursor, query, self.columns)
+                yield from batches(connection, query, self.columns)
 
     def read_channels(self, part: Part) -> Iterator[pa.RecordBatch]:
         """All channels, by name, in one transaction."""
         columns, after, rows = (*self.columns, CHANNEL), "", PAGE
-        with reading(part.address) as cursor:
+        with reading(part.address) as connection:
             while rows == PAGE:
                 source = f"{self.options.schema}.channel_stats(null, {literal(after)}, {PAGE})"
                 rows = 0
-                for batch in batches(cursor, select(columns, source), columns):
+                for batch in batches(connection, select(columns, source), columns):
                     rows += batch.num_rows
                     after = batch.column(len(columns) - 1)[-1].as_py()
                     yield batch.select(range(len(columns) - 1))
 
 
-def adopt(cursor: Any, snapshot: str) -> None:
+def adopt(connection: Reading, snapshot: str) -> None:
     """Read what the kept snapshot sees, from here on."""
     try:
-        cursor.execute(f"set transaction snapshot {literal(snapshot)}")
+        connection.execute(f"set transaction snapshot {literal(snapshot)}")
     except Error as error:
         raise SnapshotGone(f"{SnapshotGone.__doc__} ({error})") from None
 
 
-def check_file(cursor: Any, part: Slice) -> None:
+def check_file(connection: Reading, part: Slice) -> None:
     """Raise if the table's rows lie elsewhere by now; from here on they stay where they are."""
     try:
-        cursor.execute(f"lock table {part.leaf} in access share mode")
-        cursor.execute(f"select pg_relation_filenode({literal(part.leaf)}::regclass)")
-        file = cursor.fetchone()[0]
+        connection.execute(f"lock table {part.leaf} in access share mode")
+        query = f"select pg_relation_filenode({literal(part.leaf)}::regclass)"
+        file = connection.execute(query).read_all().column(0)[0].as_py()
     except Error as error:
         raise Rewritten(f"{Rewritten.__doc__} ({error})") from None
     if file != part.file:
@@ -182,5 +187,7 @@ class PushingReader(Reader):
 
     def pushFilters(self, filters: list[Filter]) -> Iterator[Filter]:  # noqa: N802 (Spark's name)
         """Note what can be had in SQL, on the driver; Spark still filters all."""
+        from lonnymq.spark.push_down import conditions
+
         self.conditions = conditions(filters, self.columns)
         yield from filters

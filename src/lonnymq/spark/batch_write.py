@@ -9,10 +9,9 @@ from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 from pyspark.sql.types import StructType
 
 from lonnymq.errors import InvalidArgument
+from lonnymq.spark.answers import Staged
 from lonnymq.spark.connecting import open_connection
 from lonnymq.spark.loads import Key, begin
-from lonnymq.spark.publishing import discard, publish
-from lonnymq.spark.staging import Staged
 from lonnymq.spark.writing import Job, prepare
 
 
@@ -47,8 +46,12 @@ class Writer(DataSourceArrowWriter):
         self.job.written(messages)
         staged = [each for each in messages if isinstance(each, Staged)]
         if self.job.options["commitMode"] == "staged" and not self.job.is_done:
+            from lonnymq.spark.publishing import publish
+
             publish(self.job.options, self.key, staged)
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
         """Drop what the tasks put aside."""
+        from lonnymq.spark.publishing import discard
+
         discard(self.job.options, [each for each in messages if isinstance(each, Staged)])

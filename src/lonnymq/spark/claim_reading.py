@@ -6,22 +6,24 @@ import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
-from adbc_driver_postgresql import dbapi
 
+from lonnymq.errors import LonnyMQError
+from lonnymq.spark.adbc import Connection, Error
 from lonnymq.spark.arrow_read import batches, reading, select
-from lonnymq.spark.connecting import Unreachable, conninfo
+from lonnymq.spark.connecting import Unreachable
 from lonnymq.spark.options import Options
-from lonnymq.spark.outages import PATIENCE, is_passing
+from lonnymq.spark.passing import PATIENCE, is_passing
 from lonnymq.spark.schemas import Column
-from lonnymq.spark.stream_driver import ClaimLost
 
 # What breaks in the middle of the rows is told by Arrow, in its own words and without a SQLSTATE.
-TROUBLE = (Unreachable, dbapi.Error, OSError, pa.ArrowException)
+TROUBLE = (Unreachable, Error, OSError, pa.ArrowException)
 MARK = Column("lonnymq_id", "long", "r.id")  # by which rows are known that were given already
+
+
+class ClaimLost(LonnyMQError):
+    """A claim's leases ran out and others have its messages: raise leaseDuration, or set failOnLeaseLost to false."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,7 @@ class Stretch:
 
 
 def read_stretches(
-    options: Options, columns: Sequence[Column], listed: Sequence[Stretch]
+    options: Options, address: str, columns: Sequence[Column], listed: Sequence[Stretch]
 ) -> Iterator[pa.RecordBatch]:
     """The messages of these stretches, each once; as often as it is asked, the same ones.
 
@@ -46,9 +48,10 @@ def read_stretches(
     given: list[pa.Array] = []  # the ids of the stretch at hand
     while waiting:
         try:
-            with reading(conninfo(options), keep=True) as cursor:
+            with reading(address, keep=True) as connection:
                 while waiting:
-                    for batch in rows(cursor, query(options, columns, waiting[0]), columns, given):
+                    wanted = query(options, columns, waiting[0])
+                    for batch in rows(connection, wanted, columns, given):
                         until = None
                         yield batch
                     check(options, waiting.popleft(), sum(map(len, given)))
@@ -61,13 +64,15 @@ def read_stretches(
 
 
 def rows(
-    cursor: Any, query: str, columns: Sequence[Column], given: list[pa.Array]
+    connection: Connection, query: str, columns: Sequence[Column], given: list[pa.Array]
 ) -> Iterator[pa.RecordBatch]:
     """What the query finds without what was given before; what is given now is added to that."""
     before = pa.concat_arrays(given) if given else None
-    for found in batches(cursor, query, (*columns, MARK)):
+    for found in batches(connection, query, (*columns, MARK)):
         new = found
         if before is not None:
+            import pyarrow.compute as pc  # takes long, and is seldom needed
+
             new = found.filter(pc.invert(pc.is_in(found.column(len(columns)), before)))
         if new.num_rows:
             given.append(new.column(len(columns)))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from psycopg import Connection, OperationalError, connect
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from typing import TYPE_CHECKING, Any
 
 from lonnymq.errors import LonnyMQError, NotInstalled
 from lonnymq.spark.options import Options
+
+if TYPE_CHECKING:  # tasks that only read do without psycopg, and start sooner
+    from psycopg import Connection
 
 PATIENCE = 10  # seconds: an address that nobody answers at is told of, not waited for
 
@@ -23,6 +23,8 @@ class NotGranted(LonnyMQError):
 
 def conninfo(options: Options, *, name: str = "lonnymq spark") -> str:
     """What libpq is told: the address, with a name that shows in pg_stat_activity."""
+    from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
     said = conninfo_to_dict(options.url)
     added: dict[str, str | int] = {"application_name": name, "connect_timeout": PATIENCE}
     return make_conninfo(
@@ -32,6 +34,8 @@ def conninfo(options: Options, *, name: str = "lonnymq spark") -> str:
 
 def open_connection(options: Options, *, name: str = "lonnymq spark") -> Connection[Any]:
     """A connection that commits by itself; PgBouncer may stand before the server."""
+    from psycopg import OperationalError, connect
+
     try:
         return connect(conninfo(options, name=name), autocommit=True, prepare_threshold=None)
     except OperationalError as error:

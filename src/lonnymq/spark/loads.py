@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import astuple
-from typing import Any
-
-from psycopg import Connection
+from typing import TYPE_CHECKING, Any
 
 from lonnymq.spark.counts import Counts
 from lonnymq.spark.options import Options
+
+if TYPE_CHECKING:
+    from psycopg import Connection
 
 Key = tuple[str, int]
 MEASURE = """

@@ -7,9 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from lonnymq.calls import schema_name
 from lonnymq.errors import InvalidArgument
-from lonnymq.spark.address import address_of
 
 Operation = Literal["read", "write", "stream read", "stream write"]
 ALL: tuple[Operation, ...] = ("read", "write", "stream read", "stream write")
@@ -26,6 +24,20 @@ def text(value: str) -> str:
     if not value:
         raise ValueError("must not be empty")
     return value
+
+
+def address(value: str, *, user: str | None = None, password: str | None = None) -> str:
+    """An address that libpq can read."""
+    from lonnymq.spark.address import address_of
+
+    return address_of(value, user=user, password=password)
+
+
+def queue(value: str) -> str:
+    """The name of a schema."""
+    from lonnymq.calls import schema_name
+
+    return schema_name(value)
 
 
 def count(value: str) -> int:
@@ -117,10 +129,10 @@ class Option:
 
 TABLES = ("messages", "history", "channels")
 OPTIONS: tuple[Option, ...] = (
-    Option("url", "the database: postgresql://user@host/database", address_of, None, ALL),
+    Option("url", "the database: postgresql://user@host/database", address, None, ALL),
     Option("user", "the user, if the url names none", text, None, ALL),
     Option("password", "the password, if the url has none", text, None, ALL),
-    Option("schema", "the queue: the schema that it is installed in", schema_name, "lonnymq", ALL),
+    Option("schema", "the queue: the schema that it is installed in", queue, "lonnymq", ALL),
     Option("path", "what to read: messages, history or channels", one_of(*TABLES), None, READS),
     Option("table", "the same, for those who give no path", one_of(*TABLES), None, READS),
     Option(
@@ -239,7 +251,7 @@ def read_options(given: Mapping[str, str], *operations: Operation) -> Options:
         values[key] = read_one(BY_NAME[key], value)
     if "url" not in said:
         raise InvalidArgument('the option url is needed: .option("url", "postgresql://…")')
-    values["url"] = address_of(said["url"], user=values["user"], password=values["password"])
+    values["url"] = address(said["url"], user=values["user"], password=values["password"])
     return Options(values, frozenset(said))
 
 

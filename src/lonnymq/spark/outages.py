@@ -13,13 +13,12 @@ from psycopg.pq import PGconn, Ping
 
 from lonnymq.spark.connecting import Unreachable, conninfo, open_connection
 from lonnymq.spark.options import Options
+from lonnymq.spark.passing import PATIENCE, is_passing
 
 Answer = TypeVar("Answer")
 
 logger = logging.getLogger("lonnymq.spark")
-PATIENCE = 120.0  # seconds, for a server that was there a moment ago
-FIRST_SECONDS = 30.0  # and for one that perhaps never was
-PASSING = ("08", "57P")  # SQLSTATEs of connections that broke and of servers that come and go
+FIRST_SECONDS = 30.0  # of patience with a server that perhaps never was there
 AWAY = (Ping.REJECT, Ping.NO_RESPONSE)
 TROUBLE = (Unreachable, OperationalError, InterfaceError)
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0
@@ -38,12 +37,6 @@ def patiently(work: Callable[[], Answer], *, seconds: float = PATIENCE) -> Answe
             logger.warning("the database is away, trying on: %s", str(error).strip())
         sleep(random.uniform(pause / 2, pause))  # noqa: S311 (spreads load)
         pause = min(pause * 2, LONGEST_PAUSE)
-
-
-def is_passing(error: Exception) -> bool:
-    """Whether what the server said, if it said anything, is no verdict on the work."""
-    state = getattr(error, "sqlstate", None)
-    return not state or state.startswith(PASSING)
 
 
 def wait_until_there(options: Options) -> None:

@@ -10,13 +10,14 @@ from psycopg import Connection, OperationalError
 
 from lonnymq.errors import translated
 from lonnymq.spark import rejects
+from lonnymq.spark.answers import Staged
 from lonnymq.spark.connecting import Unreachable, open_connection
 from lonnymq.spark.counts import Counts
 from lonnymq.spark.creating import create_rows
 from lonnymq.spark.loads import Key, begin, drop_stages, end, take_stage
 from lonnymq.spark.options import Options
 from lonnymq.spark.outages import patiently
-from lonnymq.spark.staging import Staged, judged_few
+from lonnymq.spark.staging import judged_few
 
 
 def publish(options: Options, key: Key, parts: Iterable[Staged]) -> Counts | None:

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from psycopg.sql import Literal
 from pyspark.sql.datasource import (
     EqualNullSafe,
     EqualTo,
@@ -22,6 +21,7 @@ from pyspark.sql.datasource import (
     LessThanOrEqual,
 )
 
+from lonnymq.spark.literals import literal
 from lonnymq.spark.schemas import Column
 
 TEXTS = ("channel", "kind", "outcome")
@@ -79,8 +79,3 @@ def milliseconds(value: datetime) -> tuple[int, int]:
     aware = value.astimezone(UTC)
     whole = int(aware.replace(microsecond=0).timestamp()) * 1000
     return whole + aware.microsecond // 1000, whole + -(-aware.microsecond // 1000)
-
-
-def literal(value: str) -> str:
-    """A string literal."""
-    return Literal(value).as_string(None)

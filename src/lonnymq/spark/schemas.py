@@ -41,7 +41,7 @@ TYPES: dict[str, tuple[DataType, pa.DataType]] = {
 class Column:
     """One column: its name, its type, and the SQL that gives it.
 
-    An instant is epoch milliseconds in SQL, and made a timestamp in Arrow.
+    An instant is epoch milliseconds in SQL, and a timestamp in Arrow.
     """
 
     name: str

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from psycopg import Connection
+if TYPE_CHECKING:
+    from psycopg import Connection
 
 SLICE_BYTES = 32 * 1024 * 1024
 MOST_SLICES = 200

@@ -7,14 +7,13 @@ answer, so that a stream of small batches makes no tables.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
 import pyarrow as pa
 from psycopg import Connection
-from pyspark.sql.datasource import WriterCommitMessage
 
+from lonnymq.spark.answers import Staged
 from lonnymq.spark.copying import copy_batch
 from lonnymq.spark.loads import create_stage, measure
 from lonnymq.spark.options import Options
@@ -23,17 +22,6 @@ from lonnymq.spark.rows import BAD_SCHEMA, SCHEMA, Judged, judge
 from lonnymq.spark.runs import runs
 
 FEW_BYTES = 256 * 1024
-
-
-@dataclass
-class Staged(WriterCommitMessage):
-    """What a task answers: where its rows are, and which part of which query it was."""
-
-    part: int
-    query: str | None = None
-    stage: int | None = None
-    rows: int = 0
-    few: bytes = field(default=b"", repr=False)
 
 
 def stage_rows(

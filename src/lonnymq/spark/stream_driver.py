@@ -8,8 +8,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from lonnymq.errors import InvalidArgument, LonnyMQError, StreamFenced
+from lonnymq.errors import InvalidArgument, StreamFenced
 from lonnymq.spark.aside import Aside
+from lonnymq.spark.claim_reading import ClaimLost
 from lonnymq.spark.claims import Choice, Claims, Part, logger
 from lonnymq.spark.connecting import Unreachable, conninfo
 from lonnymq.spark.ear import Ear
@@ -20,10 +21,6 @@ Offset = dict[str, Any]  # the claim's number, and its token, by which it is kno
 MOST_AT_ONCE = 10_000
 IDLE_SECONDS = 1.0
 CONTENDED_SECONDS = 0.005
-
-
-class ClaimLost(LonnyMQError):
-    """A claim's leases ran out and others have its messages: raise leaseDuration, or set failOnLeaseLost to false."""
 
 
 class Driver:

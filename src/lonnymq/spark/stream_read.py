@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
@@ -16,9 +17,12 @@ from pyspark.sql.types import StructType
 
 from lonnymq.errors import InvalidArgument
 from lonnymq.spark.claim_reading import Stretch, read_stretches
+from lonnymq.spark.connecting import conninfo
 from lonnymq.spark.options import Options, read_options
 from lonnymq.spark.schemas import Column, columns, spark_schema
-from lonnymq.spark.stream_driver import Driver, Offset, stretches
+
+if TYPE_CHECKING:  # what the driver needs, executors do without
+    from lonnymq.spark.stream_driver import Driver, Offset
 
 COLUMNS = (
     *columns("r", id="long", channel="text", kind="text", name="text", dequeue_at="long"),
@@ -47,12 +51,15 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def __init__(self, options: Mapping[str, str], schema: StructType) -> None:
         self.options = checked(options)
+        self.address = conninfo(self.options)
         self.columns = chosen(COLUMNS, schema)
         self._driver: Driver | None = None
 
     @property
     def driver(self) -> Driver:
         """The driver's half; made when it is first wanted, and never on an executor."""
+        from lonnymq.spark.stream_driver import Driver
+
         if self._driver is None:
             self._driver = Driver(self.options)
         return self._driver
@@ -80,6 +87,8 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def partitions(self, start: Offset, end: Offset) -> Sequence[InputPartition]:
         """Divide a batch among tasks."""
+        from lonnymq.spark.stream_driver import stretches
+
         found = stretches(self.driver.parts(start, end), self.options["numPartitions"])
         return [
             Stretches([Stretch(p.seq, p.token, p.part, first, last) for p, first, last in each])
@@ -96,7 +105,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Read the messages of a partition; as often as it is asked, the same ones."""
         assert isinstance(partition, Stretches)  # noqa: S101 - what `partitions` made
-        yield from read_stretches(self.options, self.columns, partition.listed)
+        yield from read_stretches(self.options, self.address, self.columns, partition.listed)
 
 
 def checked(given: Mapping[str, str]) -> Options:

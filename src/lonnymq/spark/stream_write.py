@@ -8,8 +8,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMessage
 from pyspark.sql.types import StructType
 
-from lonnymq.spark.publishing import discard, publish
-from lonnymq.spark.staging import Staged
+from lonnymq.spark.answers import Staged
 from lonnymq.spark.writing import Job, prepare
 
 
@@ -34,9 +33,13 @@ class StreamWriter(DataSourceStreamArrowWriter):
         staged = [each for each in messages if isinstance(each, Staged)]
         if not staged:
             return
+        from lonnymq.spark.publishing import publish
+
         app = self.job.options["txnAppId"] or f"query {staged[0].query}"
         publish(self.job.options, (app, batchId), staged)
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 (Spark's name)
         """Drop what the tasks put aside."""
+        from lonnymq.spark.publishing import discard
+
         discard(self.job.options, [each for each in messages if isinstance(each, Staged)])

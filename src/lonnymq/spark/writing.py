@@ -1,4 +1,8 @@
-"""What batch and stream writers have in common: checks on the driver before tasks start, and the work of a task."""
+"""What batch and stream writers have in common: checks on the driver before tasks start, and the work of a task.
+
+Plan, tasks and commit run in processes of their own, which Spark starts anew after a minute without work: each imports
+what it needs, when it needs it.
+"""
 
 from __future__ import annotations
 
@@ -12,24 +16,14 @@ from pyspark.sql.datasource import WriterCommitMessage
 from pyspark.sql.types import StructType
 
 from lonnymq.errors import InvalidArgument, translated
+from lonnymq.spark.answers import Written
 from lonnymq.spark.connecting import check_granted, check_installed, open_connection
 from lonnymq.spark.counts import Counts
-from lonnymq.spark.direct import write_direct
 from lonnymq.spark.loads import sweep
 from lonnymq.spark.options import Operation, Options, read_options
-from lonnymq.spark.outages import wait_until_there
-from lonnymq.spark.rejects import ensure_table, tell
-from lonnymq.spark.staging import stage_rows
 from lonnymq.spark.write_columns import check_columns
 
 TO_WRITE = "a producer writes with commitMode=staged; direct is for the queue's owner"
-
-
-@dataclass
-class Written(WriterCommitMessage):
-    """What a task answers that has created its rows itself."""
-
-    counts: Counts
 
 
 @dataclass
@@ -49,13 +43,20 @@ class Job:
             return WriterCommitMessage()
         with translated():
             if self.options["commitMode"] == "direct":
+                from lonnymq.spark.direct import write_direct
+
                 return Written(write_direct(self.options, batches, (self.once, part)))
+            from lonnymq.spark.staging import stage_rows
+
             return stage_rows(self.options, batches, part=part, query=query)
 
     def written(self, messages: Iterable[WriterCommitMessage | None]) -> None:
         """What tasks that have created their rows say, on the driver."""
-        counts = (each.counts for each in messages if isinstance(each, Written))
-        tell(self.options, sum(counts, Counts()), self.once)
+        counts = sum((each.counts for each in messages if isinstance(each, Written)), Counts())
+        if counts.rejected:
+            from lonnymq.spark.rejects import tell
+
+            tell(self.options, counts, self.once)
 
 
 def prepare(
@@ -72,12 +73,17 @@ def prepare(
     if options["commitMode"] == "direct" and options["txnAppId"] is not None:
         raise InvalidArgument("txnAppId needs commitMode=staged: direct writes are not remembered")
     if operation == "stream write":  # which has been running for days, perhaps
+        from lonnymq.spark.outages import wait_until_there
+
         wait_until_there(options)
     with translated(), open_connection(options) as connection:
         check_installed(connection, options, table="load")
         if options["commitMode"] == "direct":
             message = f"{options.schema}.message"
             check_granted(connection, message, "insert", otherwise=TO_WRITE)
-        ensure_table(connection, options)
+        if options["rejects"] is not None:
+            from lonnymq.spark.rejects import ensure_table
+
+            ensure_table(connection, options)
         sweep(connection, options)
     return Job(options)
