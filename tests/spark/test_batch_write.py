@@ -100,10 +100,12 @@ def test_rows_that_are_not_taken_are_counted_and_kept_with_the_reason(
         "case when channel = 'channel 4' then '' else channel end as channel",
         "content",
         "case when channel = 'channel 5' then 'one' end as name",
-        "case when channel = 'channel 6' then '[]' end as headers",
+        "case when channel = 'channel 6' then '[]'"
+        " when channel = 'channel 8' then concat('{\"x\": \"', repeat('y', 20000), '\"}') end as headers",
+        "case when channel = 'channel 7' then repeat('k', 256) end as kind",
     )
     queue_format.write(frame, commitMode=mode, rejects="rejected").save()
-    assert connection.execute(LOADED).fetchone() == (3 + 2 + 1 + 400, 99, 98, 197, 200)
+    assert connection.execute(LOADED).fetchone() == (3 + 2 + 1 + 200, 99, 98, 197, 400)
     reasons = "select channel, answer, reason, count(*), count(content) from rejected group by 1, 2, 3 order by 1"
     assert connection.execute(reasons).fetchall() == [
         ("", "invalid", "invalid", 100, 100),
@@ -111,6 +113,8 @@ def test_rows_that_are_not_taken_are_counted_and_kept_with_the_reason(
         ("channel 2", "dropped", "full", 98, 98),
         ("channel 3", "refused", "releasing", 100, 100),
         ("channel 6", "invalid", "invalid", 100, 100),
+        ("channel 7", "invalid", "invalid", 100, 100),
+        ("channel 8", "invalid", "too_large", 100, 100),
     ]
     details = "select distinct detail, headers from rejected where channel = 'channel 6'"
     assert connection.execute(details).fetchall() == [("headers must be a JSON object", "[]")]
@@ -130,13 +134,14 @@ def test_a_write_that_must_not_lose_a_row_writes_nothing_if_one_is_refused(
     assert connection.execute("select count(*) from lonnymq.load").fetchone() == (0,)
 
 
+@pytest.mark.parametrize("mode", MODES)
 def test_a_name_is_unique_among_what_is_there_and_what_comes(
-    spark: SparkSession, queue_format, queue, connection
+    spark: SparkSession, queue_format, queue, connection, mode: str
 ) -> None:
     queue.channel("a").create(b"there", name="one")
     rows = [("a", "1", "one"), ("a", "2", "two"), ("a", "3", "two"), ("b", "4", "one")]
     frame = spark.createDataFrame(rows, "channel string, content string, name string")
-    queue_format.write(frame.coalesce(1)).save()
+    queue_format.write(frame.coalesce(1), commitMode=mode).save()
     assert [row[:3] for row in connection.execute(STORED)] == [
         ("a", "there", "one"),
         ("a", "2", "two"),
