@@ -20,12 +20,13 @@ from lonnymq.figures.times import HOUR_MS
 class Part:
     """A figure that is kept: attempts in, declared columns out, by day.
 
-    One that looks around also needs the attempts of the day before and the day after its own.
+    One that looks around also takes what was begun on its days and ended on the day after, and in `before` the
+    dequeues of the day before.
     """
 
     name: str
     columns: str
-    make: Callable[[DataFrame], DataFrame]
+    make: Callable[..., DataFrame]
     looks_around: bool = False
 
 

@@ -6,26 +6,17 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
-from lonnymq.figures.attempts import COMES_BACK, attempts, ends_are_few
-from lonnymq.figures.parts import Part, parts
-from lonnymq.figures.store import (
-    arrow_columns,
-    commit,
-    find_figure,
-    made_figure,
-    replace_days,
-    write_days,
-)
+from lonnymq.figures.store import arrow_columns, commit, find_figure, made_figure, write_days
+from lonnymq.figures.stretch import DAY, compute
 from lonnymq.lake.listing import listed
 from lonnymq.lake.place import HISTORY, Lake, lake_at
-from lonnymq.lake.reading import read_history
 from lonnymq.lake.tables import table_at
 
 if TYPE_CHECKING:
@@ -35,10 +26,13 @@ VERSION = 1  # raised when a figure's definition changes: all days are then comp
 DAYS = "days"
 DAYS_COLUMNS = "source string, date date, rows long, mark string, computed_at timestamp"
 ROWS_AT_ONCE = 8_000_000
-DAY = timedelta(days=1)
-# Spark sorts all rows of a task that has more than 128 groups with percentiles. The groups of so many rows fit into
-# memory: those of 3,300,000 rows, 1,000 tenants and two days were computed in 29 s instead of 48.
-IN_MEMORY = ("spark.sql.objectHashAggregate.sortBased.fallbackThreshold", "200000")
+SETTINGS = {
+    # Spark sorts all rows of a task that has more than 128 groups with percentiles. The groups of so many rows fit into
+    # memory: those of 3,300,000 rows, 1,000 tenants and two days were computed in 29 s instead of 48.
+    "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "200000",
+    # Attempts lie on disk for a minute: looking for the best way to compress each column took a quarter of all time.
+    "spark.sql.inMemoryColumnarStorage.compressed": "false",
+}
 Key = tuple[str, date]
 
 
@@ -85,8 +79,10 @@ def refresh(
         own |= {day + DAY for day in own if day + DAY in days}  # whose waits look one day back
         for stretch in stretches(sorted(own), days, rows_at_once):
             began = time.monotonic()
-            with groups_in_memory(spark):
-                compute(spark, place, at, stretch, days)
+            # Of the day before, starvation is computed again, unless that has just been done.
+            also = [day for day in (stretch[0] - DAY,) if day in days and day not in own]
+            with suited(spark):
+                compute(spark, place, at, stretch, also)
             keep_marks(place, at, {day: there[at, day] for day in stretch})
             many = sum(days[day] for day in stretch)
             done.append(Refreshed(at, tuple(stretch), many, time.monotonic() - began))
@@ -96,51 +92,16 @@ def refresh(
 
 
 @contextmanager
-def groups_in_memory(spark: SparkSession) -> Iterator[None]:
-    """Have groups with percentiles kept in memory; afterwards the session is as it was."""
-    name, many = IN_MEMORY
-    before = spark.conf.get(name) or "128"  # as it comes
-    spark.conf.set(name, many)
+def suited(spark: SparkSession) -> Iterator[None]:
+    """Have the session set for large stretches; afterwards it is as it was."""
+    before = {name: spark.conf.get(name) for name in SETTINGS}
+    for name, value in SETTINGS.items():
+        spark.conf.set(name, value)
     try:
         yield
     finally:
-        spark.conf.set(name, before)
-
-
-def compute(
-    spark: SparkSession, lake: Lake, source: str, days: list[date], there: Mapping[date, int]
-) -> None:
-    """Compute and keep all figures of some days that follow each other."""
-    rows = attempts_of(spark, lake, source, days)
-    around = sorted({each for day in days for each in (day - DAY, day) if each in there})
-    for part in parts():
-        if part.looks_around:
-            replace_around(spark, lake, source, part, around)
-        else:
-            replace_days(part.make(rows), lake, part.name, part.columns, source=source, days=days)
-
-
-def replace_around(
-    spark: SparkSession, lake: Lake, source: str, part: Part, days: list[date]
-) -> None:
-    """A figure of days by their dequeues, which may have ended the day after."""
-    from pyspark.sql import functions as F  # noqa: N812
-
-    seen = [days[0] - DAY, *days, days[-1] + DAY]
-    found = part.make(attempts_of(spark, lake, source, seen)).where(F.col("date").isin(days))
-    replace_days(found, lake, part.name, part.columns, source=source, days=days)
-
-
-def attempts_of(spark: SparkSession, lake: Lake, source: str, days: list[date]) -> DataFrame:
-    """The attempts that ended on these days, with those of the day before that a message came back from."""
-    from pyspark.sql import functions as F  # noqa: N812
-
-    history = read_history(spark, lake, days[0], days[-1] + DAY, source)
-    history = history.where(F.col("date").isin(days))
-    before = read_history(spark, lake, days[0] - DAY, days[0], source)
-    before = before.where(F.col("outcome").isin(*COMES_BACK))
-    few = ends_are_few(history.unionByName(before))
-    return attempts(history, earlier=before, are_few=few)
+        for name, was in before.items():
+            spark.conf.unset(name) if was is None else spark.conf.set(name, was)
 
 
 def stretches(days: list[date], rows: Mapping[date, int], most: int) -> Iterator[list[date]]:

@@ -36,27 +36,31 @@ def spread(attempts: DataFrame, *keys: str) -> DataFrame:
     """Counts of values, rounded to their steps, for each group."""
     sides = [
         attempts.where(F.col(column).isNotNull())
-        .groupBy(*keys, rounded(F.col(column)).alias("value"))
+        .groupBy(*keys, step_of(F.col(column)).alias("step"))
         .agg(F.count("*").alias("attempts"))
         .withColumn("measure", F.lit(measure))
         for measure, column in MEASURES.items()
     ]
     both = sides[0].unionByName(sides[1])
-    pair = F.struct("value", "attempts")
+    pair = F.struct(middle(F.col("step")).alias("value"), "attempts")
     return both.groupBy(*keys).agg(
         *(
-            F.array_sort(F.collect_list(F.when(F.col("measure") == each, pair))).alias(each)
+            F.sort_array(F.collect_list(F.when(F.col("measure") == each, pair))).alias(each)
             for each in MEASURES
         )
     )
 
 
-def rounded(value: Column) -> Column:
-    """The middle of the step that a value lies in."""
-    step = F.floor(F.log2(value) * STEPS)
-    return F.when(value < EXACT_BELOW, value).otherwise(
-        F.round(F.pow(F.lit(2.0), (step + 0.5) / STEPS)).cast("long")
-    )
+def step_of(value: Column) -> Column:
+    """The number of the step that a value lies in: itself, or how many 32nds of an octave it is above 1."""
+    step = F.greatest(F.floor(F.log2(value) * STEPS), F.lit(EXACT_BELOW))
+    return F.when(value < EXACT_BELOW, value).otherwise(step).cast("int")
+
+
+def middle(step: Column) -> Column:
+    """The value that stands for all of a step."""
+    value = F.round(F.pow(F.lit(2.0), (step + 0.5) / STEPS))
+    return F.when(step < EXACT_BELOW, step).otherwise(value).cast("long")
 
 
 def merged(spreads: DataFrame, *keys: str) -> DataFrame:

@@ -17,38 +17,34 @@ from lonnymq.figures.times import SECOND_MS, bucket, day_of, instant
 LEAST_MS = 10 * SECOND_MS  # shorter ones are not kept
 MOST = 20  # of a channel and a day are kept, the longest
 KEYS = ("source", "channel", "date")
+DEQUEUE = ("source", "channel", "dequeued_at")
 
 
-def starvation(attempts: DataFrame, *, least_ms: int = LEAST_MS, most: int = MOST) -> DataFrame:
+def starvation(
+    attempts: DataFrame,
+    *,
+    before: DataFrame | None = None,
+    least_ms: int = LEAST_MS,
+    most: int = MOST,
+) -> DataFrame:
     """The longest windows of each channel and day, by the day that they end on.
 
     `windows` is how many of at least `least_ms` the channel had that day; `running` how many of its own attempts ran
     all the time; `others` how many attempts of other channels were begun in the window's whole seconds: none means
-    that nobody was served at all.
+    that nobody was served at all. Attempts in `before` end no windows, but may begin some.
     """
     begun = attempts.select(
         "source", "channel", "ready_at", "dequeued_at", day_of(F.col("dequeued_at")).alias("date")
     )
-    found = gaps(begun, least_ms)
-    whole = Window.partitionBy(*KEYS)
-    place = F.row_number().over(whole.orderBy(F.desc("length_ms"), "ends"))
-    kept = found.withColumns({"windows": F.count("*").over(whole), "place": place})
-    kept = kept.where(F.col("place") <= most)
-    key = ["source", "channel", "ends"]
-    long = attempts.where(F.col("service_ms") >= least_ms)
-    told = kept.join(served(kept, begun), key, "left").join(busy(kept, long), key, "left")
-    told = told.withColumns(
-        {
-            "running": F.coalesce("running", F.lit(0)),
-            "begins_at": instant(F.col("begins")),
-            "ends_at": instant(F.col("ends")),
-            "others": F.coalesce("others", F.lit(0)),
-        }
-    )
-    return shaped(told, STARVATION)
+    dequeues = attempts.select(*DEQUEUE)
+    seen = dequeues if before is None else dequeues.unionByName(before.select(*DEQUEUE))
+    found = longest(gaps(begun, seen, least_ms), most)
+    told = served(busy(found, attempts.where(F.col("service_ms") >= least_ms)), seen)
+    moments = {"begins_at": instant(F.col("begins")), "ends_at": instant(F.col("ends"))}
+    return shaped(told.withColumns(moments), STARVATION)
 
 
-def gaps(begun: DataFrame, least_ms: int) -> DataFrame:
+def gaps(begun: DataFrame, seen: DataFrame, least_ms: int) -> DataFrame:
     """The window before each dequeue, if it is so long."""
     # From the last to the first: what is still to be dequeued then lies before, and one pass will do.
     backward = Window.partitionBy(*KEYS).orderBy(F.desc("dequeued_at"), "ready_at")
@@ -60,49 +56,64 @@ def gaps(begun: DataFrame, least_ms: int) -> DataFrame:
         F.lead("dequeued_at").over(backward).alias("before"),
     )
     long = F.col("ends") - F.greatest("oldest", "before") >= least_ms
-    last = begun.groupBy("source", "channel", F.date_add("date", 1).alias("date")).agg(
+    day_after = F.date_add(day_of(F.col("dequeued_at")), 1)
+    last = seen.groupBy("source", "channel", day_after.alias("date")).agg(
         F.max("dequeued_at").alias("day_before")
     )
     # Only the first dequeue of a day wants to know of the day before.
     found = ordered.where(long).join(last, list(KEYS), "left")
     begins = F.greatest("oldest", F.coalesce("before", "day_before"))
-    found = found.withColumn("begins", begins)
-    return found.withColumn("length_ms", F.col("ends") - F.col("begins")).where(
-        F.col("length_ms") >= least_ms
+    length = F.col("ends") - F.col("begins")
+    found = found.withColumn("begins", begins).withColumn("length_ms", length)
+    return found.where(F.col("length_ms") >= least_ms)
+
+
+def longest(windows: DataFrame, most: int) -> DataFrame:
+    """The longest windows of each channel and day, with how many there were."""
+    whole = Window.partitionBy(*KEYS)
+    place = F.row_number().over(whole.orderBy(F.desc("length_ms"), "ends"))
+    ranked = windows.withColumns({"windows": F.count("*").over(whole), "place": place})
+    return ranked.where(F.col("place") <= most).select(
+        *KEYS, "begins", "ends", "length_ms", "windows"
     )
 
 
 def busy(windows: DataFrame, long: DataFrame) -> DataFrame:
-    """How many attempts of its own a channel had running from the beginning to the end of each window."""
-    own = long.select("source", "channel", "dequeued_at", "finished_at")
-    both = windows.select("source", "channel", "begins", "ends").join(own, ["source", "channel"])
-    through = both.where("dequeued_at <= begins and finished_at >= ends")
-    return through.groupBy("source", "channel", "ends").agg(F.count("*").alias("running"))
+    """Windows with how many attempts of its own the channel had running from the beginning to the end of each."""
+    first, last = day_of(F.col("dequeued_at")), day_of(F.col("finished_at"))
+    own = long.select(
+        "source",
+        "channel",
+        F.explode(F.sequence(first, last)).alias("date"),  # on which a window may end
+        F.col("dequeued_at").alias("since"),
+        F.col("finished_at").alias("until"),
+    )
+    same = [F.col(f"own.{each}") == F.col(f"window.{each}") for each in KEYS]
+    through = (F.col("since") <= F.col("begins")) & (F.col("until") >= F.col("ends"))
+    both = windows.alias("window").join(own.alias("own"), [*same, through], "left")
+    groups = both.groupBy(*(f"window.{each}" for each in windows.columns))
+    return groups.agg(F.count("since").alias("running"))
 
 
-def served(windows: DataFrame, begun: DataFrame) -> DataFrame:
-    """How many attempts were begun in the whole seconds of each window, by whomever."""
-    second = bucket(F.col("dequeued_at"), SECOND_MS)
-    counts = begun.groupBy("source", second.alias("at")).agg(F.count("*").alias("many"))
-    moments = counts.select(
-        "source", "at", "many", *(F.lit(None).cast("long").alias(each) for each in ("ends", "edge")),
-        F.lit(None).cast("string").alias("channel"),
-    )  # fmt: skip
-    for edge, moment in ((0, "begins"), (1, "ends")):
-        at = bucket(F.col(moment), SECOND_MS) - (SECOND_MS if edge else 0)
-        marks = windows.select(
-            "source", at.alias("at"), F.lit(0).alias("many"), "ends",
-            F.lit(edge).cast("long").alias("edge"), "channel",
-        )  # fmt: skip
-        moments = moments.unionByName(marks)
+def served(windows: DataFrame, seen: DataFrame) -> DataFrame:
+    """Windows with how many attempts were begun in the whole seconds of each, by whomever."""
+    second = bucket(F.col("dequeued_at"), SECOND_MS).alias("at")
+    counts = seen.groupBy("source", second).agg(F.count("*").alias("many"))
+    first = bucket(F.col("begins"), SECOND_MS)
+    last = bucket(F.col("ends"), SECOND_MS) - SECOND_MS
+    edges = F.array(
+        F.struct(first.alias("at"), F.lit(False).alias("is_end")),
+        F.struct(last.alias("at"), F.lit(True).alias("is_end")),
+    )
+    marks = windows.select("*", F.explode(edges).alias("edge")).select(*windows.columns, "edge.*")
+    moments = marks.unionByName(counts, allowMissingColumns=True)
     so_far = Window.partitionBy("source").orderBy("at")  # a range: all of one moment together
-    summed = moments.withColumn("so_far", F.sum("many").over(so_far)).where("edge is not null")
-    between = F.max(F.when(F.col("edge") == 1, F.col("so_far"))) - F.max(
-        F.when(F.col("edge") == 0, F.col("so_far"))
+    summed = moments.withColumn("so_far", F.sum("many").over(so_far)).where("is_end is not null")
+    at_end, at_begin = (
+        F.max(F.when(F.col("is_end") == end, F.col("so_far"))) for end in (True, False)
     )
-    return summed.groupBy("source", "channel", "ends").agg(
-        F.greatest(F.lit(0), between).alias("others")
-    )
+    between = F.greatest(F.lit(0), F.coalesce(at_end, F.lit(0)) - F.coalesce(at_begin, F.lit(0)))
+    return summed.groupBy(*windows.columns).agg(between.alias("others"))
 
 
 def starved(windows: DataFrame, channels: DataFrame) -> DataFrame:

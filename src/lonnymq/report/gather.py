@@ -9,10 +9,10 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
+from lonnymq.figures.keeping import kept
 from lonnymq.figures.period import Period
 from lonnymq.figures.spread import merged
 from lonnymq.report.choosing import LISTED, how_many, ranked
-from lonnymq.report.keeping import kept
 from lonnymq.report.series import (
     Rows,
     added,

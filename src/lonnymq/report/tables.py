@@ -10,8 +10,8 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
+from lonnymq.figures.keeping import kept
 from lonnymq.figures.period import Period
-from lonnymq.report.keeping import kept
 
 
 def write_tables(period: Period, folder: Path) -> dict[str, int]:

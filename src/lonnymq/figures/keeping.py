@@ -1,4 +1,4 @@
-"""Frames that are used several times are kept in Spark's memory meanwhile, and let go of when nothing uses them."""
+"""Frames that are used several times are kept by Spark meanwhile, and let go of when nothing uses them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 
 LONGEST_SECONDS = 10.0
@@ -14,10 +15,12 @@ LOOK_SECONDS = 0.02
 
 
 @contextmanager
-def kept(*frames: DataFrame) -> Iterator[None]:
+def kept(
+    *frames: DataFrame, level: StorageLevel = StorageLevel.MEMORY_AND_DISK_DESER
+) -> Iterator[None]:
     """Keep what the frames have once it is computed, until the end of the block."""
     for frame in frames:
-        frame.persist()
+        frame.persist(level)
     try:
         yield
     finally:
