@@ -7,8 +7,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -18,21 +20,24 @@ from benchmarks.record import Record
 from benchmarks.report.table import Row, as_markdown, figure
 from benchmarks.run import Run
 from lonnymq.simulate import (
+    Answer,
     Limits,
     Recorded,
     Replayed,
     Scenario,
     Shape,
     Trial,
+    play,
     replay,
     sweep_on_spark,
     trials,
     workload,
 )
+from lonnymq.simulate.on_spark import longest_first, packed, unpacked
 from lonnymq.simulate.replay import Workload
 from lonnymq.simulate.settings import settings
 
-NAME = "lonnymq"
+NAME, PLAIN = "lonnymq", "plain processes"
 MESSAGES, QUICK_MESSAGES = 100_000, 20_000
 SHAPES = {
     "steady": Shape(tenants=100, workers=16, load=0.8),
@@ -85,7 +90,7 @@ def timed(work: Workload, limits: Limits) -> Reading:
 
 
 def sweeps(run: Run, work: Workload) -> None:
-    """The same sweep on a standalone cluster, with one executor of one core and with two."""
+    """The same sweep on a standalone cluster, with one executor of one core and with two; and in plain processes."""
     history = Recorded(work, Replayed([], []), 0)
     asked = scenarios()
     for _ in range(run.repeat):
@@ -96,6 +101,10 @@ def sweeps(run: Run, work: Workload) -> None:
                 )  # Java, Python and the workload are there
                 take = partial(swept, spark, history, asked)
                 run.sample("simulate", {"executors": executors}, NAME, "messages/s", take)
+            with processes(executors, history) as pool:
+                list(pool.map(play_kept, asked[: 2 * executors]))
+                take = partial(swept_plainly, pool, asked, len(history.work))
+                run.sample("simulate", {"executors": executors}, PLAIN, "messages/s", take)
 
 
 def scenarios() -> list[Trial]:
@@ -127,14 +136,44 @@ def page_table(record: Record) -> list[Row]:
 
 def page_words(record: Record) -> str:
     """The sweep, as the page of what-if tells of it."""
-    one, two = (record.find("simulate", {"executors": many}, NAME) for many in (1, 2))
-    found = sorted(ratios(two.samples, one.samples)) if one and two else []
-    if not found:
+
+    def samples(name: str, executors: int) -> list[float]:
+        entry = record.find("simulate", {"executors": executors}, name)
+        return entry.samples if entry else []
+
+    one, two = samples(NAME, 1), samples(NAME, 2)
+    found, plain = ratios(two, one), ratios(samples(PLAIN, 2), samples(PLAIN, 1))
+    if not found or not plain:
         return "The sweep did not run."
     return (
-        f"The sweep is replayed at {median(one.samples):,.0f} messages a second on one executor and at "
-        f"{median(two.samples):,.0f} on two: {median(found):.2f} times ({found[0]:.2f} to {found[-1]:.2f})."
+        f"The sweep is replayed at {median(one):,.0f} messages a second on one executor and at {median(two):,.0f} on "
+        f"two: {median(found):.2f} times ({min(found):.2f} to {max(found):.2f}).\n"
+        f"Two plain processes without Spark are {median(plain):.2f} times as fast as one on that machine."
     )
+
+
+def processes(many: int, history: Recorded) -> ProcessPoolExecutor:
+    """The same without Spark: so many processes, each with the workload. What they lose is this machine's doing."""
+    return ProcessPoolExecutor(
+        many, get_context("spawn"), initializer=keep, initargs=(packed(history),)
+    )
+
+
+KEPT: list[Recorded] = []
+
+
+def keep(sent: tuple[Any, ...]) -> None:
+    KEPT.append(unpacked(sent))
+
+
+def play_kept(trial: Trial) -> Answer:
+    return play(KEPT[0], trial.scenario, growth=trial.growth)
+
+
+def swept_plainly(pool: ProcessPoolExecutor, asked: list[Trial], messages: int) -> Reading:
+    began = time.monotonic()
+    list(pool.map(play_kept, [asked[place] for place in longest_first(asked)]))
+    return Reading(len(asked) * messages, time.monotonic() - began)
 
 
 @contextmanager
