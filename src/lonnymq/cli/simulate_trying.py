@@ -15,6 +15,7 @@ from lonnymq.cli.simulate_shown import (
     shown,
 )
 from lonnymq.cli.simulate_spark import Place, is_there, sweep_at, write_days
+from lonnymq.cli.words import counted
 
 if TYPE_CHECKING:
     from lonnymq.simulate import Answer, Recorded, Scenario, Shape, Trial
@@ -103,7 +104,10 @@ class Trying:
         """Say what is in the lake now."""
         document = {"lake": lake, "source": source, "rows": written}
         self.at.out.answer(
-            document, lambda: f"{written:,} attempts are in {lake}, of source {source}."
+            document,
+            lambda: (
+                f"{counted(written, 'attempt')} {'is' if written == 1 else 'are'} in {lake}, of source {source}."
+            ),
         )
 
     def refuse_unknown(self, channels: Any) -> None:
