@@ -79,11 +79,13 @@ def fairness(
     weights: Sequence[int], channel: Sequence[int], started: Sequence[int], waits: Sequence[int]
 ) -> tuple[float | None, dict[int, float]]:
     """Jain's index of what each backlogged tenant was given, hour by hour; and the part that each had."""
+    if max(waits, default=0) <= BACKLOG_MS:
+        return None, {}
     many = len(weights)
     hours = [at // HOUR_MS * many + number for at, number in zip(started, channel, strict=True)]
     late = {hour for hour, wait in zip(hours, waits, strict=True) if wait > BACKLOG_MS}
     served: dict[int, dict[int, float]] = {}
-    for hour, count in Counter(hours).items() if late else ():
+    for hour, count in Counter(hours).items():
         if hour in late:
             number = hour % many
             served.setdefault(hour // many, {})[number] = count / weights[number]
