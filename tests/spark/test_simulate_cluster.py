@@ -27,15 +27,29 @@ def test_a_sweep_on_a_cluster_gives_what_a_plain_one_gives(tmp_path: Path) -> No
     assert len(on_cluster["scenarios"]) == 12
 
 
+@pytest.mark.long
+@pytest.mark.timeout(900)
+def test_a_master_that_spark_does_not_know_is_refused_in_a_sentence() -> None:
+    ran = command("local[")
+    assert ran.returncode == 1
+    said = "lonnymq: Spark does not start at 'local[': Could not parse Master URL: 'local['."
+    assert ran.stderr.splitlines()[-1] == said
+
+
 def answers(spark: str, **more: str) -> dict:
     """What the command answers."""
+    ran = command(spark, **more)
+    assert ran.returncode == 0, ran.stderr
+    return json.loads(ran.stdout)
+
+
+def command(spark: str, **more: str) -> subprocess.CompletedProcess[str]:
+    """Run the command with a Spark of its own."""
     known = {key: value for key, value in os.environ.items() if not key.startswith("PYSPARK")}
-    ran = subprocess.run(
+    return subprocess.run(
         [sys.executable, "-m", "lonnymq.cli", *ASKED, *TRIED, "--spark", spark, *CONF, "--json"],
         env={**known, **more, "SPARK_LOCAL_IP": "127.0.0.1"},
         capture_output=True,
         text=True,
         timeout=800,
     )
-    assert ran.returncode == 0, ran.stderr
-    return json.loads(ran.stdout)

@@ -120,9 +120,22 @@ def started(
     if wrong:
         raise Refused(f"'{wrong[0]}' is no setting: write key=value.", Code.USAGE)
     pairs = (each.partition("=") for each in conf)
-    spark = session(master, app=app, config={key: each for key, _, each in pairs})
+    try:
+        spark = session(master, app=app, config={key: each for key, _, each in pairs})
+    except Exception as error:
+        if not type(error).__module__.startswith(("py4j", "pyspark")):
+            raise
+        where = "" if master is None else f" at '{master}'"
+        raise Refused(f"Spark does not start{where}: {java_words(error)}.") from None
     is_local = str(spark.sparkContext.master).startswith("local")
     return ship_to(spark) if is_shipped and not is_local else spark
+
+
+def java_words(error: Exception) -> str:
+    """What Java said, on one line; else what Python says of it."""
+    java = getattr(error, "java_exception", None)
+    said = str(java.getMessage() if java is not None else error).strip()
+    return said.splitlines()[0].rstrip(".") if said else type(error).__name__
 
 
 def by_value(worker: Worker) -> None:
