@@ -1,9 +1,10 @@
 """A program that reads a queue's stream into a table, and kills itself and its Spark at a point of its choice.
 
-    python dying.py claimed|reading|written dsn folder
+    python dying.py claimed|reading|written|late dsn folder
 
 claimed: the claim is made, Spark has not yet written that down. reading: some tasks of the batch have written their
-part. written: the table has the batch, Spark has not yet written that down.
+part. written: the table has the batch, Spark has not yet written that down. late: it does not die, but stands still
+there until it is told to go on.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import lonnymq.spark
 from lonnymq.spark.source import LonnySource
 from lonnymq.spark.stream_read import StreamReader
 from spark.streams import Table
+from support import eventually
 
 POINT, DSN, FOLDER = sys.argv[1:] if len(sys.argv) == 4 else ("", "", "")
 
@@ -57,6 +59,9 @@ class DyingTable(Table):
         super().write(batch, number)
         if POINT == "written":
             die()
+        if POINT == "late":
+            (self.folder / "standing").touch()
+            eventually((self.folder / "go").exists, within=400)
 
 
 def die_at_the_second(batches: Any) -> Any:
