@@ -139,3 +139,13 @@ async def test_a_period_without_anything_says_so(opened: Open):
     await expect(window.locator("main")).to_contain_text("Nothing ended in this period")
     assert await window.locator(".picture").count() == 0
     assert await grave(window) == []
+
+
+async def test_one_tenant_and_no_backlog_are_said_in_words(opened: Open):
+    content = document(tenants=1, hours=1, detailed=1, hostile=False)
+    content["backlog"] = {**content["backlog"], "waiting_after": [0], "top": []}
+    window = await opened(content, size=NARROW)
+    await expect(window.locator("#backlog")).to_contain_text("Nothing waited at the end")
+    await expect(window.locator("#waits-by-tenant")).to_contain_text("There was one tenant.")
+    await expect(window.locator("#tenants .said")).to_have_text("1 tenant.")
+    assert await window.locator("#backlog .picture").count() == 0

@@ -32,7 +32,7 @@ function waits() {
   return h("div", { class: "columns", id: "waits" },
     card("waits-over-time", "Waits over time", "From when an attempt could have begun until it did, all tenants together. The scale is logarithmic.",
       picture, asTable("Waits over time", lines.map(([name, values]) => [name, values, span]))),
-    card("waits-by-tenant", "Who waited longest", data.summary.tenants > rows.length ? `The ${many(rows.length, "tenant")} with the longest p99, of ${count(data.summary.tenants)}. All of them are in the table of tenants.` : "The one with the longest p99 first.",
+    card("waits-by-tenant", "Who waited longest", data.summary.tenants > rows.length ? `The ${many(rows.length, "tenant")} with the longest p99, of ${count(data.summary.tenants)}. All of them are in the table of tenants.` : rows.length === 1 ? "There was one tenant." : "The one with the longest p99 first.",
       bars, smallTable("Waits by tenant", rows, [["Tenant", label], ["p50", (each) => span(each.wait_p50)], ["p95", (each) => span(each.wait_p95)], ["p99", (each) => span(each.wait_p99)], ["Longest", (each) => span(each.wait_most)]])));
 }
 
@@ -80,7 +80,9 @@ function backlog() {
       line("became due", pairs(data.backlog.due, (each) => each ?? 0), { itemStyle: { color: colour("series-1") } }),
       line("ended", pairs(data.backlog.ended, (each) => each ?? 0), { itemStyle: { color: colour("series-4") } })],
   }));
-  return [card("backlog", "Backlog over time", "What waited at the end of each step, of the tenants with most of it. Put together from attempts that have ended: of the last steps more may still wait.",
+  const isQuiet = !all.some((each) => each > 0);
+  return [isQuiet ? card("backlog", "Backlog over time", null, nothing("Nothing waited at the end of any step: whatever came was begun at once, or within its step."))
+    : card("backlog", "Backlog over time", "What waited at the end of each step, of the tenants with most of it. Put together from attempts that have ended: of the last steps more may still wait.",
       stack, asTable("Backlog", [["All", all, count], ...areas.map(([name, values]) => [name, values, count])])),
     card("flow", "Work that came, and work that was done", `Attempts in each ${step(data.every_ms)}, retries among them, and on the right how many ran at once.`,
       flow, asTable("Work", [["Became due", data.backlog.due, count], ["Ended", data.backlog.ended, count], ["Running", data.backlog.running_mean, mean]]))];

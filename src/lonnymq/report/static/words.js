@@ -9,7 +9,7 @@ const count = (value) => (isThere(value) ? whole.format(value) : NONE);
 const many = (value, one, more = `${one}s`) => `${count(value)} ${value === 1 ? one : more}`;
 const briefly = (value) => (isThere(value) ? (Math.abs(value) < 10000 ? whole.format(value) : compact.format(value)) : NONE);
 const share = (value) => (isThere(value) ? (100 * value).toFixed(value > 0 && value < 0.1 ? 1 : 0) + "%" : NONE);
-const mean = (value) => (isThere(value) ? (value < 10 ? value.toFixed(1).replace(/\.0$/, "") : whole.format(value)) : NONE);
+const mean = (value) => (isThere(value) ? (value < 10 ? value.toFixed(value < 1 ? 2 : 1).replace(/\.?0+$/, "") : whole.format(value)) : NONE);
 
 function span(ms) {
   if (!isThere(ms)) return NONE;
