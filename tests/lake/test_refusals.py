@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import psycopg
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, Field, Schema, write_deltalake
@@ -47,6 +48,12 @@ def test_a_file_in_the_place_of_a_table_is_refused(sync, tmp_path: Path) -> None
     (tmp_path / "lake" / "history").write_text("mine")
     with pytest.raises(LakeForeign, match="is a file"):
         sync()
+
+
+def test_a_folder_that_cannot_be_made_is_told_of(sync, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(LakeForeign, match="cannot be made: Not a directory"):
+        sync(tmp_path / "file" / "lake")
 
 
 def test_a_log_that_cannot_be_read_is_told_of(sync, stock: Stock, tmp_path: Path) -> None:
@@ -116,6 +123,18 @@ def test_a_column_that_a_later_version_added_is_left_alone(
     assert "mood" in [
         each.name for each in DeltaTable(tmp_path / "lake" / "history").schema().fields
     ]
+
+
+def test_history_that_gained_a_column_in_a_later_version_is_brought_without_it(
+    spark: SparkSession, sync, stock: Stock, found, watcher: psycopg.Connection, tmp_path: Path
+) -> None:
+    stock.add(1)
+    sync()
+    watcher.execute("alter table lonnymq.history add column mood text default 'calm'")
+    stock.add(2)
+    assert sync().rows == 2
+    assert found() == stock.made
+    assert "mood" not in lonnymq.lake.read_history(spark, tmp_path / "lake").columns
 
 
 def create(folder: Path, fields: list[Field]) -> None:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from deltalake import DeltaTable, Schema
 from pyspark.sql import SparkSession
 
 import lonnymq.lake
 from lonnymq import Queue
+from lonnymq.lake.columns import table_schema
+from lonnymq.lake.tables import FORMAT, FORMAT_KEY
 
 
 def rows(spark: SparkSession, lake: Path) -> list[tuple]:
@@ -57,6 +60,27 @@ def test_the_limit_of_the_whole_queue_is_a_change_of_the_defaults(
     frame = lonnymq.lake.read_channels(spark, tmp_path / "lake").orderBy("taken_at", "channel")
     found = [(row.channel, row.queue_max_concurrency) for row in frame.collect()]
     assert found == [("", None), ("acme", None), ("", 7)]
+
+
+def test_a_lake_that_was_made_before_the_limit_of_the_whole_queue_was_kept_learns_of_it(
+    spark: SparkSession, sync, dsn_18: str, tmp_path: Path
+) -> None:
+    """As the version before this one made the table: `queue_max_concurrency` was not among its columns."""
+    before = [
+        each for each in table_schema("channels").fields if each.name != "queue_max_concurrency"
+    ]
+    DeltaTable.create(
+        tmp_path / "lake" / "channels",
+        Schema(before),
+        partition_by=["source"],
+        configuration={FORMAT_KEY: str(FORMAT)},
+        raise_if_key_not_exists=False,
+    )
+    with Queue(dsn_18) as queue:
+        queue.set(max_concurrency=7)
+        sync()
+    frame = lonnymq.lake.read_channels(spark, tmp_path / "lake")
+    assert [(row.channel, row.queue_max_concurrency) for row in frame.collect()] == [("", 7)]
 
 
 def test_a_channel_that_was_born_under_other_defaults_is_told_of(

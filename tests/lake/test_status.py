@@ -6,6 +6,7 @@ from datetime import date
 from pathlib import Path
 
 import psycopg
+import pytest
 
 import lonnymq.lake
 from commands import run
@@ -101,6 +102,23 @@ def test_status_answers_in_json(sync, stock: Stock, tmp_path: Path) -> None:
     assert ran.code == 0, ran.err
     assert ran.json["behind"]["rows"] == 3
     assert ran.json["sources"][0]["rows"] == 2
+
+
+def test_without_a_database_status_shows_what_is_in_the_lake(
+    sync, stock: Stock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stock.add(2)
+    sync()
+    asked = ("lake", "status", "--lake", tmp_path / "lake", "--schema", "nowhere")
+    named = run(*asked, dsn=stock.dsn)
+    assert (named.code, "lonnymq install" in named.err) == (4, True)
+    monkeypatch.setattr(
+        "lonnymq.cli.session.Session.dsn", stock.dsn
+    )  # as if it were the private one
+    ran = run(*asked)
+    assert ran.code == 0, ran.err
+    assert "shop" in ran.out
+    assert "No database was named" in ran.err
 
 
 def test_a_lake_that_is_given_up_no_longer_keeps_history(

@@ -22,6 +22,7 @@ from lonnymq.cli.refusals import Code, Refused
 from lonnymq.cli.session import Session, command, group
 from lonnymq.cli.spark_worker import Conf, Master, Ship, span, started
 from lonnymq.cli.words import counted, duration
+from lonnymq.errors import NotInstalled
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -178,10 +179,15 @@ def status(at: Session, lake: Place, source: Source = None, storage: Storage = N
     """Show what is in the lake, how far it is behind the database, and what holds the rest back."""
     from lonnymq.lake.standing import status as ask
 
+    options = pairs_of(storage)
     with at.out.working("looking at the lake"):
-        found = ask(
-            lake, url=at.dsn, schema=at.schema, source=source, storage_options=pairs_of(storage)
-        )
+        found = ask(lake, storage_options=options)
+        try:
+            found = ask(lake, url=at.dsn, schema=at.schema, source=source, storage_options=options)
+        except NotInstalled:
+            if at.common.named_dsn:
+                raise
+            at.out.note("No database was named, and the private one has no queue: see --dsn.")
     at.out.answer(found, lambda: page(found))
 
 

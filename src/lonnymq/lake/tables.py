@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 FORMAT = 1  # raised when an older library would misread what is written
 FORMAT_KEY = "lonnymq.format"
+STORE = "Check the address, and what --storage-option says of the store's region and keys."
 
 
 def find_table(lake: Lake, name: str) -> DeltaTable | None:
@@ -31,8 +32,9 @@ def find_table(lake: Lake, name: str) -> DeltaTable | None:
     except (LakeForeign, LakeNewer):
         raise
     except Exception as error:  # of several libraries, for one reason: it cannot be read
+        advice = LakeBroken.__doc__ if lake.is_local else STORE
         raise LakeBroken(
-            f"the table {place} cannot be read: {first_line(error)}. {LakeBroken.__doc__}"
+            f"the table {place} cannot be read: {first_line(error)}. {advice}"
         ) from error
     return table
 
@@ -60,7 +62,7 @@ def create(lake: Lake, name: str) -> None:
     from deltalake.exceptions import DeltaError
 
     if lake.is_local:
-        Path(lake.table(name)).mkdir(parents=True, exist_ok=True)
+        make_folder(Path(lake.table(name)))
     try:
         DeltaTable.create(
             lake.table(name),
@@ -74,6 +76,16 @@ def create(lake: Lake, name: str) -> None:
     except DeltaError:
         if find_table(lake, name) is None:
             raise
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder on this machine, or say why it cannot be."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise LakeForeign(
+            f"the lake's folder {path} cannot be made: {error.strerror}. {LakeForeign.__doc__}"
+        ) from None
 
 
 def grown(table: DeltaTable, name: str) -> DeltaTable:
