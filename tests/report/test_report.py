@@ -79,6 +79,19 @@ def test_an_empty_history_gives_a_page_that_says_so(spark: SparkSession, tmp_pat
     assert shown_by(page)["summary"]["attempts"] == 0
 
 
+@pytest.mark.long
+def test_one_row_is_a_report_of_its_own(spark: SparkSession, tmp_path: Path):
+    write_history(history(spark, attempt(TENANT, 60, 61, 63)).drop("source"), tmp_path, source="x")
+    page, kept = tmp_path / "page.html", spark.sparkContext._jsc.getPersistentRDDs().size()
+    ran = run("report", "--lake", tmp_path, "--out", page)
+    assert ran.code == 0, ran.err
+    made = shown_by(page)
+    assert (made["summary"]["attempts"], made["summary"]["tenants"]) == (1, 1)
+    assert made["summary"]["wait_p50"] == pytest.approx(1_000, rel=0.013)
+    assert made["tenants"]["channel"] == [TENANT]
+    assert spark.sparkContext._jsc.getPersistentRDDs().size() <= kept  # what was kept is let go of
+
+
 def test_without_a_lake_it_is_refused_before_spark_is_started(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
@@ -95,8 +108,12 @@ def test_what_cannot_be_reported_is_refused_with_advice(
         2,
         "lonnymq: The lake has no source 'else'; it has shop.\n",
     )
-    day = run("report", "--lake", lake, "--from", "yesterday")
-    assert (day.code, "2030-01-31" in day.err) == (2, True)
+    for text in ("yesterday", "9999-12-31", "0001-01-01"):
+        day = run("report", "--lake", lake, "--to", text)
+        assert (day.code, "2030-01-31" in day.err) == (2, True)
+    (tmp_path / "file").touch()
+    tables = run("report", "--lake", lake, "--csv", tmp_path / "file")
+    assert (tables.code, "is a file: name a folder" in tables.err) == (2, True)
     order = run("report", "--lake", lake, "--from", "2030-01-11", "--to", "2030-01-10")
     assert (order.code, "must be after its beginning" in order.err) == (2, True)
     folder = run(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,6 +14,7 @@ from lonnymq.cli.lake import Place, Storage, pairs_of, spark_session
 from lonnymq.cli.output import pairs
 from lonnymq.cli.refusals import Code, Refused
 from lonnymq.cli.session import Session, command, group
+from lonnymq.cli.simulate_spark import QUIET
 from lonnymq.cli.spark_worker import Conf, Master, Ship
 from lonnymq.cli.words import counted
 
@@ -20,6 +23,8 @@ if TYPE_CHECKING:
 
 DEFAULT_OUT = "report.html"
 PARTS = 8
+FIRST_YEAR, LAST_YEAR = 1900, 9000
+NEVER = datetime.max
 Begin = Annotated[
     str | None,
     typer.Option(
@@ -70,11 +75,10 @@ def report(
 
     first, last = moment(begin, "--from"), moment(end, "--to", is_last=True)
     place = lake_at(lake, pairs_of(storage))
-    check_folder(out)
+    check_folder(out, csv)
     table_at(place, HISTORY)  # raises before Spark takes its time to start
-    is_own = not has_session()
-    with spark_session(master, [*few_parts(master), *(conf or [])], is_shipped=ship) as spark:
-        spark.sparkContext.setLogLevel("ERROR")
+    ours = [*QUIET, *few_parts(master), *(conf or [])]
+    with spark_session(master, ours, is_shipped=ship) as spark:
         from lonnymq.report import period_of
 
         with at.out.working("computing figures"):
@@ -82,16 +86,6 @@ def report(
                 spark, place, begin=first, end=last, source=source, tell=lambda each: told(at, each)
             )
         answer(at, period, source=source, out=out, csv=csv)
-        if is_own:
-            # What Spark still had to do for a side of a join that turned out empty is given up, and not worth a word.
-            spark.sparkContext.setLogLevel("OFF")
-
-
-def has_session() -> bool:
-    """Whether a Spark is there already, which is used and left as it is."""
-    from pyspark.sql import SparkSession
-
-    return SparkSession.getActiveSession() is not None
 
 
 def few_parts(master: str | None) -> list[str]:
@@ -100,8 +94,10 @@ def few_parts(master: str | None) -> list[str]:
     return [f"spark.sql.shuffle.partitions={PARTS}"] if is_local else []
 
 
-def check_folder(out: str | None) -> None:
+def check_folder(out: str | None, csv: str | None) -> None:
     """Refuse a place where no file can be written, before anything is computed."""
+    if csv is not None and Path(csv).exists() and not Path(csv).is_dir():
+        raise Refused(f"--csv: {csv} is a file: name a folder.", Code.USAGE)
     path = Path(out or DEFAULT_OUT)
     if path.is_dir():
         raise Refused(f"--out: {path} is a folder: name a file in it.", Code.USAGE)
@@ -117,7 +113,7 @@ def answer(
 
     written: dict[str, object] = {}
     if csv is not None:
-        with at.out.working("writing tables"):
+        with at.out.working("writing tables"), told_of_files():
             counts = write_tables(period, Path(csv))
         written["tables"] = f"{csv}: {counted(sum(counts.values()), 'row')} in {len(counts)} files"
     is_page = out is not None or (csv is None and not at.out.as_json)
@@ -128,7 +124,8 @@ def answer(
         document = gather(period, source=source)
     if is_page:
         path = Path(out or DEFAULT_OUT)
-        path.write_text(page(document), encoding="utf-8")
+        with told_of_files():
+            path.write_text(page(document), encoding="utf-8")
         written["page"] = f"{path}: {path.stat().st_size / 1_000_000:.1f} MB"
     summary: dict[str, Any] = {
         **written,
@@ -140,6 +137,17 @@ def answer(
     if not document["things"]:
         summary["figures"] = "nothing ended in this period"
     at.out.answer(document, lambda: pairs(summary))
+
+
+@contextmanager
+def told_of_files() -> Iterator[None]:
+    """Say in a sentence which file cannot be written, and why."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None:  # something else than a file
+            raise
+        raise Refused(f"{error.filename} cannot be written: {error.strerror}.") from None
 
 
 def told(at: Session, done: Refreshed) -> None:
@@ -157,10 +165,12 @@ def moment(text: str | None, option: str, *, is_last: bool = False) -> datetime 
     try:
         read = datetime.fromisoformat(text.strip())
     except ValueError:
+        read = NEVER
+    if not FIRST_YEAR <= read.year < LAST_YEAR:
         raise Refused(
             f"{option}: '{text}' is no day and no moment: write 2030-01-31, or 2030-01-31T08:00.",
             Code.USAGE,
-        ) from None
+        )
     read = read.replace(tzinfo=UTC) if read.tzinfo is None else read
     return read + timedelta(days=1) if is_last and is_day(text) else read
 
