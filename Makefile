@@ -78,7 +78,7 @@ bench-simulate: setup ## what-if: messages a second that a core replays, and a s
 	$(BIN)/python -m benchmarks --only simulate $(BENCH_ARGS)
 
 .PHONY: bench-figures
-bench-figures: setup ## figures from made-up history: rows a second, memory, one new day, the report (BENCH_ARGS='--rows 50000000')
+bench-figures: setup ## figures from made-up history: rows a second on one core and two, memory, one new day, the report (BENCH_ARGS='--rows 50000000')
 	$(BIN)/python -m benchmarks --only figures $(BENCH_ARGS)
 
 bench-quick: $(BENCH_STAMP) ## the same with fewer peers, shapes and rounds, at most 3 minutes

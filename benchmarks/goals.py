@@ -265,9 +265,43 @@ def simulate_goals() -> list[Goal]:
     ]
 
 
+def figures_goals() -> list[Goal]:
+    """The shape figures: memory, time by rows, what a day costs, and what a second core brings.
+
+    Entries are rates: what one costs beside another is the other's rate over its own.
+    """
+
+    def case(what: str, rows: str = "all") -> tuple[str, Case]:
+        return OURS, {"what": what, "rows": rows}
+
+    def on(cores: str) -> tuple[str, Case]:
+        return OURS, {"what": "on a cluster", "on": cores}
+
+    def goal(text: str, ours: Any, theirs: Any, sense: Sense, bound: float) -> Goal:
+        return Goal("figures", f"figures, {text}", ours, theirs, sense, bound)
+
+    whole, fifth = case("all days"), case("all days", "a fifth")
+    small, small_in_fifth = case("a small day"), case("a small day", "a fifth")
+    large = case("a day of five times the rows")
+    memory = case("memory: all days")
+    return [
+        Goal("figures", "figures, memory", memory, None, "at most", 6, " GiB"),
+        goal("rows/s of all rows ÷ of a fifth", whole, fifth, "at least", 0.9),
+        goal("time of a day in the lake ÷ in a fifth of it", small_in_fifth, small, "at most", 1.3),
+        goal("time of a row in a day ÷ in one a fifth as large", small, large, "at most", 1.1),
+        goal(
+            "rows/s with two cores ÷ one, on a cluster",
+            on("two cores"),
+            on("one core"),
+            "at least",
+            1.2,
+        ),
+    ]
+
+
 GOALS = [
     *(speed_goals() + growth_goals() + other_goals()),
-    *(worker_goals() + spark_goals() + lake_goals() + simulate_goals()),
+    *(worker_goals() + spark_goals() + lake_goals() + simulate_goals() + figures_goals()),
 ]
 
 

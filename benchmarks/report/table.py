@@ -28,7 +28,12 @@ def number(value: float) -> str:
 
 # Which keys of a case split a shape into tables, and which stand at the left of a row; the others stand above columns.
 SPLIT = {"drain": "batch", "cost": "batch"}
-LEFT = {"growth": ("size", "axis"), "limits": ("limits",), "noisy": ("contestant", "who")}
+LEFT = {
+    "growth": ("size", "axis"),
+    "limits": ("limits",),
+    "noisy": ("contestant", "who"),
+    "figures": ("what",),
+}
 # Shapes with cases of several kinds, each known by a key that the others lack: the kind's table, and what is its left.
 KINDS = {
     "simulate": {

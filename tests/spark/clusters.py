@@ -20,8 +20,8 @@ HERE = ("--host", "127.0.0.1", "--port", "0", "--webui-port", "0")
 
 
 @contextmanager
-def cluster(folder: Path, *, workers: int = 2) -> Iterator[str]:
-    """A cluster of one-core workers; yields the address of its master."""
+def cluster(folder: Path, *, workers: int = 2, memory: str = "600m") -> Iterator[str]:
+    """A cluster of one-core workers with so much memory each; yields the address of its master."""
     with ExitStack() as stack:
         log = stack.enter_context(running(folder, "master", MASTER, *HERE))
         found = eventually(
@@ -29,7 +29,7 @@ def cluster(folder: Path, *, workers: int = 2) -> Iterator[str]:
         )
         for number in range(workers):
             name = f"worker-{number}"
-            own = ("--cores", "1", "--memory", "600m", "--work-dir", str(folder / name))
+            own = ("--cores", "1", "--memory", memory, "--work-dir", str(folder / name))
             stack.enter_context(running(folder, name, WORKER, *HERE, *own, found[0]))
         joined = re.compile("Registering worker")
         eventually(lambda: len(joined.findall(log.read_text())) == workers, within=180)
