@@ -30,7 +30,7 @@ SETTINGS = {
     # Spark sorts all rows of a task that has more than 128 groups with percentiles. The groups of so many rows fit into
     # memory: those of 3,300,000 rows, 1,000 tenants and two days were computed in 29 s instead of 48.
     "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "200000",
-    # Attempts lie on disk for a minute: looking for the best way to compress each column took a quarter of all time.
+    # Attempts lie on disk for a short time: no need to look for the best way to compress each column.
     "spark.sql.inMemoryColumnarStorage.compressed": "false",
 }
 Key = tuple[str, date]
