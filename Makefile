@@ -24,7 +24,7 @@ $(STAMP): pyproject.toml
 	@touch $@
 
 test: setup ## run all the tests (PYTEST_ARGS='-k word' to choose)
-	$(BIN)/python -m pytest -n 2 --dist loadgroup --reruns 1 $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n 3 --dist loadgroup --reruns 1 $(PYTEST_ARGS)
 
 .PHONY: test-long
 test-long: setup ## run the tests that take half a minute or more each: clusters, and programs of Spark killed on the way
