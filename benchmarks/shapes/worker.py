@@ -6,15 +6,16 @@ from benchmarks.lane import Reading
 from benchmarks.run import Run
 
 ALL = ("lonnymq worker", "PgQueuer", "Procrastinate", "awa", "chancy")
-WORK_MS = (0, 1)
+ROUNDS = {0: 9, 1: 1}  # at most, for a handler of so many ms; goals are about those that do nothing
 BATCH = 100  # for those that can be told how many to fetch
 
 
 def run(run: Run) -> None:
     for number in range(run.repeat):
         for name in run.among(ALL):
-            for work_ms in () if run.sits_out(number, "worker", name) else WORK_MS:
-                sample(run, name, work_ms)
+            for work_ms, most in () if run.sits_out(number, "worker", name) else ROUNDS.items():
+                if number < most:
+                    sample(run, name, work_ms)
     run.drop_lanes()
 
 
