@@ -181,12 +181,12 @@ def status(at: Session, lake: Place, source: Source = None, storage: Storage = N
 
     options = pairs_of(storage)
     with at.out.working("looking at the lake"):
-        found = ask(lake, storage_options=options)
         try:
             found = ask(lake, url=at.dsn, schema=at.schema, source=source, storage_options=options)
         except NotInstalled:
             if at.common.named_dsn:
                 raise
+            found = ask(lake, storage_options=options)
             at.out.note("No database was named, and the private one has no queue: see --dsn.")
     at.out.answer(found, lambda: page(found))
 
