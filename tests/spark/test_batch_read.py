@@ -20,6 +20,10 @@ from lonnymq.spark.options import read_options
 from support import eventually
 
 KEEPERS = "select count(*) from pg_stat_activity where application_name like 'lonnymq read%keeper'"
+READERS = """
+    select count(*) from pg_stat_activity
+    where application_name = 'lonnymq read' and datname = current_database()
+"""
 FINISHED = """
     insert into lonnymq.history (message_id, created_at, dequeue_at, dequeued_at, finished_at, size, attempt, outcome,
       channel, kind, content)
@@ -241,6 +245,15 @@ def test_a_keeper_ends_when_nobody_has_read_for_a_while(connect, dsn_18: str) ->
         older = f"{KEEPERS} and clock_timestamp() - backend_start > interval '3 seconds'"
         eventually(lambda: watcher.execute(older).fetchone() == (1,), within=60)
     eventually(lambda: watcher.execute(KEEPERS).fetchone() == (0,), within=60)
+
+
+def test_tasks_keep_their_connections_for_the_next_ones(queue_format, connect, dsn_18: str) -> None:
+    watcher = connect(dsn_18)
+    for _ in range(8):
+        assert queue_format.read(numPartitions=1).load("history").count() == 0
+    row = watcher.execute(READERS).fetchone()
+    assert row is not None
+    assert 1 <= row[0] <= 4
 
 
 def test_a_small_read_keeps_no_snapshot(

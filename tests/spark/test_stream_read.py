@@ -131,6 +131,21 @@ def test_a_stream_without_a_name_is_refused_when_it_starts(
     assert "a stream read needs a name for its claims" in str(query.exception())
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"url": "postgresql://nobody@127.0.0.1:1/none"}, "the database cannot be reached"),
+        ({"schema": "elsewhere"}, "The schema lacks the queue"),
+    ],
+)
+def test_where_there_is_no_queue_a_stream_says_so_and_ends(
+    spark: SparkSession, dsn_18: str, tmp_path: Path, options: dict[str, str], said: str
+) -> None:
+    query = Table(spark, dsn_18, tmp_path, **options).start()
+    eventually(lambda: not query.isActive, within=120)
+    assert said in str(query.exception())
+
+
 def test_a_database_that_restarts_in_the_middle_of_a_batch_is_waited_for(
     spark: SparkSession, tmp_path: Path
 ) -> None:

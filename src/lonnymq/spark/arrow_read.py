@@ -10,6 +10,7 @@ from pyspark import TaskContext
 
 from lonnymq.spark.adbc import Connection, Error
 from lonnymq.spark.connecting import Unreachable
+from lonnymq.spark.resting import rest
 from lonnymq.spark.schemas import INSTANT, Column, arrow_schema
 
 BATCH_ROWS = 50_000  # the driver hands over 16 MiB at once: Spark copes better with less
@@ -27,6 +28,7 @@ def reading(address: str, *, keep: bool = False) -> Iterator[Connection]:
 
     With `keep` the connection stays open for the next task, if this is one.
     """
+    rest()
     connection = begun(kept.pop(address)) if address in kept else None
     if connection is None:
         connection = fresh(address)

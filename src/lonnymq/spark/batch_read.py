@@ -22,6 +22,7 @@ from lonnymq.spark.arrow_read import batches, reading, select
 from lonnymq.spark.connecting import check_granted, check_installed, conninfo, open_connection
 from lonnymq.spark.literals import literal
 from lonnymq.spark.options import Options, read_options
+from lonnymq.spark.resting import rest
 from lonnymq.spark.schemas import Column, chosen_columns
 from lonnymq.spark.slices import Slice, how_many, leaves_of, shares
 
@@ -75,10 +76,8 @@ class Reader(DataSourceReader):
 
     def partitions(self) -> Sequence[InputPartition]:
         """The parts of the read, on the driver."""
-        from psycopg.conninfo import make_conninfo
-
-        name = f"lonnymq read {uuid4().hex[:12]}"
-        address = make_conninfo(conninfo(self.options), application_name=name)
+        address = conninfo(self.options, name="lonnymq read")
+        rest()
         with open_connection(self.options) as connection:
             check_installed(connection, self.options, table=HOME[self.table])
             if self.table != "channels":
@@ -86,7 +85,7 @@ class Reader(DataSourceReader):
             if self.table == "history":
                 return self.parts_of_history(connection, address)
             if self.table == "messages":
-                return self.parts_of_messages(connection, address, name)
+                return self.parts_of_messages(connection, address)
         return [Part(address=address)]
 
     def parts_of_history(self, connection: Connection[Any], address: str) -> list[Part]:
@@ -98,13 +97,17 @@ class Reader(DataSourceReader):
         tasks = shares(leaves, how_many(leaves, self.asked))
         return [Part(tuple(task), address, seen=row and row[0]) for task in tasks]
 
-    def parts_of_messages(self, connection: Connection[Any], address: str, name: str) -> list[Part]:
+    def parts_of_messages(self, connection: Connection[Any], address: str) -> list[Part]:
         """Pages under a snapshot that is kept; the whole table where it is small, or an index finds the rows."""
         count = how_many(leaves_of(connection, self.home), self.asked)
         if count == 1 or any(each.startswith("r.channel") for each in self.conditions):
             return [Part((Slice(self.home, 0, 0, 0),), address)]
+        from psycopg.conninfo import make_conninfo
+
         from lonnymq.spark.keeper import keep_snapshot
 
+        name = f"lonnymq read {uuid4().hex[:12]}"  # by which the keeper sees who still reads
+        address = make_conninfo(address, application_name=name)
         timeout = self.options["snapshotTimeout"]
         held = keep_snapshot(address, name=name, timeout_ms=timeout)
         # Measured after the snapshot was taken: what it sees lies on these pages.
@@ -126,7 +129,7 @@ class Reader(DataSourceReader):
 
     def read_slices(self, part: Part) -> Iterator[pa.RecordBatch]:
         """The rows on the pages of a part."""
-        with reading(part.address) as connection:
+        with reading(part.address, keep=part.held is None) as connection:
             if part.held:
                 adopt(connection, part.held)
             for each in part.slices:
@@ -141,7 +144,7 @@ class Reader(DataSourceReader):
     def read_channels(self, part: Part) -> Iterator[pa.RecordBatch]:
         """All channels, by name, in one transaction."""
         columns, after, rows = (*self.columns, CHANNEL), "", PAGE
-        with reading(part.address) as connection:
+        with reading(part.address, keep=True) as connection:
             while rows == PAGE:
                 source = f"{self.options.schema}.channel_stats(null, {literal(after)}, {PAGE})"
                 rows = 0

@@ -21,6 +21,7 @@ from lonnymq.spark.connecting import check_granted, check_installed, open_connec
 from lonnymq.spark.counts import Counts
 from lonnymq.spark.loads import sweep
 from lonnymq.spark.options import Operation, Options, read_options
+from lonnymq.spark.resting import rest
 from lonnymq.spark.write_columns import check_columns
 
 TO_WRITE = "a producer writes with commitMode=staged; direct is for the queue's owner"
@@ -45,9 +46,11 @@ class Job:
             if self.options["commitMode"] == "direct":
                 from lonnymq.spark.direct import write_direct
 
+                rest()
                 return Written(write_direct(self.options, batches, (self.once, part)))
             from lonnymq.spark.staging import stage_rows
 
+            rest()
             return stage_rows(self.options, batches, part=part, query=query)
 
     def written(self, messages: Iterable[WriterCommitMessage | None]) -> None:
@@ -86,4 +89,5 @@ def prepare(
 
             ensure_table(connection, options)
         sweep(connection, options)
+    rest()
     return Job(options)
