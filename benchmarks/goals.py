@@ -208,16 +208,21 @@ def spark_goals() -> list[Goal]:
         ("lonnymq", stream, "COPY", 0.267),
         ("lonnymq shifts", handlers, "plain workers", 0.8),
     )
+    memory = {"what": "memory of a stream's driver"}
+    first, second = ("first half", memory), ("second half", memory)
     return [
-        Goal(
-            "spark",
-            f"{case['what']}: {ours} ÷ {theirs}",
-            (ours, case),
-            (theirs, case),
-            "at least",
-            bound,
-        )
-        for ours, case, theirs, bound in asked
+        *(
+            Goal(
+                "spark",
+                f"{case['what']}: {ours} ÷ {theirs}",
+                (ours, case),
+                (theirs, case),
+                "at least",
+                bound,
+            )
+            for ours, case, theirs, bound in asked
+        ),
+        Goal("spark", f"{memory['what']}: second half ÷ first", second, first, "at most", 1.1),
     ]
 
 

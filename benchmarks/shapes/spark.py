@@ -1,6 +1,9 @@
 """(l) Spark: a DataFrame into the queue and history into Parquet, beside Spark's own JDBC, which writes and reads the
 same tables of the same server. JDBC reads through one connection, unless somebody who knows the least and the greatest
-of a column cuts the table for it: both are measured."""
+of a column cuts the table for it: both are measured.
+
+What is compared takes turns, and is done once before it is timed: Java compiles what it has run for a while, and Spark
+ends a Python process that has had nothing to do for a minute."""
 
 from __future__ import annotations
 
@@ -10,7 +13,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -42,30 +46,57 @@ FINISHED = """
 """
 
 
+@dataclass(frozen=True)
+class Turn:
+    """What one contestant does when it is its turn."""
+
+    what: str
+    name: str
+    unit: str
+    take: Callable[[], Reading]
+
+
 def run(run: Run) -> None:
     from benchmarks.shapes.spark_stream import Streams  # needs Spark, as session does
 
     with fresh_server() as dsn, session() as spark:
         load_history(dsn, run.rows)
-        bench = Bench(run, spark, dsn)
-        bench.warm_up()
-        streams = Streams(run, spark, another_database(dsn))
-        streams.warm_up()
-        for _ in range(run.repeat):
-            bench.write("lonnymq direct", lambda frame: bench.ours(frame, "direct"))
-            bench.write("lonnymq staged", lambda frame: bench.ours(frame, "staged"))
-            bench.write(JDBC, bench.jdbc)
-            bench.read("lonnymq", bench.our_history)
-            bench.read(JDBC, bench.jdbc_history)
-            bench.read(BY_HAND, lambda: bench.jdbc_history(**by_hand(run.rows)))
-            streams.round()
+        bench, streams = Bench(run, spark, dsn), Streams(run, spark, another_database(dsn))
+        for turns in (bench.writes(), bench.reads(), streams.streams(), streams.handlers()):
+            take_turns(run, turns)
+
+
+def take_turns(run: Run, turns: list[Turn]) -> None:
+    """Each once without being timed, and then in rounds."""
+    for turn in turns:
+        with suppress(Failed):  # which is written down in the first round
+            turn.take()
+    for _ in range(run.repeat):
+        for turn in turns:
+            run.sample("spark", {"what": turn.what}, turn.name, turn.unit, turn.take)
 
 
 class Bench:
-    """The cases, over one session and one server."""
+    """Writes and reads, over one session and one server."""
 
     def __init__(self, run: Run, spark: Any, dsn: str) -> None:
         self.run, self.spark, self.dsn, self.rows = run, spark, dsn, run.rows
+        history = spark.read.format("lonnymq").option("url", dsn).load("history").schema
+        self.known = [field for field in history if field.name not in UNKNOWN]
+
+    def writes(self) -> list[Turn]:
+        return [
+            self.write("lonnymq direct", lambda frame: self.ours(frame, "direct")),
+            self.write("lonnymq staged", lambda frame: self.ours(frame, "staged")),
+            self.write(JDBC, self.jdbc),
+        ]
+
+    def reads(self) -> list[Turn]:
+        return [
+            self.read("lonnymq", self.our_history),
+            self.read(JDBC, self.jdbc_history),
+            self.read(BY_HAND, lambda: self.jdbc_history(**by_hand(self.rows))),
+        ]
 
     def frame(self, rows: int) -> Any:
         """Rows that cost next to nothing to make."""
@@ -78,10 +109,7 @@ class Bench:
         write.option("url", self.dsn).option("commitMode", mode).save()
 
     def jdbc(self, frame: Any) -> None:
-        if not JAR.exists():
-            raise Failed(
-                "needs Debian's libpostgresql-jdbc-java: scripts/system-packages installs it"
-            )
+        need_jar()
         options = {"url": f"{jdbc_url(self.dsn)}&{REWRITTEN}", "dbtable": "lonnymq.message"}
         options |= {"driver": DRIVER, "batchsize": 10_000, "numPartitions": TASKS}
         frame.write.format("jdbc").mode("append").options(**options).save()
@@ -91,30 +119,15 @@ class Bench:
         from pyspark.sql.types import StructType
 
         read = self.spark.read.format("lonnymq").option("url", self.dsn)
-        read = read.option("numPartitions", TASKS)
-        kept = [field for field in read.load("history").schema if field.name not in UNKNOWN]
-        return read.schema(StructType(kept)).load("history")
+        return read.option("numPartitions", TASKS).schema(StructType(self.known)).load("history")
 
     def jdbc_history(self, **options: Any) -> Any:
-        if not JAR.exists():
-            raise Failed(
-                "needs Debian's libpostgresql-jdbc-java: scripts/system-packages installs it"
-            )
-        columns = ", ".join(self.our_history().columns)
+        need_jar()
+        columns = ", ".join(field.name for field in self.known)
         table = f"(select {columns} from lonnymq.history) h"
         return read_jdbc(self.spark, self.dsn, table, **options)
 
-    def warm_up(self) -> None:
-        """The first of everything pays for Java, for Python's workers and for the server's pages."""
-        small = self.frame(1_000)
-        for write in (lambda: self.ours(small, "direct"), lambda: self.ours(small, "staged")):
-            write()
-        if JAR.exists():
-            self.jdbc(small)
-            self.jdbc_history().write.format("noop").mode("overwrite").save()
-        self.our_history().write.format("noop").mode("overwrite").save()
-
-    def write(self, name: str, write: Callable[[Any], None]) -> None:
+    def write(self, name: str, write: Callable[[Any], None]) -> Turn:
         def take() -> Reading:
             with psycopg.connect(self.dsn, autocommit=True) as connection:
                 connection.execute("truncate lonnymq.message, lonnymq.note")
@@ -123,9 +136,9 @@ class Bench:
             self.check(self.rows)
             return reading
 
-        self.run.sample("spark", {"what": "write"}, name, "rows/s", take)
+        return Turn("write", name, "rows/s", take)
 
-    def read(self, name: str, frame: Callable[[], Any]) -> None:
+    def read(self, name: str, frame: Callable[[], Any]) -> Turn:
         def take() -> Reading:
             folder = Path(tempfile.mkdtemp(prefix="lonnymq-bench-"))
             try:
@@ -138,13 +151,18 @@ class Bench:
             finally:
                 shutil.rmtree(folder)
 
-        self.run.sample("spark", {"what": "history to Parquet"}, name, "rows/s", take)
+        return Turn("history to Parquet", name, "rows/s", take)
 
     def check(self, rows: int) -> None:
         with psycopg.connect(self.dsn, autocommit=True) as connection:
             found = connection.execute("select count(*) from lonnymq.message").fetchone()
         if found != (rows,):
             raise Failed(f"{found} rows of {rows} were written")
+
+
+def need_jar() -> None:
+    if not JAR.exists():
+        raise Failed("needs Debian's libpostgresql-jdbc-java: scripts/system-packages installs it")
 
 
 def timed(count: int, do: Callable[[], object]) -> Reading:

@@ -8,7 +8,10 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +23,15 @@ from benchmarks.lane import Reading
 from benchmarks.payload import BYTES
 from benchmarks.run import Run
 from benchmarks.server import tidy
+from benchmarks.shapes.spark import Turn
 from lonnymq import NewMessage, Queue, Worker
 from lonnymq.spark import run_shifts
 
 CHANNELS = 1_000
 TASKS = 4
 SLOTS = 1_000  # of a worker whose handlers do nothing
-BATCH = 100_000
+BATCH = 200_000
+STREAM, MEMORY, HANDLERS = "stream to Parquet", "memory of a stream's driver", "no-op handlers"
 PLAIN = """
 import lonnymq
 
@@ -47,21 +52,25 @@ class Streams:
     def __init__(self, run: Run, spark: Any, dsn: str) -> None:
         self.run, self.spark, self.dsn = run, spark, dsn
         self.rows, self.messages = run.rows, max(20_000, run.rows // 5)
+        self.held: list[int] = []  # megabytes, from the beginning of a stream to its end
 
-    def warm_up(self) -> None:
-        """The first of everything pays for Java and for Python's workers."""
-        self.fill(1_000)
-        self.stream_once(1_000)
-        self.fill(1_000)
-        self.shift_once()
+    def streams(self) -> list[Turn]:
+        return [
+            Turn(STREAM, "COPY", "rows/s", self.copy),
+            Turn(STREAM, "lonnymq", "rows/s", self.stream),
+            Turn(MEMORY, "first half", "MB", lambda: self.most_held(slice(0, self.middle))),
+            Turn(MEMORY, "second half", "MB", lambda: self.most_held(slice(self.middle, None))),
+        ]
 
-    def round(self) -> None:
-        """Each once."""
-        stream, shifts = {"what": "stream to Parquet"}, {"what": "no-op handlers"}
-        self.run.sample("spark", stream, "COPY", "rows/s", self.copy)
-        self.run.sample("spark", stream, "lonnymq", "rows/s", self.stream)
-        self.run.sample("spark", shifts, "lonnymq shifts", "messages/s", self.shift)
-        self.run.sample("spark", shifts, "plain workers", "messages/s", self.plain)
+    def handlers(self) -> list[Turn]:
+        return [
+            Turn(HANDLERS, "lonnymq shifts", "messages/s", self.shift),
+            Turn(HANDLERS, "plain workers", "messages/s", self.plain),
+        ]
+
+    @property
+    def middle(self) -> int:
+        return len(self.held) // 2
 
     # A stream, and what PostgreSQL does at its best
 
@@ -83,10 +92,12 @@ class Streams:
         self.clear()
         self.fill(self.rows)
         tidy(self.dsn)
-        before = memory()
-        reading = self.stream_once(self.rows)
-        self.run.say(f"memory of driver and Java: {before:,} MB before, {memory():,} MB after")
-        return reading
+        with watched() as self.held:
+            return self.stream_once(self.rows)
+
+    def most_held(self, half: slice) -> Reading:
+        """How much memory the driver had at most in a half of the last stream."""
+        return Reading(max(self.held[half], default=0), 1)
 
     def stream_once(self, count: int) -> Reading:
         folder = Path(tempfile.mkdtemp(prefix="lonnymq-bench-"))
@@ -173,6 +184,25 @@ class Streams:
                 "select count(*) from (select from lonnymq.message limit 1) m"
             ).fetchone()
         return row[0] if row else 0
+
+
+@contextmanager
+def watched() -> Iterator[list[int]]:
+    """How much memory the driver has, moment by moment."""
+    found, until = [memory()], threading.Event()
+
+    def look() -> None:
+        while not until.wait(0.2):
+            with suppress(psutil.Error):
+                found.append(memory())
+
+    watcher = threading.Thread(target=look, daemon=True)
+    watcher.start()
+    try:
+        yield found
+    finally:
+        until.set()
+        watcher.join()
 
 
 def memory() -> int:
