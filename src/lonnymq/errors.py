@@ -55,6 +55,10 @@ class NotInstalled(LonnyMQError):
     """The schema lacks the queue or part of it: call `queue.install()`, or run the script."""
 
 
+class Unreachable(LonnyMQError):
+    """The database does not answer a process of Spark's: the text says where it was looked for and what came back."""
+
+
 class StageLost(LonnyMQError):
     """Rows that were staged for a load are gone, as after a crash of the server: load them again."""
 

@@ -108,6 +108,16 @@ def test_what_makes_no_sense_is_refused_before_spark_starts(
     assert not (tmp_path / "lake").exists()
 
 
+def test_a_database_that_does_not_answer_is_told_of_as_by_other_commands(tmp_path: Path) -> None:
+    dsn = "postgresql://nobody:secret@127.0.0.1:1/none"
+    ran = run("lake", "sync", "--lake", tmp_path / "lake", dsn=dsn)
+    assert ran.code == 3
+    assert "The database cannot be reached" in ran.err
+    assert "Check that the server runs, and the DSN" in ran.err
+    assert "secret" not in ran.err
+    assert not (tmp_path / "lake").exists()
+
+
 def test_a_store_that_is_unknown_is_told_of(dsn_18: str) -> None:
     ran = run("lake", "status", "--lake", "gopher://somewhere/lake", dsn=dsn_18)
     assert ran.code == 1

@@ -6,9 +6,10 @@ import pytest
 from psycopg import OperationalError
 from psycopg.errors import AdminShutdown, DiskFull, QueryCanceled
 
+from lonnymq.errors import Unreachable
 from lonnymq.server import temporary
 from lonnymq.spark import outages
-from lonnymq.spark.connecting import Unreachable, open_connection
+from lonnymq.spark.connecting import open_connection
 from lonnymq.spark.options import Options, read_options
 from lonnymq.spark.outages import open_patiently, patiently, wait_until_there
 

@@ -8,9 +8,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from lonnymq import Context, NewMessage, Queue, Worker
-from lonnymq.errors import InvalidArgument, NotInstalled
+from lonnymq.errors import InvalidArgument, NotInstalled, Unreachable
 from lonnymq.spark import run_shifts
-from lonnymq.spark.connecting import Unreachable
 from spark.streams import finished, left
 
 pytestmark = pytest.mark.timeout(900)  # a Spark on a machine that may be busy

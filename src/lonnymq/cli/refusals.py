@@ -34,6 +34,7 @@ EXTRAS = {
     "pyarrow": "spark",
     "deltalake": "spark",
 }
+TO_REACH = "Check that the server runs, and the DSN in --dsn or LONNYMQ_DSN."
 SERVER_ENDED = {"57P01", "57P02", "57P03", "53300"}
 
 
@@ -97,6 +98,8 @@ def refusal_of(error: BaseException, *, dsn: str | None, schema: str) -> Refused
             return Refused(schema_newer(schema), Code.NOT_INSTALLED)
         case errors.NotInstalled():
             return Refused(not_installed(schema), Code.NOT_INSTALLED)
+        case errors.Unreachable():
+            return Refused(hidden(f"{sentence(str(error))} {TO_REACH}", dsn), Code.UNREACHABLE)
         case errors.InvalidArgument():
             return Refused(sentence(str(error)), Code.USAGE)
         case errors.LonnyMQError():
@@ -145,7 +148,7 @@ def unreachable(error: psycopg.OperationalError, dsn: str | None) -> Refused:
             "Check the user and the password: in the DSN, in PGPASSWORD, or in the file ~/.pgpass."
         )
     else:
-        advice = "Check that the server runs, and the DSN in --dsn or LONNYMQ_DSN."
+        advice = TO_REACH
     why = hidden(said(error), dsn).removeprefix("connection is bad: ")
     why = why.removeprefix("connection failed: ")
     return Refused(f"The server cannot be used: {why}. {advice}", Code.UNREACHABLE)

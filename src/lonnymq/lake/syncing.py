@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from psycopg import OperationalError
 
-from lonnymq.errors import AboveHorizon, InvalidArgument, LonnyMQError
+from lonnymq.errors import AboveHorizon, InvalidArgument, LonnyMQError, Unreachable
 from lonnymq.lake.committing import Once, commit_files
 from lonnymq.lake.disk import to_disk
 from lonnymq.lake.files import Written
@@ -30,7 +30,7 @@ from lonnymq.lake.settings import Settings
 from lonnymq.lake.tables import made_table
 from lonnymq.queue import Queue
 from lonnymq.results import HistoryPart
-from lonnymq.spark.connecting import Unreachable, conninfo
+from lonnymq.spark.connecting import conninfo
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable

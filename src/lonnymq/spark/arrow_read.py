@@ -8,8 +8,8 @@ from contextlib import contextmanager
 import pyarrow as pa
 from pyspark import TaskContext
 
+from lonnymq.errors import Unreachable
 from lonnymq.spark.adbc import Connection, Error
-from lonnymq.spark.connecting import Unreachable
 from lonnymq.spark.resting import rest
 from lonnymq.spark.schemas import INSTANT, Column, arrow_schema
 

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from lonnymq.errors import LonnyMQError
+from lonnymq.errors import LonnyMQError, Unreachable
 from lonnymq.spark.adbc import Connection, Error
 from lonnymq.spark.arrow_read import batches, reading, select
-from lonnymq.spark.connecting import Unreachable
 from lonnymq.spark.options import Options
 from lonnymq.spark.passing import PATIENCE, is_passing
 from lonnymq.spark.schemas import Column

@@ -14,7 +14,7 @@ import psycopg
 
 from lonnymq import connections
 from lonnymq.calls.call import Call, Record, scalar
-from lonnymq.spark.connecting import Unreachable
+from lonnymq.errors import Unreachable
 
 Answer = TypeVar("Answer")
 

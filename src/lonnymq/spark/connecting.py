@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from lonnymq.errors import LonnyMQError, NotInstalled
+from lonnymq.errors import LonnyMQError, NotInstalled, Unreachable
 from lonnymq.spark.options import Options
 
 if TYPE_CHECKING:  # tasks that only read do without psycopg, and start sooner
     from psycopg import Connection
 
 PATIENCE = 10  # seconds: an address that nobody answers at is told of, not waited for
-
-
-class Unreachable(LonnyMQError):
-    """The database does not answer: the text says where it was looked for and what came back."""
 
 
 class NotGranted(LonnyMQError):

@@ -19,7 +19,7 @@ from typing import Any
 from psycopg import Connection, Error, connect
 from psycopg.conninfo import make_conninfo
 
-from lonnymq.spark.connecting import Unreachable
+from lonnymq.errors import Unreachable
 
 LOOK = 0.5  # seconds between two looks for readers
 READERS = """

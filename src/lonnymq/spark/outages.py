@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 from psycopg import Connection, InterfaceError, OperationalError
 from psycopg.pq import PGconn, Ping
 
-from lonnymq.spark.connecting import Unreachable, conninfo, open_connection
+from lonnymq.errors import Unreachable
+from lonnymq.spark.connecting import conninfo, open_connection
 from lonnymq.spark.options import Options
 from lonnymq.spark.passing import PATIENCE, is_passing
 

@@ -8,10 +8,10 @@ from typing import Any
 
 from psycopg import Connection, OperationalError
 
-from lonnymq.errors import translated
+from lonnymq.errors import Unreachable, translated
 from lonnymq.spark import rejects
 from lonnymq.spark.answers import Staged
-from lonnymq.spark.connecting import Unreachable, open_connection
+from lonnymq.spark.connecting import open_connection
 from lonnymq.spark.counts import Counts
 from lonnymq.spark.creating import create_rows
 from lonnymq.spark.loads import Key, begin, drop_stages, end, take_stage

@@ -11,9 +11,8 @@ from psycopg import OperationalError
 
 from lonnymq.calls import Duration, schema_name
 from lonnymq.calls.check import milliseconds
-from lonnymq.errors import InvalidArgument
+from lonnymq.errors import InvalidArgument, Unreachable
 from lonnymq.queue import Queue
-from lonnymq.spark.connecting import Unreachable
 from lonnymq.spark.schemas import spark_schema
 from lonnymq.spark.shift import COLUMNS, Plan, Registration, packed, work_shift
 from lonnymq.worker import Handlers, Worker
