@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -12,10 +13,9 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from lonnymq import NewMessage, Queue
-from lonnymq.errors import InvalidArgument, NotInstalled, StreamFenced
+from lonnymq.errors import InvalidArgument, NotInstalled, StreamFenced, Unreachable
 from lonnymq.server import temporary
 from lonnymq.spark.claim_reading import ClaimLost
-from lonnymq.spark.connecting import Unreachable
 from lonnymq.spark.stream_read import StreamReader, default_schema
 from support import eventually
 
@@ -178,6 +178,23 @@ def test_a_large_claim_has_many_parts(queue: Queue, query: Make) -> None:
     end, rows = stream.batch(end)
     assert len(rows) == 3000
     stream.batch(end)
+    assert queue.check() == []
+
+
+def test_a_large_claim_is_made_by_two_calls_at_a_time_under_every_limit(
+    queue: Queue, query: Make
+) -> None:
+    queue.channel("few").set(max_concurrency=3)
+    queue.copy(NewMessage(b"", f"c{each % 50}") for each in range(60_000))
+    queue.create_many([b""] * 100, channel="few")
+    stream = query(maxMessagesPerTrigger=50_000, includeContent=False)
+    end, rows = stream.batch()
+    assert len({row["id"] for row in rows}) == len(rows) == 50_000
+    assert all(stream.reader.driver.filling.cursors)
+    channels = Counter(row["channel"] for row in rows)
+    assert channels.pop("few") == 3
+    assert max(channels.values()) - min(channels.values()) <= 400  # a turn of each of the calls
+    assert len(stream.batch(end)[1]) == 10_006
     assert queue.check() == []
 
 

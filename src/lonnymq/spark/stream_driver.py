@@ -6,19 +6,20 @@ import threading
 import time
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from lonnymq.errors import InvalidArgument, StreamFenced
+from lonnymq.errors import InvalidArgument, StreamFenced, Unreachable
 from lonnymq.spark.aside import Aside
 from lonnymq.spark.claim_reading import ClaimLost
-from lonnymq.spark.claims import Choice, Claims, Part, logger
-from lonnymq.spark.connecting import Unreachable, conninfo
+from lonnymq.spark.claims import Choice, Claims, Part, Taken, logger
+from lonnymq.spark.connecting import conninfo
 from lonnymq.spark.ear import Ear
+from lonnymq.spark.filling import MOST_AT_ONCE, Cursor, Filling
 from lonnymq.spark.options import Options
 
 Offset = dict[str, Any]  # the claim's number, and its token, by which it is known again
 
-MOST_AT_ONCE = 10_000
 IDLE_SECONDS = 1.0
 CONTENDED_SECONDS = 0.005
 
@@ -34,7 +35,7 @@ class Driver:
         address = conninfo(options, name=f"lonnymq stream {self.stream}")
         self.claims = Claims(address, schema=options.schema, stream=self.stream)
         self.ear = Ear(address, schema=options.schema)
-        self.cursor: list[int] | None = None
+        self.filling = Filling()
         self.epoch = self.acknowledged = self.given = 0
         self.is_limited = (
             True  # whether the last claim counts in limits; of one made before a crash nobody knows
@@ -137,28 +138,32 @@ class Driver:
     def make(self, seq: int, most: int | None, *, is_patient: bool = True) -> int:
         """Make a claim of up to so many messages; 0: there are none, and a while was waited for some."""
         self.ear.open()
-        until, made = time.monotonic() + (IDLE_SECONDS if is_patient else 0), 0
+        until = time.monotonic() + (IDLE_SECONDS if is_patient else 0)
         self.is_limited = False
-        while most is None or made < most:
-            limit = MOST_AT_ONCE if most is None else min(MOST_AT_ONCE, most - made)
-            taken = self.claims.take(
-                self.epoch,
-                seq,
-                limit=limit,
-                lease_ms=self.lease_ms,
-                timeout_ms=self.timeout_ms,
-                cursor=self.cursor,
-                choice=self.choice,
-            )
-            self.cursor = taken.cursor
-            made += taken.messages
-            self.is_limited = self.is_limited or taken.is_limited
-            if made and taken.messages < limit:
-                break
-            if not made and not self.wait(taken.answer, until):
-                break
+        take = partial(self.take, seq)
+        while not (taken := self.filling.begin(take, most)).messages:
+            if not self.wait(taken.answer, until):
+                self.is_full = False
+                return 0
+        made = taken.messages
+        if made == MOST_AT_ONCE and made != most:
+            made += self.filling.go_on(take, None if most is None else most - made)
         self.is_full = made == most
         return made
+
+    def take(self, seq: int, limit: int, cursor: Cursor) -> Taken:
+        """Add a part to a claim."""
+        taken = self.claims.take(
+            self.epoch,
+            seq,
+            limit=limit,
+            lease_ms=self.lease_ms,
+            timeout_ms=self.timeout_ms,
+            cursor=cursor,
+            choice=self.choice,
+        )
+        self.is_limited = self.is_limited or taken.is_limited
+        return taken
 
     def wait(self, answer: str, until: float) -> bool:
         """Wait a moment for messages; False: for long enough."""
@@ -170,7 +175,8 @@ class Driver:
             return True
         if self.is_bounded:
             return False
-        self.ear.wait(min(left, 0.1) if self.cursor and len(self.cursor) > 3 else left)
+        cursor = self.filling.cursors[0]
+        self.ear.wait(min(left, 0.1) if cursor and len(cursor) > 3 else left)
         return True
 
     def parts(self, start: Offset, end: Offset) -> list[Part]:
@@ -218,6 +224,7 @@ class Driver:
         """Let go of the connections and of nothing else: Spark also says so when the query is to be resumed."""
         self.stopping.set()
         self.aside.stop()
+        self.filling.stop()
         self.ear.closing.set()
         self.claims.close()
         self.ear.close()

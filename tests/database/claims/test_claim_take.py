@@ -1,4 +1,6 @@
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 
 import psycopg
 import pytest
@@ -6,6 +8,7 @@ import pytest
 from database.claims.taking import Reader
 from database.rules.conftest import on_18
 from database.rules.factories import Session, numbered
+from support import eventually
 
 pytestmark = on_18
 
@@ -17,6 +20,12 @@ returns bigint language sql volatile as $$
   select floor(extract(epoch from p_at) * 1000)::bigint + nextval('lonnymq.test_tick')
 $$
 """
+
+BEGUN = """
+    insert into lonnymq.claim (stream, seq, made_at, token) values ('s', 1, 1, '0123456789abcdef')
+    returning seq
+"""
+WAITING = "select cardinality(pg_blocking_pids(%s)) > 0"
 
 
 def test_a_claim_leases_messages_and_remembers_them(session: Session) -> None:
@@ -194,3 +203,51 @@ def test_a_claim_of_one_finds_nothing_at_once_where_nothing_is_to_be_found(
     reader = Reader(session)
     assert reader.take(limit=1, last_id=0).answer == "empty"
     assert session.buffers("select lonnymq.claim_take('s', 1, 1, 1, p_last_id => 0)") < 5000
+
+
+def test_calls_that_add_to_a_claim_at_once_are_parts_of_it_and_share_no_message(
+    session: Session, open_session, dsn: str
+) -> None:
+    for channel in numbered("c", 20):
+        session.fill(channel, 40)
+    reader = Reader(session)
+    begun = reader.take(limit=10)
+
+    def add(lane: Reader) -> int:
+        counts = [lane.take(limit=10).messages for _ in range(20)]
+        return sum(counts)
+
+    lanes = [on_the_same_stream(reader, open_session(dsn)) for _ in range(3)]
+    with ThreadPoolExecutor(3) as threads:
+        added = sum(threads.map(add, lanes))
+    assert added > 400
+    parts = reader.parts()
+    assert [each.part for each in parts] == list(range(1, len(parts) + 1))
+    assert {each.token for each in parts} == {begun.token}
+    held = reader.messages()
+    assert len({each.id for each in held}) == len(held) == 10 + added
+    assert {each.token.hex[:16] for each in held} == {begun.token}
+    assert session.check() == []
+
+
+def test_a_claim_that_another_call_begins_meanwhile_is_refused_and_leases_nothing(
+    session: Session, open_session, dsn: str
+) -> None:
+    session.fill("acme", 3)
+    patient, other = open_session(dsn), open_session(dsn)
+    reader = Reader(patient)
+    with ThreadPoolExecutor(1) as threads:
+        with other.open():
+            other.row(BEGUN)
+            taking = threads.submit(reader.take)
+            eventually(lambda: other.value(WAITING, patient.pid))
+        with pytest.raises(psycopg.errors.SerializationFailure, match="begun by another call"):
+            taking.result()
+    assert len(session.dequeue(10)) == 3
+
+
+def on_the_same_stream(reader: Reader, session: Session) -> Reader:
+    """Another lane of the same driver."""
+    lane = copy(reader)
+    lane.session, lane.cursor = session, None
+    return lane

@@ -7,10 +7,12 @@
 -- expression for the whole name) let the walk visit those channels alone; their turns and their limits
 -- are the same. Names cost what was named, a pattern costs a look at every channel that is in the ring.
 -- p_last_id and p_last_at leave alone what was created, or became due, after a moment.
+-- Once a claim is begun, several calls may add to it at once, each with a cursor of its own.
 --
 -- Answers: one row: claimed, with the claim's token, how many messages were added, and whether any of them
 --   counts in a limit; else empty or contended, as a dequeue. look_at and cursor are those of a dequeue.
--- Locks: channels that have limits, and messages, without ever waiting for one; then the stream's key.
+-- Locks: channels that have limits, and messages, without ever waiting for one; then the stream's key; at
+--   last the claim, for the number of its next part: a call waits there while another one commits.
 -- Notifies: no.
 create or replace function lonnymq.claim_take(
   p_stream text,
@@ -113,6 +115,14 @@ begin
   insert into lonnymq.claim (stream, seq, made_at, timeout_at, token)
   values (p_stream, p_seq, v_taken.dequeued_at, v_taken.dequeued_at + p_timeout_ms, v_token)
   on conflict (stream, seq) do nothing;
+  perform from lonnymq.claim c
+  where c.stream = p_stream and c.seq = p_seq and c.token = v_token
+  for no key update;
+  if not found then
+    raise exception using errcode = 'serialization_failure',
+      message = format('claim %s of stream %s was begun by another call', p_seq, p_stream),
+      hint = 'Call again; only a claim that is begun is added to by several calls at once.';
+  end if;
   insert into lonnymq.claim_part (stream, seq, part, due_at, message_ids)
   select p_stream, p_seq, coalesce((
       select p.part from lonnymq.claim_part p
