@@ -136,5 +136,6 @@ def needed() -> list[str]:
     return [
         *("psycopg", "psycopg-binary", "typing_extensions", "pyarrow", "pandas", "numpy", "pytz"),
         *("python-dateutil", "tzdata", "adbc-driver-manager", "adbc-driver-postgresql"),
+        "importlib_resources",
         *("pgpq", "cronsim", "msgspec"),
     ]

@@ -27,6 +27,20 @@ class Connection:
             self.database.close()
             raise
 
+    def begin(self) -> None:
+        """Begin a transaction; raises if the server is gone.
+
+        A statement on a connection that is gone would end this process: drivers below 1.9 build a text of nothing. So
+        what may have broken meanwhile is asked by this call, and by `commit`, which tell of it.
+        """
+        self.clear()
+        self.connection.set_autocommit(False)
+
+    def commit(self) -> None:
+        """End the transaction."""
+        self.clear()
+        self.connection.set_autocommit(True)
+
     def execute(self, statement: str) -> pa.RecordBatchReader:
         """Run a statement; what it gives is read before the next one is run."""
         self.clear()

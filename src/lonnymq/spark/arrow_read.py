@@ -19,7 +19,7 @@ BATCH_ROWS = 50_000  # the driver hands over 16 MiB at once: Spark copes better 
 # What a Python worker of Spark's has open between two tasks, by address: to open a connection, of which ADBC asks for
 # all types that there are, takes as long as to read ten thousand rows.
 kept: dict[str, Connection] = {}
-BEGIN = "begin isolation level repeatable read read only"
+ONE_STATE = "set transaction isolation level repeatable read, read only"
 
 
 @contextmanager
@@ -34,7 +34,7 @@ def reading(address: str, *, keep: bool = False) -> Iterator[Connection]:
         connection = fresh(address)
     try:
         yield connection
-        connection.execute("commit")
+        connection.commit()
     except BaseException:
         connection.close()
         raise
@@ -48,7 +48,7 @@ def fresh(address: str) -> Connection:
     """A new connection, with its transaction begun."""
     connection = opened(address)
     try:
-        connection.execute(BEGIN)
+        begin(connection)
     except BaseException:
         connection.close()
         raise
@@ -66,11 +66,17 @@ def opened(address: str) -> Connection:
 def begun(connection: Connection) -> Connection | None:
     """A connection that was kept, with its transaction begun; None: it has broken meanwhile."""
     try:
-        connection.execute(BEGIN)
+        begin(connection)
     except Error:
         connection.close()
         return None
     return connection
+
+
+def begin(connection: Connection) -> None:
+    """Begin a transaction that sees one state."""
+    connection.begin()
+    connection.execute(ONE_STATE)
 
 
 def batches(

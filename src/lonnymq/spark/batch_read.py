@@ -129,10 +129,10 @@ class Reader(DataSourceReader):
 
     def read_slices(self, part: Part) -> Iterator[pa.RecordBatch]:
         """The rows on the pages of a part."""
-        with reading(part.address, keep=part.held is None) as connection:
-            if part.held:
-                adopt(connection, part.held)
-            for each in part.slices:
+        for each in part.slices:
+            with reading(part.address, keep=part.held is None) as connection:
+                if part.held:
+                    adopt(connection, part.held)
                 found = [each.condition] if each.end else []
                 if each.file:
                     check_file(connection, each)

@@ -48,13 +48,12 @@ def read_stretches(
     while waiting:
         try:
             with reading(address, keep=True) as connection:
-                while waiting:
-                    wanted = query(options, columns, waiting[0])
-                    for batch in rows(connection, wanted, columns, given):
-                        until = None
-                        yield batch
-                    check(options, waiting.popleft(), sum(map(len, given)))
-                    given.clear()
+                wanted = query(options, columns, waiting[0])
+                for batch in rows(connection, wanted, columns, given):
+                    until = None
+                    yield batch
+            check(options, waiting.popleft(), sum(map(len, given)))
+            given.clear()
         except TROUBLE as error:
             until = until or time.monotonic() + PATIENCE
             if not is_passing(error) or time.monotonic() > until:
