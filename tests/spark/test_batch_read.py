@@ -249,8 +249,9 @@ def test_a_keeper_ends_when_nobody_has_read_for_a_while(connect, dsn_18: str) ->
 
 def test_tasks_keep_their_connections_for_the_next_ones(queue_format, connect, dsn_18: str) -> None:
     watcher = connect(dsn_18)
+    add_history(watcher, 10)
     for _ in range(8):
-        assert queue_format.read(numPartitions=1).load("history").count() == 0
+        assert queue_format.read(numPartitions=1).load("history").count() == 10
     row = watcher.execute(READERS).fetchone()
     assert row is not None
     assert 1 <= row[0] <= 4
