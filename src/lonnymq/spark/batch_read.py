@@ -142,8 +142,9 @@ class Reader(DataSourceReader):
                 yield from batches(connection, query, self.columns)
 
     def read_channels(self, part: Part) -> Iterator[pa.RecordBatch]:
-        """All channels, by name, in one transaction."""
+        """All channels, by name, in one transaction; they are given to Spark, which may be slow, after its last page."""
         columns, after, rows = (*self.columns, CHANNEL), "", PAGE
+        found: list[pa.RecordBatch] = []
         with reading(part.address, keep=True) as connection:
             while rows == PAGE:
                 source = f"{self.options.schema}.channel_stats(null, {literal(after)}, {PAGE})"
@@ -151,7 +152,8 @@ class Reader(DataSourceReader):
                 for batch in batches(connection, select(columns, source), columns):
                     rows += batch.num_rows
                     after = batch.column(len(columns) - 1)[-1].as_py()
-                    yield batch.select(range(len(columns) - 1))
+                    found.append(batch.select(range(len(columns) - 1)))
+        yield from found
 
 
 def adopt(connection: Reading, snapshot: str) -> None:
