@@ -142,7 +142,7 @@ class Reader(DataSourceReader):
                 yield from batches(connection, query, self.columns)
 
     def read_channels(self, part: Part) -> Iterator[pa.RecordBatch]:
-        """All channels, by name, in one transaction; they are given to Spark, which may be slow, after its last page."""
+        """All channels, by name, in one transaction, and given to Spark, which may be slow, after the last page."""
         columns, after, rows = (*self.columns, CHANNEL), "", PAGE
         found: list[pa.RecordBatch] = []
         with reading(part.address, keep=True) as connection:
