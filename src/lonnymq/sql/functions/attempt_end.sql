@@ -1,6 +1,6 @@
 -- Ends attempts that did not succeed, of messages whose rows the caller has locked: back into the
 -- line at the moment given, or dead. Writes history and the notes. Shared by message_fail and
--- lease_expire.
+-- lease_reclaim.
 create or replace function lonnymq.attempt_end(
   p_ids bigint[],
   p_died boolean[],

@@ -1,8 +1,6 @@
 -- Gives a channel whose row the caller has locked the policy that people said, and has its whole
--- line looked at: it gets a seat unless it is paused, and its floor falls.
---
--- A limit that was not there before counts what is leased already, except for leases that somebody
--- is settling at this moment, and those that a dequeue takes while the setting is being committed.
+-- line looked at: it gets a seat unless it is paused, and its floor falls. A dequeue obeys the settings
+-- themselves, folded or not: this brings back into the ring what they let go on.
 create or replace function lonnymq.channel_adopt(p_channel text, p_now bigint)
 returns void
 language plpgsql
@@ -10,17 +8,9 @@ as $$
 declare
   v_old lonnymq.channel;
   v_new record;
-  v_counted bigint;
 begin
   select * into v_old from lonnymq.channel c where c.name = p_channel;
   select * into v_new from lonnymq.channel_policy(p_channel);
-
-  if v_old.max_concurrency is null and v_new.max_concurrency is not null then
-    v_counted := lonnymq.lease_count(p_channel, 1);
-    if v_counted > 0 then
-      perform lonnymq.meter_add(v_old.id, v_counted, 0);
-    end if;
-  end if;
 
   update lonnymq.channel c
   set max_concurrency = v_new.max_concurrency,

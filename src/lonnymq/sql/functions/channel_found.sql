@@ -1,5 +1,6 @@
 -- Brings channels into being that have their first message, with what people said about them or the
--- queue's defaults. Under the fold lock, so nobody else inserts one.
+-- queue's defaults. Under the fold lock, so nobody else inserts one. Nothing of it was ever leased, so a
+-- limit that it has counts from its first message on.
 create or replace function lonnymq.channel_found(
   p_names text[], p_now bigint
 )
@@ -23,6 +24,14 @@ as $$
       case when m.max_size is not null then '0'::xid8 end
     from missing m
     returning channel.id, channel.name
+  ), counted as (
+    insert into lonnymq.meter (channel_id, version, epoch)
+    select f.id, 1, s.limit_epoch
+    from found f
+    cross join lateral (
+      select * from lonnymq.channel_setting s where s.name = f.name limit 1
+    ) s
+    where s.limit_epoch > 0
   )
   insert into lonnymq.place (channel_id, version, floor_at, floor_id, idle_at, hold)
   select f.id, 1, 9223372036854775807, 0, p_now,

@@ -21,15 +21,10 @@ begin
   if v_policy.max_size is null then
     return;
   end if;
-  select c.id, c.max_size is null or c.recount_after is not null as is_uncounted into v_channel
+  select c.id, c.max_size is not null as is_folded into v_channel
   from lonnymq.channel c where c.name = p_channel;
-  if v_channel.id is null or v_channel.is_uncounted then
-    -- A capacity that is not folded yet: the line itself is counted.
-    select count(*) into v_size
-    from (select from lonnymq.message m where m.channel = p_channel limit v_policy.max_size) m;
-  else
-    v_size := lonnymq.channel_size(p_channel, v_channel.id);
-  end if;
+  v_size := lonnymq.channel_size(p_channel, v_channel.id, coalesce(v_channel.is_folded, false),
+    v_policy.max_size);
   room := greatest(0, v_policy.max_size - v_size);
   answer := case when v_policy.when_full = 'drop' then 'dropped' else 'refused' end;
   reason := 'full';

@@ -92,8 +92,11 @@ begin
     v_told := v_seat is null and v_hold is null and (v_wake_at > v_dequeue_at) is not false;
   end if;
   v_told := v_told and lonnymq.queue_tell();
-  insert into lonnymq.note (channel, dequeue_at, message_id, told, quiet, single)
-  values (p_channel, v_dequeue_at, id, v_told, coalesce(not v_told and v_is_ahead, false), true);
+  -- A note can wait where a dequeue finds the message without it. Only read committed knows that: an
+  -- older snapshot may show where the channel was.
+  insert into lonnymq.note (channel, dequeue_at, message_id, added, told, quiet)
+  values (p_channel, v_dequeue_at, id, 1, v_told, coalesce(not v_told and v_is_ahead
+    and current_setting('transaction_isolation') = 'read committed', false));
 end
 $$;
 

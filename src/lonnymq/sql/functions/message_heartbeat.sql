@@ -43,7 +43,8 @@ begin
 
   -- A lease made shorter ends before anybody would have looked at it.
   if v_sooner is not null then
-    insert into lonnymq.lease (due_at, message_ids) values (v_now + p_lease_ms, v_sooner);
+    insert into lonnymq.note (channel, lease_until, message_ids)
+    values ('', v_now + p_lease_ms, v_sooner);
   end if;
 
   if cardinality(v_done) = cardinality(p_ids) then

@@ -66,7 +66,7 @@ begin
       return query select v_found.invariant, v_found.channel, v_found.detail;
     end loop;
   end loop;
-  perform lonnymq.queue_fold(v_now);
+  perform lonnymq.fold_run(v_now);
 end
 $$;
 

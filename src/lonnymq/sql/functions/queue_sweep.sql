@@ -28,11 +28,10 @@ begin
   perform lonnymq.consumer_end();
   perform lonnymq.sample_take(v_now);
   forgotten := 0;
-  select e.expired, e.died into expired, died
-  from lonnymq.lease_expire(-9223372036854775808, v_now, p_limit) e;
+  expired := 0;
+  died := 0;
   if lonnymq.fold_lock() then
-    perform lonnymq.channel_wake(-9223372036854775808, v_now, p_limit);
-    perform lonnymq.queue_fold(v_now);
+    select s.expired, s.died into expired, died from lonnymq.lease_sweep(v_now, p_limit) s;
     forgotten := lonnymq.channel_forget(v_now, p_limit);
     perform lonnymq.history_prepare(v_now);
   end if;
