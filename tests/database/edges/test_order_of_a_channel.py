@@ -3,7 +3,6 @@
 import pytest
 
 from database.rules.conftest import OpenSession
-from database.rules.factories import Session
 
 ROUNDS = 20  # the engine may put off a note for 20 ms: of so many rounds most are quicker than that
 
