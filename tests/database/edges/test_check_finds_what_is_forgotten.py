@@ -12,14 +12,19 @@ from lonnymq.testing import Clock
 
 MINUTE = 60_000
 # What the engine writes down when it has looked at every lease and every channel that sleeps.
-ALL_WAS_LOOKED_AT = "update lonnymq.tick set swept_at = lonnymq.epoch()"
+ALL_WAS_LOOKED_AT = """
+update lonnymq.tick
+set lease_mark = lonnymq.epoch(), wake_mark = lonnymq.epoch(), made_by = pg_current_xact_id()
+"""
+ALL_WAS_READ = """
+update lonnymq.tick
+set until = pg_snapshot_xmax(pg_current_snapshot()), again = '{}', made_by = pg_current_xact_id()
+"""
 
 
 def a_note_that_was_passed(session: Session, clock: Clock) -> None:
     session.create("a")
-    session.rows(
-        "update lonnymq.tick set until = pg_snapshot_xmax(pg_current_snapshot()), again = '{}'"
-    )
+    session.rows(ALL_WAS_READ)
 
 
 def a_setting_that_was_passed(session: Session, clock: Clock) -> None:
@@ -27,23 +32,20 @@ def a_setting_that_was_passed(session: Session, clock: Clock) -> None:
     session.rows("select lonnymq.channel_pause('a')")
     assert session.dequeue() == []
     session.rows("select lonnymq.channel_resume('a')")
-    session.rows(
-        "update lonnymq.tick set until = pg_snapshot_xmax(pg_current_snapshot()), again = '{}'"
-    )
+    session.rows(ALL_WAS_READ)
 
 
 def a_slot_that_was_passed(session: Session, clock: Clock) -> None:
     session.set("a", max_concurrency=1)
     session.fill("a", 2)
     session.complete(*session.dequeue())
-    session.rows(
-        "update lonnymq.tick set until = pg_snapshot_xmax(pg_current_snapshot()), again = '{}'"
-    )
+    session.rows(ALL_WAS_READ)
 
 
 def a_lease_that_nobody_watches(session: Session, clock: Clock) -> None:
     session.create("a")
     assert len(session.dequeue(1, MINUTE)) == 1
+    assert session.dequeue() == []  # the lease is in its table
     session.rows(f"update lonnymq.lease set due_at = due_at - {10 * MINUTE}")
     session.rows(ALL_WAS_LOOKED_AT)
 

@@ -24,7 +24,9 @@ begin
     retry_delays_ms = v_new.retry_delays_ms,
     retry_jitter = v_new.retry_jitter,
     releasing = v_new.releasing,
-    recount_after = case when v_new.max_size is not null then '0'::xid8 end
+    recount_after = case when v_new.max_size is null then null
+      when c.max_size is null then '0'::xid8 else c.recount_after end,
+    early_ids = case when v_new.max_size is not null then c.early_ids end
   where c.id = v_old.id;
 
   perform lonnymq.place_move(array[p.tid], array[row(

@@ -21,10 +21,10 @@ begin
   if v_policy.max_size is null then
     return;
   end if;
-  select c.id, c.max_size is not null as is_folded into v_channel
+  select c.id, c.max_size is not null as is_folded, c.recount_after into v_channel
   from lonnymq.channel c where c.name = p_channel;
   v_size := lonnymq.channel_size(p_channel, v_channel.id, coalesce(v_channel.is_folded, false),
-    v_policy.max_size);
+    v_channel.recount_after, v_policy.max_size);
   room := greatest(0, v_policy.max_size - v_size);
   answer := case when v_policy.when_full = 'drop' then 'dropped' else 'refused' end;
   reason := 'full';

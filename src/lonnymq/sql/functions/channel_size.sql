@@ -1,36 +1,55 @@
 -- How many messages a channel with a capacity holds: what was folded, and what is committed but not
--- folded yet. All is read from one snapshot, so that no note counts twice.
--- Where that is not known, because the capacity is new or messages came in by COPY a moment ago, they are
--- counted, up to p_most.
+-- folded yet, less those that went without telling (size_check). All is read from one snapshot, so that
+-- nothing counts twice.
+-- Where counting has not begun (recount_after is 0), because the capacity is new or messages came in by
+-- COPY a moment ago, they are counted one by one, up to p_most.
 create or replace function lonnymq.channel_size(
-  p_channel text, p_channel_id bigint, p_is_folded boolean, p_most bigint
+  p_channel text, p_channel_id bigint, p_is_folded boolean, p_recount_after xid8, p_most bigint
 )
 returns bigint
-language sql
+language plpgsql
 stable
 as $$
-  select case when p_is_folded and not c.recount then c.size else (
-      select count(*) from (
-        select from lonnymq.message m where m.channel = p_channel limit p_most
-      ) m
-    ) end
-  from (
-    select coalesce(bool_or(n.recount), false) as recount, coalesce(sum(n.size), 0) + coalesce((
-        select m.size from lonnymq.meter m
-        where m.channel_id = p_channel_id
-        order by m.version desc limit 1
-      ), 0) as size
-    from lonnymq.tick_now() t
-    cross join lateral (
+declare
+  v_tick lonnymq.tick;
+  v_told record;
+begin
+  select * into v_tick from lonnymq.tick_now();
+  if p_is_folded and p_recount_after is distinct from '0'::xid8 then
+    select coalesce(sum(n.size), 0) as size, coalesce(bool_or(n.recount), false) as recount into v_told
+    from (
       select n.size, n.recount from lonnymq.note n
-      where n.channel = p_channel and (n.size <> 0 or n.recount) and n.xid >= t.until
+      where n.channel = p_channel and (n.size <> 0 or n.recount) and n.xid >= v_tick.until
       union all
       select n.size, n.recount from lonnymq.note n
-      where n.channel = p_channel and (n.size <> 0 or n.recount) and n.xid = any (t.again)
-        and n.xid < t.until
-    ) n
-  ) c
+      where n.channel = p_channel and (n.size <> 0 or n.recount) and n.xid = any (v_tick.again)
+        and n.xid < v_tick.until
+      union all
+      -- Of those who ran when counting began, some knew of no capacity.
+      select n.added, false from lonnymq.note n
+      where p_recount_after is not null and n.quiet = any ('{false,true}') and n.added <> 0
+        and n.channel = p_channel and n.xid >= v_tick.until
+      union all
+      select n.added, false from lonnymq.note n
+      where p_recount_after is not null and n.quiet = any ('{false,true}') and n.added <> 0
+        and n.channel = p_channel and n.xid = any (v_tick.again) and n.xid < v_tick.until
+    ) n;
+  end if;
+  if v_told.recount is not false then
+    return (
+      select count(*) from (select from lonnymq.message m where m.channel = p_channel limit p_most) m
+    );
+  end if;
+  return v_told.size + coalesce((
+    select m.size from lonnymq.meter m
+    where m.channel_id = p_channel_id order by m.version desc limit 1
+  ), 0) - coalesce((
+    select count(*) from lonnymq.channel c cross join unnest(c.early_ids) as i (id)
+    where c.id = p_channel_id
+      and (select m.id from lonnymq.message m where m.id = i.id limit 1) is null
+  ), 0);
+end
 $$;
 
-comment on function lonnymq.channel_size(text, bigint, boolean, bigint) is
+comment on function lonnymq.channel_size(text, bigint, boolean, xid8, bigint) is
 'How many messages a channel with a capacity holds.';

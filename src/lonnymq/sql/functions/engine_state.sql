@@ -23,12 +23,12 @@ as $$
       select from lonnymq.lease l where l.due_at > t.lease_mark and l.due_at <= p_now
     ) or exists (
       select from lonnymq.place p where p.wake_at > t.wake_mark and p.wake_at <= p_now
-    ) or p_now < t.lease_mark or p_now < t.wake_mark or (
+    ) or exists (select from lonnymq.uncounted u) or p_now < t.lease_mark or p_now < t.wake_mark or (
       (p_now between t.folded_at and t.folded_at + 20) is not true and (exists (
         select from lonnymq.note n where n.quiet and n.xid >= t.until
       ) or exists (
         select from lonnymq.note n where n.quiet and n.xid = any (t.again)
-      ) or exists (select from lonnymq.uncounted u))
+      ))
     )
   from lonnymq.tick_now() t
   cross join lonnymq.queue q

@@ -42,6 +42,9 @@ begin
   if exists (select from lonnymq.uncounted u) then
     perform lonnymq.limit_check();
   end if;
+  if exists (select from lonnymq.channel c where c.early_ids is not null) then
+    perform lonnymq.size_check();
+  end if;
 
   v_batch := lonnymq.fold_read(v_tick, c_most);
   if v_batch.names is not null then
@@ -66,7 +69,9 @@ begin
     perform lonnymq.meter_add(0, -v_batch.queue_slots, 0);
   end if;
   delete from lonnymq.note n where n.ctid = any (v_batch.tids);
-  perform lonnymq.channel_recount(v_tick);
+  if exists (select from lonnymq.channel c where c.recount_after is not null) then
+    perform lonnymq.size_begin(v_tick);
+  end if;
 
   v_batch.is_more := v_batch.is_more or v_leases.is_more;
   perform lonnymq.fold_mark(v_old, v_tick, v_batch, v_leases.snapshot, p_now);

@@ -23,12 +23,12 @@ begin
     return;
   end if;
   -- No count (distinct …) here: it would sort what the others see.
-  select count(*) as many, bool_and(n.added = 1 and n.dequeue_at <= p_walk.now_at) as is_plain,
+  select count(*) as many, bool_and(n.added + n.size = 1 and n.dequeue_at <= p_walk.now_at) as is_plain,
     (array_agg(n.tid))[1] as tid, array_agg(n.channel) as channels,
     (array_agg(n.message_id))[1] as message_id, bool_or(n.told) as told
   into v_note
   from (
-    select n.ctid as tid, n.channel, n.message_id, n.added, n.dequeue_at, n.told
+    select n.ctid as tid, n.channel, n.message_id, n.added, n.size, n.dequeue_at, n.told
     from lonnymq.note n
     where not n.quiet and n.xid >= p_walk.until
     order by n.xid limit 9

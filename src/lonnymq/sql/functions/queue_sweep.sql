@@ -20,10 +20,11 @@ set enable_bitmapscan = off
 set jit = off
 as $$
 declare
-  v_now bigint := lonnymq.epoch();
+  v_now bigint;
 begin
   perform lonnymq.guard_range('limit', p_limit, 1, 1000000);
   perform lonnymq.guard_own_transaction('queue_sweep');
+  v_now := lonnymq.epoch();
   perform set_config('idle_in_transaction_session_timeout', '10s', true);
   perform lonnymq.consumer_end();
   perform lonnymq.sample_take(v_now);

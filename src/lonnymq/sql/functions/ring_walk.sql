@@ -9,7 +9,7 @@ create or replace function lonnymq.ring_walk(
 )
 returns table (
   seat bigint, channel_id bigint, floor_at bigint, floor_id bigint, name text, weight bigint,
-  is_counted boolean, is_limited boolean, paused boolean
+  bits integer, is_limited boolean, paused boolean, is_early boolean
 )
 language sql
 stable
@@ -18,10 +18,12 @@ as $$
     case when f.is_lower then (f.told ->> 0)::bigint else p.floor_at end,
     case when f.is_lower then (f.told ->> 1)::bigint else p.floor_id end,
     c.name, coalesce(s.weight, c.weight)::bigint,
-    case when s.name is null then c.max_concurrency else s.max_concurrency end is not null,
+    case when case when s.name is null then c.max_concurrency else s.max_concurrency end is null
+      then 0 else 1 end + case when case when s.name is null then c.max_size else s.max_size end is null
+      then 0 else 4 end,
     case when s.name is null then c.max_concurrency is not null or c.release_interval_ms is not null
       else s.max_concurrency is not null or s.release_interval_ms is not null end,
-    coalesce(s.paused, false)
+    coalesce(s.paused, false), c.early_ids is not null
   from (
     (
       select p.seat, p.channel_id, p.floor_at, p.floor_id from lonnymq.place p

@@ -23,7 +23,7 @@ begin
   for v_try in 1 .. 2 loop
     select array_agg(case when w.id <> all (p_window.limited) then w.quota
         when l.is_begun then least(w.quota, l.allowed) else 0 end order by w.place),
-      array_agg(case when l.max_concurrency is null then w.bits & 2 else w.bits | 1 end
+      array_agg(case when l.max_concurrency is null then w.bits & 4 else w.bits | 1 end
         order by w.place),
       array_agg(w.id) filter (where not l.is_begun)
     into allowed.quotas, allowed.bits, v_later

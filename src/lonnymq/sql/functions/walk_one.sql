@@ -26,9 +26,9 @@ begin
         and m.dequeue_at <= p_walk.now_at and m.token is null
       order by m.dequeue_at, m.id limit 1
       for update skip locked
-    ) m on not w.is_limited and not w.paused;
+    ) m on not w.is_limited and not w.paused and not w.is_early;
     p_walk.visits := p_walk.visits + 1;
-    exit when not found or v_next.is_limited or v_next.paused or v_next.seat = v_first
+    exit when not found or v_next.is_limited or v_next.paused or v_next.is_early or v_next.seat = v_first
       or p_walk.visits > 16;
     v_first := coalesce(v_first, v_next.seat);
     p_walk.used := case when v_next.id is null then 0 else 1 end + case
@@ -48,7 +48,8 @@ begin
       return query
       update lonnymq.message m
       set token = gen_random_uuid(), lease_until = p_walk.now_at + p_lease_ms,
-        dequeued_at = p_walk.now_at, attempt = m.attempt + 1, worker = p_worker
+        dequeued_at = p_walk.now_at, attempt = m.attempt + 1, worker = p_worker,
+        slot = v_next.bits
       where m.ctid = v_next.tid
       returning 'leased', m.id, m.token, m.channel, m.content, m.state, m.attempt, m.kind, m.headers,
         m.name, m.created_at, m.dequeue_at, m.dequeued_at, m.lease_until, null::bigint,

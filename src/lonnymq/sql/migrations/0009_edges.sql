@@ -48,6 +48,10 @@ alter table lonnymq.channel_setting add column limit_epoch bigint not null defau
 alter table lonnymq.queue add column limit_epoch bigint not null default 0;
 alter table lonnymq.meter add column epoch bigint not null default 0;
 
+-- Leases that were taken before there was a capacity: they do not tell of their messages' end.
+alter table lonnymq.channel add column early_ids bigint[];
+create index channel_early_ix on lonnymq.channel (id) where early_ids is not null;
+
 -- Leases that were taken before there was a limit to count them in: they count until they end.
 -- Channel 0 is the queue.
 create table lonnymq.uncounted (
@@ -82,15 +86,16 @@ create type lonnymq.dequeued as (
   lease_until bigint, look_at bigint, cursor bigint[]
 );
 --   ring_window: the next channels of a walk, an array a column
---     bits      what a lease of theirs counts in: 1 the channel, 2 the queue
+--     bits      what a lease of theirs counts in: 1 the channel's concurrency, 4 its capacity
 --     limited   the ids of those with limits
 --     locked    the ids of those with limits whose rows the call holds
+--     early     the ids of those with leases from before their capacity
 --     rounds    how many turns are taken at once
 --     used      what the first one had already of a turn that was cut short
 --     is_whole  nobody comes after them in this lap
 create type lonnymq.ring_window as (
   seats bigint[], ids bigint[], names text[], floor_ats bigint[], floor_ids bigint[], weights bigint[],
-  quotas bigint[], bits integer[], limited bigint[], locked bigint[], rounds bigint, used bigint,
+  quotas bigint[], bits integer[], limited bigint[], locked bigint[], early bigint[], rounds bigint, used bigint,
   is_whole boolean
 );
 --   claim_choice: what a claim may take: channels by name or pattern, what was created or due by then
