@@ -118,6 +118,7 @@ begin
           (select t.until from lonnymq.tick t order by t.id desc limit 1), '0'::xid8)
         limit 10000
       ) f
+      where f.channel <> ''  -- a note without a name is of the queue's own settings
       limit p_limit
     )
   )
