@@ -8,8 +8,9 @@ import psycopg
 import pytest
 
 from database.rules.conftest import OpenSession, on_18
-from database.rules.factories import Session
+from database.rules.factories import Session, aside
 from lonnymq.testing import Clock
+from support import eventually
 
 SETTLED = {
     "complete": "completed",
@@ -61,6 +62,58 @@ def test_a_capacity_takes_the_first_ones_of_a_batch_that_fit(session: Session) -
         ("created", 1), ("created", 2), ("created", 3), ("dropped", 3), ("dropped", 3),
     ]  # fmt: skip
     assert session.check() == []
+
+
+def test_a_capacity_takes_the_first_ones_of_a_batch_whatever_their_names(session: Session) -> None:
+    session.set("a", max_size=3)
+    session.create("a", name="taken")
+    answers = session.create_many(["a"] * 6, names=["z", "taken", None, "b", "z", "a"])
+    assert [(each.answer, each.reason, each.size, each.max_size) for each in answers] == [
+        ("created", None, 2, 3),
+        ("duplicate", None, 2, 3),
+        ("created", None, 3, 3),
+        ("refused", "full", 3, 3),
+        ("duplicate", None, 3, 3),
+        ("refused", "full", 3, 3),
+    ]
+    assert answers[4].id == answers[0].id
+    assert [each.id is None for each in answers] == [False, False, False, True, False, True]
+    assert session.create_answer("a").answer == "refused"
+    session.dequeue()
+    assert session.check() == []
+
+
+def test_a_name_given_twice_is_refused_twice_where_there_is_no_room(session: Session) -> None:
+    session.set("a", max_size=1)
+    answers = session.create_many(["a", "a", "b", "a"], names=["m", "b", "b", "b"])
+    assert [each.answer for each in answers] == ["created", "refused", "created", "refused"]
+
+
+def test_what_another_transaction_names_meanwhile_takes_the_room_that_it_was_given(
+    session: Session, open_session: OpenSession, dsn: str, direct_dsn: str
+) -> None:
+    session.set("a", max_size=2)
+    other, watcher = open_session(dsn), open_session(direct_dsn)
+    with session.open():
+        held = session.create("a", name="m")
+        pending = aside(lambda: other.create_many(["a"] * 3, names=["z", "m", "b"]))
+        waiting = "select count(*) from pg_stat_activity where wait_event_type = 'Lock'"
+        eventually(lambda: watcher.value(waiting) == 1)
+    answers = pending.result(timeout=30)
+    assert [each.answer for each in answers] == ["created", "duplicate", "refused"]
+    assert answers[1].id == held
+    assert session.value("select count(*) from lonnymq.message") == 2
+    session.dequeue()
+    assert session.check() == []
+
+
+def test_many_of_a_channel_with_a_capacity_leave_one_note(session: Session) -> None:
+    session.set("a", max_size=1000)
+    session.dequeue()
+    answers = session.create_many(["a"] * 4, dequeue_ats=[40, 10, 30, 10])
+    [note] = session.rows("select dequeue_at, message_id, size from lonnymq.note")
+    assert note == (10, answers[1].id, 4)
+    assert [each.id for each in session.dequeue(10)] == [answers[at].id for at in (1, 3, 2, 0)]
 
 
 @every_way
