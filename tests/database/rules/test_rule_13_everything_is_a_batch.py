@@ -1,5 +1,6 @@
 """Rule 13: everything is a batch, one is a batch of one, and batches have edges."""
 
+import time
 from collections import Counter
 from collections.abc import Sequence
 from uuid import UUID, uuid4
@@ -263,6 +264,75 @@ def test_ten_thousand_are_created_dequeued_and_settled_in_one_call_each(
     leases[-1] = leases[-1]._replace(token=leases[0].token)
     answers = Counter(session.settle(how, leases))
     assert answers[SETTLED[how]] >= 9_999
+
+
+@pytest.mark.heavy
+@every_way
+def test_a_message_costs_as_much_among_ten_thousand_as_among_a_thousand(
+    open_session: OpenSession, dsn_18: str, how: str
+) -> None:
+    session = open_session(dsn_18)
+    cost = {many: min(settle_cost(session, how, many) for _ in range(3)) for many in (1000, 10_000)}
+    print(f"{how}: microseconds for each message of a batch: {cost}")
+    assert cost[10_000] < 3 * cost[1000]
+
+
+def settle_cost(session: Session, how: str, many: int) -> float:
+    """Microseconds that a message costs which is settled among so many; nothing is kept of it."""
+    session.rows("truncate lonnymq.message, lonnymq.note, lonnymq.lease, lonnymq.history")
+    session.create_many(["a"] * many)
+    leases = session.dequeue(many)
+    assert len(leases) == many
+    begun = time.perf_counter()
+    session.settle(how, leases)
+    return (time.perf_counter() - begun) / many * 1e6
+
+
+@pytest.mark.parametrize("how", ["defer", "fail"])
+def test_many_that_run_again_leave_one_note_for_each_channel_with_its_first_message(
+    session: Session, clock: Clock, how: str
+) -> None:
+    session.set("a", max_concurrency=10)
+    session.fill("a", 4)
+    session.fill("b", 1)
+    leases = sorted(session.dequeue(10))
+    session.dequeue()
+    delays = [3000, 2000, 2000, 4000, 1000]
+    times = {"defer": "delays_ms", "fail": "retries_ms"}[how]
+    session.settle(how, leases[::-1], **{times: delays[::-1]})
+    notes = session.rows(
+        "select channel, dequeue_at, message_id, slots, size from lonnymq.note order by channel"
+    )
+    assert notes == [
+        ("a", clock.now() + 2000, leases[1].id, 4, 0),
+        ("b", clock.now() + 1000, leases[4].id, 0, 0),
+    ]
+    clock.advance(5000)
+    again = {each.id for each in session.dequeue(10)}
+    assert again == {each.id for each in leases}
+    assert session.check() == []
+
+
+def test_of_many_that_fail_the_dead_are_counted_and_the_first_that_runs_again_is_told(
+    session: Session, clock: Clock
+) -> None:
+    session.set("a", max_concurrency=10, max_size=100)
+    session.set("b", max_size=100)
+    session.fill("a", 3)
+    session.fill("b", 2)
+    session.fill("c", 1)
+    leases = sorted(session.dequeue(10))
+    session.dequeue()
+    deads = [True, False, False, True, True, True]
+    answers = session.settle("fail", leases, deads=deads, retries_ms=[1, 9, 5, 1, 1, 1])
+    assert answers == ["dead", "retrying", "retrying", "dead", "dead", "dead"]
+    notes = session.rows(
+        "select channel, dequeue_at, message_id, slots, size from lonnymq.note order by channel"
+    )
+    assert notes == [("a", clock.now() + 5, leases[2].id, 3, -1), ("b", None, None, 0, -2)]
+    clock.advance(10)
+    assert [each.id for each in session.dequeue(10)] == [leases[2].id, leases[1].id]
+    assert session.check() == []
 
 
 def test_a_batch_of_names_from_two_sides_is_created_once(
