@@ -10,6 +10,7 @@ declare
   v_now bigint := lonnymq.epoch();
   v_history text;
   v_has_capacity boolean := lonnymq.commit_durably();
+  v_is_fixed boolean := lonnymq.snapshot_is_fixed();
   v_count bigint;
   v_channels text[];
   v_slots integer[];
@@ -37,13 +38,14 @@ begin
     from gone g
     where v_history <> 'off'
   )
-  select count(*), array_agg(g.channel) filter (where g.slot > 0 or v_has_capacity),
-    array_agg(g.slot::integer) filter (where g.slot > 0 or v_has_capacity)
+  select count(*), array_agg(g.channel) filter (where g.slot > 0 or v_has_capacity or v_is_fixed),
+    array_agg(g.slot::integer) filter (where g.slot > 0 or v_has_capacity or v_is_fixed)
   into v_count, v_channels, v_slots
   from gone g;
 
   insert into lonnymq.note (channel, slots, queue_slots, size)
-  select g.channel, g.slots, g.queue_slots, case when s.max_size is null then 0 else -g.ended end
+  select g.channel, g.slots, g.queue_slots,
+    case when s.max_size is not null or v_is_fixed then -g.ended else 0 end
   from (
     select o.channel, sum(o.slot & 1) as slots, sum(o.slot >> 1) as queue_slots, count(*) as ended
     from unnest(v_channels, v_slots) as o (channel, slot)
@@ -52,7 +54,7 @@ begin
   left join lateral (
     select c.max_size from lonnymq.channel_capacity(g.channel) c where v_has_capacity
   ) s on true
-  where g.slots + g.queue_slots > 0 or s.max_size is not null;
+  where g.slots + g.queue_slots > 0 or s.max_size is not null or v_is_fixed;
   return v_count;
 end
 $$;

@@ -18,6 +18,7 @@ as $$
 declare
   v_now bigint := lonnymq.epoch();
   v_history text;
+  v_is_fixed boolean := lonnymq.snapshot_is_fixed();
   v_has_capacity boolean;
   v_is_sorted boolean;
   v_sorted_ids bigint[];
@@ -68,14 +69,15 @@ begin
     where v_history <> 'off'
   )
   select array_agg(g.id), array_agg(g.token),
-    array_agg(g.channel) filter (where g.slot > 0 or v_has_capacity),
-    array_agg(g.slot::integer) filter (where g.slot > 0 or v_has_capacity)
+    array_agg(g.channel) filter (where g.slot > 0 or v_has_capacity or v_is_fixed),
+    array_agg(g.slot::integer) filter (where g.slot > 0 or v_has_capacity or v_is_fixed)
   into v_ids, v_done, v_channels, v_slots
   from gone g;
 
   if v_channels is not null then
     insert into lonnymq.note (channel, slots, queue_slots, size)
-    select g.channel, g.slots, g.queue_slots, case when s.max_size is null then 0 else -g.ended end
+    select g.channel, g.slots, g.queue_slots,
+      case when s.max_size is not null or v_is_fixed then -g.ended else 0 end
     from (
       select o.channel, sum(o.slot & 1) as slots, sum(o.slot >> 1) as queue_slots,
         count(*) as ended
@@ -85,7 +87,7 @@ begin
     left join lateral (
       select c.max_size from lonnymq.channel_capacity(g.channel) c where v_has_capacity
     ) s on true
-    where g.slots + g.queue_slots > 0 or s.max_size is not null;
+    where g.slots + g.queue_slots > 0 or s.max_size is not null or v_is_fixed;
   end if;
   if cardinality(v_done) = cardinality(p_ids) then
     return query select i.id, 'completed' from unnest(p_ids) as i (id);
@@ -112,7 +114,7 @@ declare
   v_gone lonnymq.message;
   v_history text;
   v_has_capacity boolean := lonnymq.commit_durably();
-  v_max_size bigint;
+  v_is_counted boolean := lonnymq.snapshot_is_fixed();
 begin
   select q.history, q.default_max_size is not null
     or exists (select from lonnymq.channel_setting s where s.max_size is not null)
@@ -135,13 +137,13 @@ begin
       v_gone.name, v_gone.worker, null, v_gone.headers,
       case when v_history = 'content' then v_gone.content end);
   end if;
-  if v_has_capacity then
-    v_max_size := (select c.max_size from lonnymq.channel_capacity(v_gone.channel) c);
+  if v_has_capacity and not v_is_counted then
+    v_is_counted := (select c.max_size is not null from lonnymq.channel_capacity(v_gone.channel) c);
   end if;
-  if v_gone.slot > 0 or v_max_size is not null then
+  if v_gone.slot > 0 or v_is_counted then
     insert into lonnymq.note (channel, slots, queue_slots, size)
     values (v_gone.channel, v_gone.slot & 1, v_gone.slot >> 1,
-      case when v_max_size is null then 0 else -1 end);
+      case when v_is_counted then -1 else 0 end);
   end if;
   return 'completed';
 end
