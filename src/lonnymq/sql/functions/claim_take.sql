@@ -55,6 +55,9 @@ declare
   v_folded text;
   v_seat_last bigint;
   v_token text;
+  -- The tokens of the messages begin with these digits: a part has its own, so that a message which the
+  -- same claim leases again has another token than before.
+  v_part_token text := left(replace(gen_random_uuid()::text, '-', ''), 16);
   v_taken record;
 begin
   perform lonnymq.guard_range('limit', p_limit, 1, 10000);
@@ -98,7 +101,7 @@ begin
   -- Leases are dated after what was folded: what they were waiting for has happened by then.
   select * into v_taken from lonnymq.ring_lease(v_left, p_lease_ms, p_stream, lonnymq.epoch(), v_seat,
     v_lap, v_is_tail, v_used, 0, v_seat_last, v_tick.seat_floor, v_is_folder, v_is_contended, v_tick,
-    p_cursor[4], v_token, p_channels, p_pattern, p_last_id, p_last_at);
+    p_cursor[4], v_part_token, p_channels, p_pattern, p_last_id, p_last_at);
   cursor := v_taken.cursor;
   if v_taken.id is null then
     answer := v_taken.answer;
@@ -123,11 +126,11 @@ begin
       message = format('claim %s of stream %s was begun by another call', p_seq, p_stream),
       hint = 'Call again; only a claim that is begun is added to by several calls at once.';
   end if;
-  insert into lonnymq.claim_part (stream, seq, part, due_at, message_ids)
+  insert into lonnymq.claim_part (stream, seq, part, due_at, message_ids, token)
   select p_stream, p_seq, coalesce((
       select p.part from lonnymq.claim_part p
       where p.stream = p_stream and p.seq = p_seq order by p.part desc limit 1
-    ), 0) + 1, l.due_at, l.message_ids
+    ), 0) + 1, l.due_at, l.message_ids, v_part_token
   from lonnymq.lease l
   where l.due_at = v_taken.lease_until and l.message_ids[1] = v_taken.id
   returning cardinality(message_ids) into messages;
