@@ -12,11 +12,12 @@ stable
 as $$
 declare
   v_tick lonnymq.tick;
-  v_told record;
+  v_size bigint;
+  v_is_uncounted boolean := true;
 begin
   select * into v_tick from lonnymq.tick_now();
   if p_is_folded and p_recount_after is distinct from '0'::xid8 then
-    select coalesce(sum(n.size), 0) as size, coalesce(bool_or(n.recount), false) as recount into v_told
+    select coalesce(sum(n.size), 0), coalesce(bool_or(n.recount), false) into v_size, v_is_uncounted
     from (
       select n.size, n.recount from lonnymq.note n
       where n.channel = p_channel and (n.size <> 0 or n.recount) and n.xid >= v_tick.until
@@ -35,12 +36,12 @@ begin
         and n.channel = p_channel and n.xid = any (v_tick.again) and n.xid < v_tick.until
     ) n;
   end if;
-  if v_told.recount is not false then
+  if v_is_uncounted then
     return (
       select count(*) from (select from lonnymq.message m where m.channel = p_channel limit p_most) m
     );
   end if;
-  return v_told.size + coalesce((
+  return v_size + coalesce((
     select m.size from lonnymq.meter m
     where m.channel_id = p_channel_id order by m.version desc limit 1
   ), 0) - coalesce((

@@ -48,6 +48,9 @@ declare
   v_ids bigint[];
   v_made_at bigint;
   v_due_at bigint;
+  -- The tokens of the messages begin with these digits: a part has its own, so that a message which the
+  -- same claim leases again has another token than before.
+  v_part_token text := left(replace(gen_random_uuid()::text, '-', ''), 16);
 begin
   perform lonnymq.guard_range('limit', p_limit, 1, 10000);
   perform lonnymq.guard_range('lease_ms', p_lease_ms, 1, 2592000000);
@@ -69,7 +72,7 @@ begin
     (array_agg(l.cursor order by l.ordinal desc))[1]
   into v_ids, v_made_at, v_due_at, is_limited, answer, look_at, cursor
   from lonnymq.walk_lease(v_walk, p_lease_ms, p_stream,
-    row(v_token, p_channels, p_pattern, p_last_id, p_last_at)) with ordinality as l (
+    row(v_part_token, p_channels, p_pattern, p_last_id, p_last_at)) with ordinality as l (
       answer, id, token, channel, content, state, attempt, kind, headers, name, created_at, dequeue_at,
       dequeued_at, lease_until, look_at, cursor, ordinal);
   if v_ids is null then
@@ -93,11 +96,11 @@ begin
       message = format('claim %s of stream %s was begun by another call', p_seq, p_stream),
       hint = 'Call again; only a claim that is begun is added to by several calls at once.';
   end if;
-  insert into lonnymq.claim_part (stream, seq, part, due_at, message_ids)
+  insert into lonnymq.claim_part (stream, seq, part, due_at, message_ids, token)
   select p_stream, p_seq, coalesce((
       select p.part from lonnymq.claim_part p
       where p.stream = p_stream and p.seq = p_seq order by p.part desc limit 1
-    ), 0) + 1, v_due_at, v_ids;
+    ), 0) + 1, v_due_at, v_ids, v_part_token;
 end
 $$;
 

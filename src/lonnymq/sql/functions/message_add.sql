@@ -44,10 +44,10 @@ begin
 
   max_size := v_channel.max_size;
   -- Whose snapshot is older than its statement may know of no capacity where there is one.
-  v_is_sized := max_size is not null or current_setting('transaction_isolation') <> 'read committed';
+  v_is_sized := max_size is not null or lonnymq.snapshot_is_fixed();
   if max_size is not null then
     size := lonnymq.channel_size(p_channel, v_channel.channel_id, v_channel.is_folded,
-      v_channel.recount_after, max_size + 1);
+      v_channel.recount_after, max_size + 1000);
   end if;
   if v_channel.releasing or size >= max_size then
     select m.id into id from lonnymq.message m where m.channel = p_channel and m.name = p_name;

@@ -35,7 +35,7 @@ declare
   v_hold text;
   v_wake_at bigint;
   v_is_ahead boolean;
-  v_is_fresh boolean := current_setting('transaction_isolation') = 'read committed';
+  v_is_fresh boolean := not lonnymq.snapshot_is_fixed();
   v_told boolean;
 begin
   if p_channel is null or octet_length(p_channel) not between 1 and 255

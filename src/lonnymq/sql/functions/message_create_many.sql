@@ -29,7 +29,7 @@ declare
   v_bad record;
   v_channels text[];
   v_is_plain boolean;
-  v_is_fresh boolean := current_setting('transaction_isolation') = 'read committed';
+  v_is_fresh boolean := not lonnymq.snapshot_is_fixed();
   v_ids bigint[];
   v_ats bigint[];
   v_first_ats bigint[];
