@@ -8,9 +8,12 @@ as $$
 declare
   v_old lonnymq.channel;
   v_new record;
+  v_epoch bigint;
 begin
   select * into v_old from lonnymq.channel c where c.name = p_channel;
   select * into v_new from lonnymq.channel_policy(p_channel);
+  v_epoch := coalesce((
+    select s.limit_epoch from lonnymq.channel_setting s where s.name = p_channel), 0);
 
   update lonnymq.channel c
   set max_concurrency = v_new.max_concurrency,
@@ -25,7 +28,8 @@ begin
     retry_jitter = v_new.retry_jitter,
     releasing = v_new.releasing,
     recount_after = case when v_new.max_size is null then null
-      when c.max_size is null then '0'::xid8 else c.recount_after end,
+      when c.max_size is null or c.size_epoch <> v_epoch then '0'::xid8 else c.recount_after end,
+    size_epoch = v_epoch,
     early_ids = case when v_new.max_size is not null then c.early_ids end
   where c.id = v_old.id;
 

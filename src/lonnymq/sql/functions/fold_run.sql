@@ -25,10 +25,6 @@ declare
   v_batch lonnymq.fold_batch;
 begin
   select * into v_tick from lonnymq.tick_now();
-  if not found then
-    v_tick := row(null, '0', '{}', 0, '-infinity', '0', -9223372036854775808, -9223372036854775808,
-      -9223372036854775808, false);
-  end if;
   v_old := v_tick;
 
   select * into v_leases from lonnymq.fold_leases(v_tick, c_most);

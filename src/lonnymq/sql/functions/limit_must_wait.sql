@@ -12,7 +12,7 @@ declare
 begin
   v_running := array(
     select l.virtualtransaction from pg_locks l
-    where l.locktype = 'advisory' and l.classid = 'lonnymq.queue'::regclass::oid and l.objid = 2
+    where l.locktype = 'advisory' and l.classid = 'lonnymq.queue'::regclass::oid and l.objid = 5
       and l.objsubid = 2 and l.pid <> pg_backend_pid()
       and l.database = (select d.oid from pg_database d where d.datname = current_database())
   );

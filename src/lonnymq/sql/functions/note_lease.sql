@@ -31,7 +31,7 @@ begin
     select n.ctid as tid, n.channel, n.message_id, n.added, n.size, n.dequeue_at, n.told
     from lonnymq.note n
     where not n.quiet and n.xid >= p_walk.until
-    order by n.xid limit 9
+    order by n.xid, random() limit 9
   ) n;
   if v_note.many not between 1 and 8 or v_note.is_plain is not true or (v_note.many > 1 and v_note.many
     > (select count(distinct c.name) from unnest(v_note.channels) as c (name)))

@@ -8,7 +8,7 @@ declare
   v_walk lonnymq.walk;
 begin
   -- Whoever begins to count in a first limit waits for the dequeues that do not know of it (limit_begin).
-  v_walk.is_folder := pg_try_advisory_xact_lock_shared('lonnymq.queue'::regclass::oid::integer, 2);
+  v_walk.is_folder := pg_try_advisory_xact_lock_shared('lonnymq.queue'::regclass::oid::integer, 5);
   v_walk.is_folder := lonnymq.fold_lock();
   v_walk.is_contended := not v_walk.is_folder;
   v_walk.now_at := lonnymq.epoch();

@@ -46,6 +46,8 @@ begin
       continue;
     end if;
     exit when v_window.seats is null;
+    -- Leases are dated after the settings were read by which they are taken.
+    p_walk.now_at := lonnymq.epoch();
     if v_window.limited is not null then
       select * into v_allowed from lonnymq.walk_allow(v_window, p_walk.is_folder);
       v_window := v_allowed.allowed;

@@ -45,6 +45,8 @@ begin
     end if;
     p_walk.seat := v_next.seat;
     if v_next.id is not null then
+      -- Leases are dated after the settings were read by which they are taken.
+      p_walk.now_at := lonnymq.epoch();
       return query
       update lonnymq.message m
       set token = gen_random_uuid(), lease_until = p_walk.now_at + p_lease_ms,
