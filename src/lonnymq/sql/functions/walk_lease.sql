@@ -82,9 +82,9 @@ begin
         where c.id = any (v_window.early) and i.id = any (v_taken.ids)));
     end if;
     if v_window.locked is not null then
-      perform lonnymq.channel_charge(array_agg(w.id), array_agg(w.taken), p_walk.now_at,
-        p_walk.is_folder)
-      from unnest(v_window.ids, v_taken.taken) as w (id, taken)
+      perform lonnymq.channel_charge(array_agg(w.id), array_agg(w.taken), array_agg(w.bits),
+        p_walk.now_at, p_walk.is_folder)
+      from unnest(v_window.ids, v_taken.taken, v_window.bits) as w (id, taken, bits)
       where w.id = any (v_window.locked);
     end if;
     if p_walk.is_folder then
