@@ -98,8 +98,8 @@ as $$
 declare
   v_gone lonnymq.message;
   v_history text;
-  v_is_durable boolean := lonnymq.commit_durably();
 begin
+  perform lonnymq.commit_durably();
   select q.history into v_history from lonnymq.queue q where q.only_row;
   delete from lonnymq.message m where m.id = p_id and m.token = p_token returning m.* into v_gone;
   if not found then
