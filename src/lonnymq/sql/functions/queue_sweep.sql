@@ -25,18 +25,24 @@ begin
   perform lonnymq.guard_range('limit', p_limit, 1, 1000000);
   perform lonnymq.guard_own_transaction('queue_sweep');
   perform set_config('idle_in_transaction_session_timeout', '10s', true);
+  expired := 0;
+  died := 0;
+  forgotten := 0;
+  partitions_dropped := 0;
+  if lonnymq.history_validate() then
+    return;
+  end if;
   perform lonnymq.consumer_end();
   perform lonnymq.sample_take(v_now);
-  forgotten := 0;
   select e.expired, e.died into expired, died
   from lonnymq.lease_expire(-9223372036854775808, v_now, p_limit) e;
   if lonnymq.fold_lock() then
     perform lonnymq.channel_wake(-9223372036854775808, v_now, p_limit);
     perform lonnymq.queue_fold(v_now);
     forgotten := lonnymq.channel_forget(v_now, p_limit);
-    perform lonnymq.history_prepare(v_now);
   end if;
   partitions_dropped := lonnymq.history_prune();
+  perform lonnymq.history_extend(v_now, 3);
 end
 $$;
 
