@@ -238,4 +238,3 @@ def test_a_sweep_leaves_the_lock_timeout_of_its_transaction_alone(
         session.rows("set local lock_timeout = '7s'")
         session.rows("select lonnymq.queue_sweep()")
         assert session.value("show lock_timeout") == "7s"
-

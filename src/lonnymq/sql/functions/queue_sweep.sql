@@ -4,7 +4,8 @@
 --
 -- Answers: how many leases ran out, how many of their messages died, how many channels were
 --   forgotten, how many days of history were dropped.
--- Locks: never waits for one. Runs in a transaction of its own.
+-- Locks: never waits for one, but for 50 ms now and then for a day of history that has to be made or
+--   dropped (history_extend, history_prune). Runs in a transaction of its own.
 -- Notifies: when a channel has something due again.
 create or replace function lonnymq.queue_sweep(
   p_limit integer default 1000,
