@@ -71,7 +71,6 @@ class Both:
         self.queue.set(max_concurrency=most)
         self.dequeue(None)  # from here on the engine knows them
         self.scheduler = Scheduler(self.channels, max_concurrency=most)
-        self.scheduler.swept = self.now
         self.cursors = [Cursor(seat=0) for _ in range(3)]
         self.positions: list[list[int]] = [[0, 0, 0] for _ in self.cursors]
         self.leased: list[tuple[Channel, int, object]] = []
