@@ -9,9 +9,7 @@ from lonnymq.simulate.ring import BITS, Channel, Cursor, Message, Ring
 
 MOST_OFF_NOTES = 8
 MOST_ONE_BY_ONE = 16
-SWEEP_MS = 1000
 LATER = 1 << 62
-NEVER = -LATER
 
 
 class Scheduler:

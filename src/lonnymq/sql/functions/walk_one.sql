@@ -27,6 +27,12 @@ begin
       order by m.dequeue_at, m.id limit 1
       for update skip locked
     ) m on not w.is_limited and not w.paused and not w.is_early;
+    if not found and p_walk.is_tail then
+      -- Only channels that sat down after this lap had come to its end.
+      p_walk.is_tail := false;
+      p_walk.used := 0;
+      continue;
+    end if;
     p_walk.visits := p_walk.visits + 1;
     exit when not found or v_next.is_limited or v_next.paused or v_next.is_early or v_next.seat = v_first
       or p_walk.visits > 16;
