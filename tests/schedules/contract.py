@@ -417,9 +417,9 @@ class Contract:
         if not allowed.get(state, False):
             rule = "waited" if state == "55P03" else "error"
             raise Violation(rule, f"{describe(statement)} failed with {state}: {text}")
+        # PostgreSQL undoes at once what came after the last savepoint, and waits to be told to roll back.
         transaction.failed = transaction.explicit
-        if not transaction.explicit:
-            transaction.changes = World()
+        transaction.changes = transaction.savepoints[-1][1].copy() if transaction.savepoints else World()
         self.ended(session)
 
     def ended(self, session: str) -> None:
@@ -492,12 +492,12 @@ class Contract:
         """The open transactions of the other sessions."""
         return (each for name, each in self.open.items() if name != session)
 
-    def held(self, session: str) -> set[str]:
-        """The messages that other open transactions have changed, or are about to."""
+    def held(self, session: str, *, maybe: bool = True) -> set[str]:
+        """The messages that other open transactions have changed, or may be about to change."""
         tags: set[str] = set()
         for each in self.others(session):
             tags.update(each.changes.messages)
-            if isinstance(each.running, Settle):
+            if maybe and isinstance(each.running, Settle):
                 tags.update(tag for tag, _, _ in each.running.leases)
         return tags
 
@@ -594,7 +594,7 @@ class Contract:
         """Judge the messages one by one, then each channel's line, then the limits."""
         if len(rows) > statement.limit:
             raise Violation("limit", f"{len(rows)} messages for a limit of {statement.limit}")
-        held = self.held(session)
+        held = self.held(session, maybe=False)
         taken: dict[str, list[Message]] = defaultdict(list)
         for row in rows:
             taken[row.channel].append(self.judge_lease(row, statement, held))
@@ -878,8 +878,9 @@ class Contract:
         self.open[session].changes.has_dequeued = True
 
     def judge_check(self, session: str, statement: Check, answer: list[Any]) -> None:
-        """queue_check finds nothing, ever."""
-        if answer:
+        """queue_check finds nothing, ever, but for leases that are over and that nobody has looked at yet."""
+        leases = [message.lease for message in self.view(session).messages.values() if message and message.lease]
+        if answer and all(lease.until > self.now for lease in leases):
             raise Violation("check", f"queue_check found {answer[:5]}")
 
 
@@ -927,8 +928,9 @@ class Lines:
         maximum = self.policies[row.channel].max_size
         if not exact or statement.is_copy or statement.is_burst or maximum is None or got.answer == "duplicate":
             return True
-        one = got.answer == "created"
-        least, most = self.least[row.channel] + one, self.most[row.channel] + one
+        least, most = self.least[row.channel] + 1, self.most[row.channel] + 1
+        if got.answer != "created":
+            least, most = maximum, max(maximum, most - 1)
         return got.max_size == maximum and got.size is not None and least <= got.size <= most
 
     def add(self, message: Message) -> None:

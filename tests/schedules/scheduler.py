@@ -27,6 +27,7 @@ from .contract import (
     Leased,
     NewMessage,
     Nothing,
+    Policy,
     SetChannel,
     SetQueue,
     Settle,
@@ -40,6 +41,7 @@ from .steps import Step
 
 SLOW_SECONDS = 5.0
 DRAIN_ROUNDS = 100_000
+LIMITED_ROUNDS = 6
 KEEPS_TURNS = ("create", "create_many", "copy", "burst")
 
 
@@ -81,6 +83,7 @@ class Run:
         self.cursors: dict[str, Any] = {}
         self.turns: dict[str, Turns] = {}
         self.channels: set[str] = set()
+        self.relaxed: dict[str, Policy] = {}
         self.say: Callable[[str], None] = self.log.append
 
     # ---- the whole
@@ -371,8 +374,9 @@ class Run:
                 self.take(Step(900, "s1", "resume", {"channel": channel}))
         self.drain(901)
         self.look_for_leftovers()
-        rows = [[channel, None, None] for channel in sorted(self.channels)[:20] for _ in range(4)]
+        rows = [[channel, None, None] for channel in sorted(self.channels)[:20] for _ in range(3)]
         if rows:
+            self.restore_limits()
             self.take(Step(910, "s2", "create_many", {"rows": rows}))
             self.drain(911)
             self.look_for_leftovers()
@@ -387,17 +391,43 @@ class Run:
                 time.sleep(0.005)
 
     def drain(self, number: int) -> None:
-        """Dequeue and complete, and let time pass when nothing is due, until nothing is left."""
-        for _ in range(DRAIN_ROUNDS):
+        """Dequeue and complete, and let time pass when nothing is due, until nothing is left.
+
+        After some rounds the limits are taken away, or a long line would take long."""
+        for count in range(DRAIN_ROUNDS):
+            if count == LIMITED_ROUNDS:
+                self.relax_limits()
             leases = len(self.leases)
             if self.dequeue(Step(number, "s1", "dequeue", {"limit": 1000, "lease": 60_000, "cursor": True})):
                 rows = tuple((lease.tag, lease.id, lease.token) for lease in self.leases[leases:])
                 self.run_statement(Step(number + 1, "s1", "complete"), Settle("complete", rows))
                 continue
-            moment = self.contract.next_moment("s1")
+            moment = self.contract.next_moment("s1") or self.last_deadline()
             if moment is None:
                 break
             self.take(Step(number + 2, "-", "clock", {"by": moment - self.contract.now}))
+
+    def relax_limits(self) -> None:
+        """Take the limits of channels and queue away."""
+        committed = self.contract.committed
+        for channel, policy in sorted(committed.policies.items()):
+            if policy.max_concurrency is not None or policy.release_interval_ms is not None:
+                self.relaxed[channel] = policy
+                options = {"max_concurrency": None, "release_interval_ms": None}
+                self.take(Step(905, "s2", "set", {"channel": channel, "options": options}))
+        if committed.queue_limit and committed.queue_limit[-1] is not None:
+            self.take(Step(905, "s2", "queue", {"max_concurrency": None}))
+
+    def restore_limits(self) -> None:
+        """Give channels the limits back that were taken away."""
+        for channel, policy in sorted(self.relaxed.items())[:20]:
+            options = {"max_concurrency": policy.max_concurrency, "release_interval_ms": policy.release_interval_ms}
+            self.take(Step(909, "s2", "set", {"channel": channel, "options": options}))
+
+    def last_deadline(self) -> int | None:
+        """When the last lease will be over; of a message that is dead then nothing more is delivered."""
+        leases = [message.lease for message in self.contract.committed.messages.values() if message and message.lease]
+        return max((lease.until for lease in leases if lease.until > self.contract.now), default=None)
 
     def look_for_leftovers(self) -> None:
         """Nothing is stored but dead messages, and those are the ones that ought to be dead."""
