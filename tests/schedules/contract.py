@@ -43,12 +43,13 @@ is sent, then `answers` with what the engine answered, or `fails` with its error
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any
 
 PATIENCE = 200  # immediate tries after `contended` when nobody is in the way
+MANY = 2_000  # messages, above which turns are not counted: it would take too long
 READ_COMMITTED = "read committed"
 RETRY_DELAYS_MS = (1000, 5000, 30000, 120000, 600000)
 RETRY_JITTER = 0.1
@@ -328,6 +329,8 @@ class Contract:
         self.rates: dict[str, Rate] = defaultdict(Rate)
         self.tokens: set[str] = set()
         self.lapsed: set[str] = set()  # tokens of leases that somebody may have taken back
+        self.noticed = (now, 0)  # when somebody last looked for them, and how many were committed late by then
+        self.commits_of_late_leases = 0
         self.ever: set[str] = set()  # tags that were ever created, committed or not
 
     # ---- transactions
@@ -347,6 +350,7 @@ class Contract:
                 world.messages.pop(tag, None)
             else:
                 world.messages[tag] = message
+                self.commits_of_late_leases += bool(message.lease and message.lease.until <= self.now)
         world.dead.update(changes.dead)
         world.policies.update(changes.policies)
         world.queue_limit = changes.queue_limit or world.queue_limit
@@ -529,6 +533,9 @@ class Contract:
 
     def notice(self) -> None:
         """Somebody looks for leases that are over and may take them back."""
+        if self.noticed == (self.now, self.commits_of_late_leases):
+            return
+        self.noticed = self.now, self.commits_of_late_leases
         for message in self.committed.messages.values():
             if message.lease and message.lease.until <= self.now:
                 self.lapsed.add(message.lease.token)
@@ -569,7 +576,8 @@ class Contract:
         transaction = self.open[session]
         if transaction.isolation != READ_COMMITTED or transaction.changes.has_written:
             raise Violation("refusal", "a dequeue was answered in a transaction that has written, or is isolated")
-        before = self.deliverable(session)
+        turns = statement.turns if len(self.committed.messages) < MANY else None
+        before = self.deliverable(session) if isinstance(answer, Nothing) or turns is not None else {}
         if isinstance(answer, Nothing):
             self.judge_nothing(session, answer, before)
             answer = []
@@ -585,10 +593,10 @@ class Contract:
             transaction.changes.grants.append((row.channel, policy.rate, self.now))
             self.tokens.add(row.token)
         transaction.changes.has_dequeued = True
-        if statement.turns is not None:
+        if turns is not None:
             after = self.deliverable(session)
             level = {name: self.policy(self.committed, name).weight for name in before.keys() & after.keys()}
-            statement.turns.take([row.channel for row in answer], level)
+            turns.take([row.channel for row in answer], level)
 
     def judge_leases(self, session: str, statement: Dequeue, rows: list[Leased]) -> None:
         """Judge the messages one by one, then each channel's line, then the limits."""
@@ -602,12 +610,13 @@ class Contract:
             raise Violation("twice", "a message was leased twice in one call")
         if len({row.token for row in rows} - self.tokens) < len(rows):
             raise Violation("token", "a token was used before")
-        waiting = self.available(session)
-        low, _ = self.in_flight()
+        waiting = self.available(session, taken.keys())
+        limit = self.committed.queue_limit[-1] if self.committed.queue_limit else None
+        has_limits = limit is not None or any(name in self.committed.policies for name in taken)
+        low = self.in_flight()[0] if has_limits else Counter[str]()
         for channel, messages in taken.items():
             self.judge_line(channel, messages, waiting.get(channel, []))
             self.judge_limits(channel, len(messages), low[channel])
-        limit = self.committed.queue_limit[-1] if self.committed.queue_limit else None
         if limit is not None and sum(low.values()) + len(rows) > limit:
             raise Violation("limit", f"{len(rows)} leased, {sum(low.values())} in flight, the queue allows {limit}")
 
@@ -670,13 +679,15 @@ class Contract:
 
     # ---- what could be leased
 
-    def available(self, session: str) -> dict[str, list[Message]]:
+    def available(self, session: str, channels: Container[str] | None = None) -> dict[str, list[Message]]:
         """The messages of each channel that are certainly committed, due and unheld, limits aside."""
         held, taken_back = self.held(session), self.is_dequeuing(session)
         own = self.open[session].changes.messages if session in self.open else {}
         found: dict[str, list[Message]] = defaultdict(list)
         for tag, message in self.committed.messages.items():
             if message is None or message.dequeue_at > self.now or tag in held or tag in own:
+                continue
+            if channels is not None and message.channel not in channels:
                 continue
             lease = message.lease
             if lease is not None and (

@@ -24,6 +24,7 @@ WEIGHTS = {
     "set": 4, "pause": 2, "resume": 2, "queue": 1,
     "clock": 5, "sweep": 1, "check": 1, "interrupted": 1,
 }  # fmt: skip
+LARGE = {"burst": 5, "wide": 5, "nibble": 2, "clock": 3, "pause": 2, "set": 2}  # times as often in large schedules
 ALWAYS = {"create", "dequeue", "complete", "end"}
 SIZES = {
     "burst": ((3, 40), (40, 400), (21_000, 26_000)),
@@ -64,6 +65,11 @@ class Drawer:
             op: weight * (draw.choice((0, 0, 1, 1, 3)) if op not in ALWAYS else draw.choice((1, 2)))
             for op, weight in WEIGHTS.items()
         }
+        if self.large:
+            self.length = draw.choice((6, 10, 14))
+            self.weights = {op: weight * LARGE.get(op, 1) for op, weight in self.weights.items()}
+            for op in LARGE:
+                self.weights[op] = max(self.weights[op], WEIGHTS[op] * draw.choice((0, LARGE[op])))
         self.steps: list[Step] = []
 
     def schedule(self) -> list[Step]:
@@ -87,7 +93,7 @@ class Drawer:
     def size(self, op: str) -> int:
         """A number of messages, mostly small; large ones in large schedules only."""
         low, middle, high = SIZES[op]
-        range_ = self.random.choices((low, middle, high), (30, 5, 12 if self.large else 0))[0]
+        range_ = self.random.choices((low, middle, high), (10, 5, 30) if self.large else (30, 5, 0))[0]
         return self.random.randint(*range_)
 
     def draw(self, op: str, session: str) -> None:
