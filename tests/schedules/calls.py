@@ -173,7 +173,7 @@ def interrupted(
     future.exception(timeout=30)
     for _ in range(3):  # a cancel that came late must not meet the next statement
         with suppress(psycopg.errors.QueryCanceled, psycopg.errors.InFailedSqlTransaction):
-            connection.execute("" if how == "cancel" else "set statement_timeout = 0", prepare=False)
+            connection.execute("" if how == "cancel" else "set statement_timeout = '20s'", prepare=False)
     return future
 
 

@@ -649,7 +649,8 @@ class Contract:
         ranks = [message.rank for message in taken]
         if ranks != sorted(ranks):
             raise Violation("order", f"{channel} came in the order {[message.tag for message in taken]}")
-        left = [message for message in waiting if message.rank < ranks[-1] and message not in taken]
+        tags = {message.tag for message in taken}
+        left = [message for message in waiting if message.rank < ranks[-1] and message.tag not in tags]
         if left:
             first = min(left, key=lambda message: message.rank)
             raise Violation("order", f"{taken[-1].tag} of {channel} was leased while {first.tag} waited before it")
@@ -765,17 +766,22 @@ class Contract:
     def judge_settle(self, session: str, statement: Settle, answers: dict[int, tuple[str, int | None]]) -> None:
         """The present lease is settled, another one is lost, and what is gone is not found."""
         changes = self.open[session].changes
+        worlds, held = self.views(session), self.held(session)
         for tag, id_, token in statement.leases:
             if id_ not in answers:
                 raise Violation("settle", f"{describe(statement)} did not answer for {tag}")
             word, at = answers[id_]
-            allowed = self.settle_words(session, statement, tag, token)
+            allowed = self.settle_words(worlds, statement, tag, token)
+            if statement.how == "heartbeat" and tag in held:
+                allowed |= {"settling", "lease_lost", "not_found"}
+            elif statement.how == "heartbeat" and self.is_dequeuing(session):
+                allowed.add("settling")
             if word not in allowed:
                 expected = " or ".join(sorted(allowed))
                 raise Violation("settle", f"{statement.how} of {tag} was answered {word}; expected {expected}")
             if word in ("lease_lost", "not_found", "settling"):
                 continue
-            message = self.views(session)[0].messages.get(tag) or self.committed.messages[tag]
+            message = worlds[0].messages.get(tag) or worlds[-1].messages[tag]
             assert message is not None
             changed = self.settled(statement, message, word, at)
             changes.messages[tag] = changed
@@ -784,14 +790,9 @@ class Contract:
             if word == "extended":
                 self.lapsed.discard(token)
 
-    def settle_words(self, session: str, statement: Settle, tag: str, token: str) -> set[str]:
-        """What may be answered for one lease."""
+    def settle_words(self, worlds: list[World], statement: Settle, tag: str, token: str) -> set[str]:
+        """What may be answered for one lease, by each of the views that there may have been."""
         words: set[str] = set()
-        worlds = self.views(session)
-        if statement.how == "heartbeat" and (tag in self.held(session) or self.is_dequeuing(session)):
-            words.add("settling")  # and whatever is found of it
-            if tag in self.held(session):
-                words |= {"lease_lost", "not_found"}
         for world in worlds:
             message = world.messages.get(tag)
             if message is None:

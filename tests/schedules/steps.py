@@ -24,10 +24,10 @@ WEIGHTS = {
     "set": 4, "pause": 2, "resume": 2, "queue": 1,
     "clock": 5, "sweep": 1, "check": 1, "interrupted": 1,
 }  # fmt: skip
-LARGE = {"burst": 5, "wide": 5, "nibble": 2, "clock": 3, "pause": 2, "set": 2}  # times as often in large schedules
+LARGE = {"create_many": 1, "burst": 5, "wide": 5, "nibble": 2, "clock": 3, "pause": 2, "set": 2}  # times as often in large schedules
 ALWAYS = {"create", "dequeue", "complete", "end"}
 SIZES = {
-    "burst": ((3, 40), (40, 400), (21_000, 26_000)),
+    "burst": ((3, 40), (40, 400), (20_500, 21_500)),
     "wide": ((3, 40), (40, 400), (2_000, 12_000)),
     "nibble": ((3, 20), (20, 150), (1_500, 1_600)),
     "create_many": ((2, 8), (8, 100), (1_000, 4_000)),
@@ -65,6 +65,7 @@ class Drawer:
             op: weight * (draw.choice((0, 0, 1, 1, 3)) if op not in ALWAYS else draw.choice((1, 2)))
             for op, weight in WEIGHTS.items()
         }
+        self.large_left = 2 if self.large else 0  # steps with thousands of messages that are still to come
         if self.large:
             self.length = draw.choice((6, 10, 14))
             self.weights = {op: weight * LARGE.get(op, 1) for op, weight in self.weights.items()}
@@ -77,6 +78,9 @@ class Drawer:
         for channel in self.channels:
             if self.random.random() < 0.5:
                 self.add(self.session(), "set", channel=channel, options=self.options(first=True))
+        if self.large:
+            for op in self.random.choice((("burst",), ("wide",), ("create_many", "nibble"), ("wide", "nibble"))):
+                self.draw(op, self.session())
         ops, weights = list(self.weights), list(self.weights.values())
         while len(self.steps) < self.length:
             self.draw(self.random.choices(ops, weights)[0], self.session())
@@ -93,7 +97,9 @@ class Drawer:
     def size(self, op: str) -> int:
         """A number of messages, mostly small; large ones in large schedules only."""
         low, middle, high = SIZES[op]
-        range_ = self.random.choices((low, middle, high), (10, 5, 30) if self.large else (30, 5, 0))[0]
+        is_large = self.large_left > 0 and (op == "dequeue" or op in LARGE)
+        range_ = self.random.choices((low, middle, high), (2, 1, 10) if is_large else (30, 5, 0))[0]
+        self.large_left -= range_ is high and op != "dequeue"
         return self.random.randint(*range_)
 
     def draw(self, op: str, session: str) -> None:
