@@ -21,7 +21,8 @@ def main() -> int:
     seeds = range(options.seed, options.seed + options.schedules)
     with temporary_stage(DEBIAN_15 if options.postgresql == 15 else None) as stage:
         for count, seed in enumerate(seeds, 1):
-            failure = play(stage, draw_schedule(seed, large=options.large))
+            steps = draw_schedule(seed, large=options.large)
+            failure = next(filter(None, (play(stage, steps) for _ in range(options.tries))), None)
             if failure is not None:
                 failures[failure.rule] += 1
                 print(f"\nseed {seed} broke the contract")
@@ -34,23 +35,53 @@ def main() -> int:
                     break
             if time.monotonic() - told > 10:
                 told = time.monotonic()
-                print(f"{count} schedules, {count / (told - began):.1f} per second, {dict(failures)}", flush=True)
+                print(
+                    f"{count} schedules, {count / (told - began):.1f} per second, {dict(failures)}",
+                    flush=True,
+                )
     took = time.monotonic() - began
-    print(f"{count} schedules from seed {options.seed} in {took:.0f} s, {count / took:.1f} per second")
+    print(
+        f"{count} schedules from seed {options.seed} in {took:.0f} s, {count / took:.1f} per second"
+    )
     print(f"broken: {dict(failures)}" if failures else "the contract was kept")
     return 1 if failures else 0
 
 
 def read_options() -> argparse.Namespace:
     """The options of the command."""
-    parser = argparse.ArgumentParser(prog="schedules", description="Run random schedules against the contract.")
-    parser.add_argument("--seed", type=int, default=1, help="seed of the first schedule (default 1)")
-    parser.add_argument("--schedules", type=int, default=1, help="number of schedules, one seed each (default 1)")
-    parser.add_argument("--failures", type=int, default=10, help="stop after this number of failures (default 10)")
-    parser.add_argument("--shrink", type=int, default=1, help="failures of each rule to shrink and print (default 1)")
-    parser.add_argument("--shrink-seconds", type=float, default=30, help="time limit for shrinking one failure")
-    parser.add_argument("--large", action="store_true", default=None, help="only schedules with thousands of messages")
-    parser.add_argument("--postgresql", type=int, choices=(15, 18), default=18, help="version of the server")
+    parser = argparse.ArgumentParser(
+        prog="schedules", description="Run random schedules against the contract."
+    )
+    parser.add_argument(
+        "--seed", type=int, default=1, help="seed of the first schedule (default 1)"
+    )
+    parser.add_argument(
+        "--schedules", type=int, default=1, help="number of schedules, one seed each (default 1)"
+    )
+    parser.add_argument(
+        "--tries", type=int, default=1, help="times to run each schedule (default 1)"
+    )
+    parser.add_argument(
+        "--failures", type=int, default=10, help="stop after this number of failures (default 10)"
+    )
+    parser.add_argument(
+        "--shrink",
+        type=int,
+        default=1,
+        help="failures of each rule to shrink and print (default 1)",
+    )
+    parser.add_argument(
+        "--shrink-seconds", type=float, default=30, help="time limit for shrinking one failure"
+    )
+    parser.add_argument(
+        "--large",
+        action="store_true",
+        default=None,
+        help="only schedules with thousands of messages",
+    )
+    parser.add_argument(
+        "--postgresql", type=int, choices=(15, 18), default=18, help="version of the server"
+    )
     return parser.parse_args()
 
 

@@ -1,4 +1,4 @@
-"""The statements of the contract as SQL: sends each over a connection and returns its answer in the contract's words."""
+"""The statements of the contract as SQL: sends each over a connection and returns its answer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,19 @@ import psycopg
 from psycopg.pq import TransactionStatus
 from psycopg.types.json import Jsonb
 
-from .contract import Cancel, Check, Create, Created, Dequeue, Leased, Nothing, SetChannel, SetQueue, Settle, Sweep
+from .statements import (
+    Cancel,
+    Check,
+    Create,
+    Created,
+    Dequeue,
+    Leased,
+    Nothing,
+    SetChannel,
+    SetQueue,
+    Settle,
+    Sweep,
+)
 
 Connection = psycopg.Connection[Any]
 
@@ -40,7 +52,8 @@ from lonnymq.message_dequeue(%s, %s, null, %s::bigint[])
 SETTLE = {
     "complete": "select id, answer, null from lonnymq.message_complete(%s::bigint[], %s::uuid[])",
     "heartbeat": "select id, answer, lease_until from lonnymq.message_heartbeat(%s::bigint[], %s::uuid[], %s)",
-    "defer": "select id, answer, dequeue_at from lonnymq.message_defer(%s::bigint[], %s::uuid[], %s::bigint[], %s::bytea[])",
+    "defer": "select id, answer, dequeue_at"
+    " from lonnymq.message_defer(%s::bigint[], %s::uuid[], %s::bigint[], %s::bytea[])",
     "fail": "select id, answer, dequeue_at"
     " from lonnymq.message_fail(%s::bigint[], %s::uuid[], null, %s::bigint[], %s::boolean[])",
 }
@@ -61,14 +74,29 @@ def send(connection: Connection, statement: Any, run: Any) -> Any:
             return settle(connection, statement)
         case Cancel():
             ids = [id_ for _, id_ in statement.messages]
-            rows = connection.execute("select id, answer from lonnymq.message_cancel(%s::bigint[])", (ids,)).fetchall()
+            rows = connection.execute(
+                "select id, answer from lonnymq.message_cancel(%s::bigint[])", (ids,)
+            ).fetchall()
             return {id_: (answer, None) for id_, answer in rows}
         case SetChannel(options={"paused": paused}):
-            return word(connection, f"select lonnymq.channel_{'pause' if paused else 'resume'}(%s)", statement.channel)
+            return word(
+                connection,
+                f"select lonnymq.channel_{'pause' if paused else 'resume'}(%s)",
+                statement.channel,
+            )
         case SetChannel():
-            return word(connection, "select lonnymq.channel_set(%s, %s)", statement.channel, Jsonb(statement.options))
+            return word(
+                connection,
+                "select lonnymq.channel_set(%s, %s)",
+                statement.channel,
+                Jsonb(statement.options),
+            )
         case SetQueue():
-            return word(connection, "select lonnymq.queue_set(%s)", Jsonb({"max_concurrency": statement.max_concurrency}))
+            return word(
+                connection,
+                "select lonnymq.queue_set(%s)",
+                Jsonb({"max_concurrency": statement.max_concurrency}),
+            )
         case Sweep():
             return word(connection, "select s::text from lonnymq.queue_sweep() as s")
         case Check():
@@ -111,11 +139,19 @@ def burst(connection: Connection, statement: Create) -> list[Created]:
     """Single creates in transactions of their own, by one call; what is not there afterwards was not let in."""
     first = statement.rows[0]
     step, _ = first.tag.split(".")
-    places = {"last": len(statement.rows) - 1, "channel": first.channel, "step": step, "delay": first.delay_ms or 0}
+    places = {
+        "last": len(statement.rows) - 1,
+        "channel": first.channel,
+        "step": step,
+        "delay": first.delay_ms or 0,
+    }
     connection.execute(BURST.format(**places).encode(), prepare=False)
     full = word(connection, "select when_full from lonnymq.channel_stats(%s)", first.channel)
     answers = stored(connection, statement)
-    return [each if each.id else Created("dropped" if full == "drop" else "refused", None) for each in answers]
+    return [
+        each if each.id else Created("dropped" if full == "drop" else "refused", None)
+        for each in answers
+    ]
 
 
 def stored(connection: Connection, statement: Create) -> list[Created]:
@@ -128,7 +164,9 @@ def stored(connection: Connection, statement: Create) -> list[Created]:
 
 def dequeue(connection: Connection, statement: Dequeue, run: Any) -> list[Leased] | Nothing:
     """Dequeue, and keep the cursor for the session's next one."""
-    rows = connection.execute(DEQUEUE, (statement.limit, statement.lease_ms, statement.cursor)).fetchall()
+    rows = connection.execute(
+        DEQUEUE, (statement.limit, statement.lease_ms, statement.cursor)
+    ).fetchall()
     session = next(name for name, each in run.stage.sessions.items() if each is connection)
     run.cursors[session] = rows[-1][-1]
     if len(rows) == 1 and rows[0][0] != "leased":
@@ -139,9 +177,19 @@ def dequeue(connection: Connection, statement: Dequeue, run: Any) -> list[Leased
 def settle(connection: Connection, statement: Settle) -> dict[int, tuple[str, int | None]]:
     """Settle one lease or many."""
     count = len(statement.leases)
-    ids, tokens = [id_ for _, id_, _ in statement.leases], [token for _, _, token in statement.leases]
+    ids, tokens = (
+        [id_ for _, id_, _ in statement.leases],
+        [token for _, _, token in statement.leases],
+    )
     if statement.how == "complete" and count == 1:
-        return {ids[0]: (word(connection, "select lonnymq.message_complete(%s, %s::uuid)", ids[0], tokens[0]), None)}
+        return {
+            ids[0]: (
+                word(
+                    connection, "select lonnymq.message_complete(%s, %s::uuid)", ids[0], tokens[0]
+                ),
+                None,
+            )
+        }
     more: dict[str, tuple[object, ...]] = {
         "complete": (),
         "heartbeat": (statement.delay_ms,),
@@ -161,7 +209,12 @@ def interrupts(connection: Connection, how: str) -> bool:
 
 
 def interrupted(
-    threads: ThreadPoolExecutor, control: Connection, connection: Connection, statement: Any, run: Any, how: str
+    threads: ThreadPoolExecutor,
+    control: Connection,
+    connection: Connection,
+    statement: Any,
+    run: Any,
+    how: str,
 ) -> Future[Any]:
     """Run a statement that is cancelled by another connection, or times out; it may be quicker than that."""
     if how == "timeout":
@@ -173,15 +226,22 @@ def interrupted(
     future.exception(timeout=30)
     for _ in range(3):  # a cancel that came late must not meet the next statement
         with suppress(psycopg.errors.QueryCanceled, psycopg.errors.InFailedSqlTransaction):
-            connection.execute("" if how == "cancel" else "set statement_timeout = '20s'", prepare=False)
+            connection.execute(
+                "" if how == "cancel" else "set statement_timeout = '20s'", prepare=False
+            )
     return future
 
 
 def describe(answer: Any) -> str:
     """An answer in a line."""
     if isinstance(answer, list) and answer and isinstance(answer[0], Leased):
-        return f"leased {len(answer)}: " + ", ".join(f"{row.tag}({row.channel})" for row in answer[:20])
+        return f"leased {len(answer)}: " + ", ".join(
+            f"{row.tag}({row.channel})" for row in answer[:20]
+        )
     if isinstance(answer, list) and answer and isinstance(answer[0], Created):
-        words = [f"{each.answer} {each.id or ''} {'' if each.size is None else f'size {each.size}'}".strip() for each in answer]
+        words = [
+            f"{each.answer} {each.id or ''} {'' if each.size is None else f'size {each.size}'}".strip()
+            for each in answer
+        ]
         return f"{len(answer)}: " + ", ".join(words[:10])
     return str(answer)[:300]

@@ -48,69 +48,33 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any
 
+from .statements import (
+    Cancel,
+    Check,
+    Create,
+    Created,
+    Dequeue,
+    Lease,
+    Leased,
+    Message,
+    NewMessage,
+    Nothing,
+    Policy,
+    SetChannel,
+    SetQueue,
+    Settle,
+    Statement,
+    Sweep,
+    Violation,
+    describe,
+)
+
 PATIENCE = 200  # immediate tries after `contended` when nobody is in the way
 MANY = 2_000  # messages, above which turns are not counted: it would take too long
 READ_COMMITTED = "read committed"
 RETRY_DELAYS_MS = (1000, 5000, 30000, 120000, 600000)
 RETRY_JITTER = 0.1
 SETTLED = {"complete": "completed", "defer": "deferred", "heartbeat": "extended"}
-
-
-class Violation(Exception):
-    """The engine broke the contract: `rule` in one word, and what happened."""
-
-    def __init__(self, rule: str, text: str) -> None:
-        super().__init__(f"{rule}: {text}")
-        self.rule = rule
-
-
-# ---- what there is
-
-
-@dataclass(frozen=True, slots=True)
-class Lease:
-    """A message handed out until a deadline."""
-
-    token: str
-    until: int
-
-
-@dataclass(frozen=True, slots=True)
-class Message:
-    """A live message; `tag` is its content and its name in a schedule."""
-
-    tag: str
-    id: int
-    channel: str
-    dequeue_at: int
-    name: str | None = None
-    attempt: int = 0
-    state: bytes | None = None
-    lease: Lease | None = None
-
-    @property
-    def rank(self) -> tuple[int, int]:
-        """Where it stands in its channel's line."""
-        return self.dequeue_at, self.id
-
-
-@dataclass(frozen=True, slots=True)
-class Policy:
-    """The settings of a channel."""
-
-    max_concurrency: int | None = None
-    release_interval_ms: int | None = None
-    burst: int = 1
-    max_size: int | None = None
-    when_full: str = "refuse"
-    weight: int = 1
-    max_attempts: int = 5
-    paused: bool = False
-
-    @property
-    def rate(self) -> tuple[int | None, int]:
-        """The settings that make up the rate."""
-        return self.release_interval_ms, self.burst
 
 
 @dataclass(slots=True)
@@ -152,120 +116,6 @@ class Transaction:
     before: World | None = None  # what was committed when that statement began, if it may wait
 
 
-# ---- what is asked, and what is answered
-
-
-@dataclass(frozen=True, slots=True)
-class NewMessage:
-    """A message to be created; `dequeue_at` as it was asked for, or None and a delay."""
-
-    tag: str
-    channel: str
-    dequeue_at: int | None = None
-    delay_ms: int | None = None
-    name: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Create:
-    """message_create, message_create_many, COPY with message_announce, which knows no capacity, or a burst of
-    single creates in transactions of their own, of which no size is known."""
-
-    rows: tuple[NewMessage, ...]
-    is_copy: bool = False
-    is_burst: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Created:
-    """The answer for one message."""
-
-    answer: str
-    id: int | None
-    reason: str | None = None
-    size: int | None = None
-    max_size: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Dequeue:
-    """message_dequeue; `turns` is the consumer, if it hands its cursor on from call to call."""
-
-    limit: int
-    lease_ms: int
-    turns: Turns | None = None
-    cursor: Any = None
-
-
-@dataclass(frozen=True, slots=True)
-class Leased:
-    """One row of a dequeue's answer that has a message."""
-
-    tag: str
-    id: int
-    token: str
-    channel: str
-    dequeue_at: int
-    name: str | None
-    attempt: int
-    state: bytes | None
-    lease_until: int
-
-
-@dataclass(frozen=True, slots=True)
-class Nothing:
-    """The answer of a dequeue that leased nothing: `empty` or `contended`."""
-
-    word: str
-    look_at: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Settle:
-    """message_complete, message_defer, message_fail or message_heartbeat of leases (tag, id, token)."""
-
-    how: str
-    leases: tuple[tuple[str, int, str], ...]
-    delay_ms: int | None = None  # of a defer or a fail; the lease's length for a heartbeat
-    state: bytes | None = None
-    dead: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Cancel:
-    """message_cancel of messages (tag, id)."""
-
-    messages: tuple[tuple[str, int], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class SetChannel:
-    """channel_set, channel_pause (`{"paused": True}`) or channel_resume."""
-
-    channel: str
-    options: dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class SetQueue:
-    """queue_set of max_concurrency."""
-
-    max_concurrency: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Sweep:
-    """queue_sweep."""
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """queue_check."""
-
-
-Statement = Create | Dequeue | Settle | Cancel | SetChannel | SetQueue | Sweep | Check
-
-
 class Rate:
     """The timestamp of the generic cell rate algorithm: the earliest and the latest that it may be.
 
@@ -283,7 +133,9 @@ class Rate:
             return inf
         return max(0, (now + burst * interval - max(tat, now)) // interval)
 
-    def moved(self, grants: Iterable[tuple[tuple[int | None, int], int]], policy: Policy) -> tuple[int, int]:
+    def moved(
+        self, grants: Iterable[tuple[tuple[int | None, int], int]], policy: Policy
+    ) -> tuple[int, int]:
         """Both timestamps after leases that were granted under a rate at a time."""
         low = self.low if self.low_rate == policy.rate else 0
         high = self.high
@@ -309,14 +161,16 @@ class Turns:
         self.given.clear()
 
     def take(self, channels: list[str], backlogged: dict[str, int]) -> None:
-        """Add a call: whom it served, and which channels, with their weights, could have given more before and after."""
+        """Add a call: whom it served, and the weights of the channels that had more before and after it."""
         self.given = {name: self.given.get(name, 0) for name in backlogged}
         for name in channels:
             if name in self.given:
                 self.given[name] += 1
         turns = {name: count / backlogged[name] for name, count in self.given.items()}
         if turns and max(turns.values()) - min(turns.values()) > 2:
-            raise Violation("turns", f"messages given to channels that always had more: {self.given}")
+            raise Violation(
+                "turns", f"messages given to channels that always had more: {self.given}"
+            )
 
 
 class Contract:
@@ -329,7 +183,10 @@ class Contract:
         self.rates: dict[str, Rate] = defaultdict(Rate)
         self.tokens: set[str] = set()
         self.lapsed: set[str] = set()  # tokens of leases that somebody may have taken back
-        self.noticed = (now, 0)  # when somebody last looked for them, and how many were committed late by then
+        self.noticed = (
+            now,
+            0,
+        )  # when somebody last looked for them, and how many were committed late by then
         self.commits_of_late_leases = 0
         self.ever: set[str] = set()  # tags that were ever created, committed or not
 
@@ -350,7 +207,9 @@ class Contract:
                 world.messages.pop(tag, None)
             else:
                 world.messages[tag] = message
-                self.commits_of_late_leases += bool(message.lease and message.lease.until <= self.now)
+                self.commits_of_late_leases += bool(
+                    message.lease and message.lease.until <= self.now
+                )
         world.dead.update(changes.dead)
         world.policies.update(changes.policies)
         world.queue_limit = changes.queue_limit or world.queue_limit
@@ -404,7 +263,9 @@ class Contract:
         self.ended(session)
         transaction.statements += 1
 
-    def fails(self, session: str, statement: Statement, state: str, text: str, *, cancelled: bool = False) -> None:
+    def fails(
+        self, session: str, statement: Statement, state: str, text: str, *, cancelled: bool = False
+    ) -> None:
         """The statement raised an error: judge whether it may, and take what it did as undone."""
         transaction = self.open[session]
         waits = transaction.before is not None
@@ -423,7 +284,9 @@ class Contract:
             raise Violation(rule, f"{describe(statement)} failed with {state}: {text}")
         # PostgreSQL undoes at once what came after the last savepoint, and waits to be told to roll back.
         transaction.failed = transaction.explicit
-        transaction.changes = transaction.savepoints[-1][1].copy() if transaction.savepoints else World()
+        transaction.changes = (
+            transaction.savepoints[-1][1].copy() if transaction.savepoints else World()
+        )
         self.ended(session)
 
     def ended(self, session: str) -> None:
@@ -442,11 +305,16 @@ class Contract:
         if isinstance(statement, SetChannel):
             return any(
                 statement.channel in each.changes.policies
-                or (isinstance(each.running, SetChannel) and each.running.channel == statement.channel)
+                or (
+                    isinstance(each.running, SetChannel)
+                    and each.running.channel == statement.channel
+                )
                 for each in others
             )
         if isinstance(statement, SetQueue):
-            return any(each.changes.queue_limit or isinstance(each.running, SetQueue) for each in others)
+            return any(
+                each.changes.queue_limit or isinstance(each.running, SetQueue) for each in others
+            )
         if isinstance(statement, Settle) and statement.how != "heartbeat":
             held, taken_back = self.held(session), self.is_dequeuing(session)
             return any(
@@ -529,7 +397,10 @@ class Contract:
 
     def is_maybe_dead(self, world: World, message: Message) -> bool:
         """Whether a message may be dead because its last lease ran out."""
-        return self.is_maybe_over(message) and message.attempt >= self.policy(world, message.channel).max_attempts
+        return (
+            self.is_maybe_over(message)
+            and message.attempt >= self.policy(world, message.channel).max_attempts
+        )
 
     def notice(self) -> None:
         """Somebody looks for leases that are over and may take them back."""
@@ -552,17 +423,26 @@ class Contract:
         last_id = 0
         for row, got in zip(statement.rows, answers, strict=True):
             if not any(line.allows(row, got, statement, exact=not waited) for line in lines):
-                expected = " or ".join(sorted({word for line in lines for word in line.expected(row, statement)}))
+                expected = " or ".join(
+                    sorted({word for line in lines for word in line.expected(row, statement)})
+                )
                 raise Violation(
-                    "capacity" if {"refused", "dropped"} & {got.answer, *expected.split(" or ")} or got.size else "create",
+                    "capacity"
+                    if {"refused", "dropped"} & {got.answer, *expected.split(" or ")} or got.size
+                    else "create",
                     f"{row} was answered {got}; expected {expected}, {lines[0].describe(row.channel)}",
                 )
             if got.answer == "created":
                 assert got.id is not None
                 if got.id <= last_id:
-                    raise Violation("create", f"ids do not follow the order of the call: {got.id} after {last_id}")
+                    raise Violation(
+                        "create",
+                        f"ids do not follow the order of the call: {got.id} after {last_id}",
+                    )
                 last_id = got.id
-                due = row.dequeue_at if row.dequeue_at is not None else self.now + (row.delay_ms or 0)
+                due = (
+                    row.dequeue_at if row.dequeue_at is not None else self.now + (row.delay_ms or 0)
+                )
                 message = Message(row.tag, got.id, row.channel, due, row.name)
                 changes.messages[row.tag] = message
                 self.ever.add(row.tag)
@@ -571,13 +451,20 @@ class Contract:
 
     # ---- dequeue
 
-    def judge_dequeue(self, session: str, statement: Dequeue, answer: list[Leased] | Nothing) -> None:
-        """What was leased was due, free, first in its line and within every limit; nothing only if there was nothing."""
+    def judge_dequeue(
+        self, session: str, statement: Dequeue, answer: list[Leased] | Nothing
+    ) -> None:
+        """What was leased was due, free, first in its line and within every limit."""
         transaction = self.open[session]
         if transaction.isolation != READ_COMMITTED or transaction.changes.has_written:
-            raise Violation("refusal", "a dequeue was answered in a transaction that has written, or is isolated")
+            raise Violation(
+                "refusal",
+                "a dequeue was answered in a transaction that has written, or is isolated",
+            )
         turns = statement.turns if len(self.committed.messages) < MANY else None
-        before = self.deliverable(session) if isinstance(answer, Nothing) or turns is not None else {}
+        before = (
+            self.deliverable(session) if isinstance(answer, Nothing) or turns is not None else {}
+        )
         if isinstance(answer, Nothing):
             self.judge_nothing(session, answer, before)
             answer = []
@@ -589,13 +476,18 @@ class Contract:
             assert message is not None
             policy = self.policy(self.committed, row.channel)
             lease = Lease(row.token, row.lease_until)
-            transaction.changes.messages[row.tag] = replace(message, attempt=row.attempt, lease=lease)
+            transaction.changes.messages[row.tag] = replace(
+                message, attempt=row.attempt, lease=lease
+            )
             transaction.changes.grants.append((row.channel, policy.rate, self.now))
             self.tokens.add(row.token)
         transaction.changes.has_dequeued = True
         if turns is not None:
             after = self.deliverable(session)
-            level = {name: self.policy(self.committed, name).weight for name in before.keys() & after.keys()}
+            level = {
+                name: self.policy(self.committed, name).weight
+                for name in before.keys() & after.keys()
+            }
             turns.take([row.channel for row in answer], level)
 
     def judge_leases(self, session: str, statement: Dequeue, rows: list[Leased]) -> None:
@@ -618,69 +510,115 @@ class Contract:
             self.judge_line(channel, messages, waiting.get(channel, []))
             self.judge_limits(channel, len(messages), low[channel])
         if limit is not None and sum(low.values()) + len(rows) > limit:
-            raise Violation("limit", f"{len(rows)} leased, {sum(low.values())} in flight, the queue allows {limit}")
+            raise Violation(
+                "limit",
+                f"{len(rows)} leased, {sum(low.values())} in flight, the queue allows {limit}",
+            )
 
     def judge_lease(self, row: Leased, statement: Dequeue, held: set[str]) -> Message:
         """One message: it is committed, free and due, and its row says what it is."""
         message = self.committed.messages.get(row.tag)
         if message is None:
-            known = "is gone, or its create was rolled back" if row.tag in self.ever else "was never created"
+            known = (
+                "is gone, or its create was rolled back"
+                if row.tag in self.ever
+                else "was never created"
+            )
             open_ = any(row.tag in each.changes.messages for each in self.open.values())
-            raise Violation("phantom", f"{row.tag} was leased and {'is not committed' if open_ else known}")
+            raise Violation(
+                "phantom", f"{row.tag} was leased and {'is not committed' if open_ else known}"
+            )
         policy = self.policy(self.committed, message.channel)
         if row.tag in held:
             raise Violation("twice", f"{row.tag} was leased and another open transaction holds it")
         if message.lease and not self.is_maybe_over(message):
-            raise Violation("twice", f"{row.tag} was leased until {message.lease.until} and leased again at {self.now}")
+            raise Violation(
+                "twice",
+                f"{row.tag} was leased until {message.lease.until} and leased again at {self.now}",
+            )
         if message.dequeue_at > self.now:
-            raise Violation("early", f"{row.tag} is due at {message.dequeue_at} and was leased at {self.now}")
+            raise Violation(
+                "early", f"{row.tag} is due at {message.dequeue_at} and was leased at {self.now}"
+            )
         if policy.paused:
-            raise Violation("paused", f"{row.tag} was leased from {message.channel}, which is paused")
+            raise Violation(
+                "paused", f"{row.tag} was leased from {message.channel}, which is paused"
+            )
         if message.lease and message.attempt >= policy.max_attempts:
-            raise Violation("attempts", f"{row.tag} was leased again after {message.attempt} attempts")
-        expected = (message.id, message.channel, message.dequeue_at, message.name, message.attempt + 1, message.state)
+            raise Violation(
+                "attempts", f"{row.tag} was leased again after {message.attempt} attempts"
+            )
+        expected = (
+            message.id,
+            message.channel,
+            message.dequeue_at,
+            message.name,
+            message.attempt + 1,
+            message.state,
+        )
         found = (row.id, row.channel, row.dequeue_at, row.name, row.attempt, row.state)
         if found != expected or row.lease_until != self.now + statement.lease_ms:
-            raise Violation("row", f"{row} is not {message} leased once more until {self.now + statement.lease_ms}")
+            raise Violation(
+                "row",
+                f"{row} is not {message} leased once more until {self.now + statement.lease_ms}",
+            )
         return message
 
     def judge_line(self, channel: str, taken: list[Message], waiting: list[Message]) -> None:
         """The messages of a channel come in order, and no earlier one is left behind."""
         ranks = [message.rank for message in taken]
         if ranks != sorted(ranks):
-            raise Violation("order", f"{channel} came in the order {[message.tag for message in taken]}")
+            raise Violation(
+                "order", f"{channel} came in the order {[message.tag for message in taken]}"
+            )
         tags = {message.tag for message in taken}
-        left = [message for message in waiting if message.rank < ranks[-1] and message.tag not in tags]
+        left = [
+            message for message in waiting if message.rank < ranks[-1] and message.tag not in tags
+        ]
         if left:
             first = min(left, key=lambda message: message.rank)
-            raise Violation("order", f"{taken[-1].tag} of {channel} was leased while {first.tag} waited before it")
+            raise Violation(
+                "order",
+                f"{taken[-1].tag} of {channel} was leased while {first.tag} waited before it",
+            )
 
     def judge_limits(self, channel: str, count: int, in_flight: int) -> None:
         """A channel's concurrency and rate."""
         policy = self.policy(self.committed, channel)
         if policy.max_concurrency is not None and in_flight + count > policy.max_concurrency:
             allowed = policy.max_concurrency
-            raise Violation("limit", f"{channel}: {count} leased, {in_flight} in flight, {allowed} allowed")
+            raise Violation(
+                "limit", f"{channel}: {count} leased, {in_flight} in flight, {allowed} allowed"
+            )
         low, _ = self.rates[channel].moved(self.granted(channel), policy)
         if count > self.rates[channel].allows(low, policy, self.now):
-            raise Violation("rate", f"{channel}: {count} leased at {self.now}, paid up to {low}, rate {policy.rate}")
+            raise Violation(
+                "rate",
+                f"{channel}: {count} leased at {self.now}, paid up to {low}, rate {policy.rate}",
+            )
 
     def judge_nothing(self, session: str, answer: Nothing, deliverable: dict[str, int]) -> None:
         """`empty` is said only if nothing can be leased, and names a time to look again that is not too late."""
         if answer.word == "contended":
             return
         if deliverable:
-            raise Violation("empty", f"the answer was empty while these could be leased: {deliverable}")
+            raise Violation(
+                "empty", f"the answer was empty while these could be leased: {deliverable}"
+            )
         if any(self.others(session)) or len(self.committed.messages) > PATIENCE:
             return
         moment = self.next_moment(session)
         # A lease that was extended may be looked at a second late.
         if moment is not None and (answer.look_at is None or answer.look_at > moment + 1000):
-            raise Violation("look_at", f"look again at {answer.look_at}, but something is due at {moment}")
+            raise Violation(
+                "look_at", f"look again at {answer.look_at}, but something is due at {moment}"
+            )
 
     # ---- what could be leased
 
-    def available(self, session: str, channels: Container[str] | None = None) -> dict[str, list[Message]]:
+    def available(
+        self, session: str, channels: Container[str] | None = None
+    ) -> dict[str, list[Message]]:
         """The messages of each channel that are certainly committed, due and unheld, limits aside."""
         held, taken_back = self.held(session), self.is_dequeuing(session)
         own = self.open[session].changes.messages if session in self.open else {}
@@ -714,7 +652,11 @@ class Contract:
                 high[message.channel] += not is_over or tag in changed or is_dequeuing
         for tag, message in changed.items():
             before = self.committed.messages.get(tag)
-            if message is not None and message.lease and (before is None or before.lease != message.lease):
+            if (
+                message is not None
+                and message.lease
+                and (before is None or before.lease != message.lease)
+            ):
                 counted = before is not None and before.lease is not None
                 low[message.channel] += message.lease.until > self.now and not (
                     counted and not self.is_maybe_over(before)
@@ -724,7 +666,9 @@ class Contract:
 
     def granted(self, channel: str) -> list[tuple[tuple[int | None, int], int]]:
         """The leases of a channel in open transactions, as (rate, time)."""
-        return [each[1:] for t in self.open.values() for each in t.changes.grants if each[0] == channel]
+        return [
+            each[1:] for t in self.open.values() for each in t.changes.grants if each[0] == channel
+        ]
 
     def deliverable(self, session: str) -> dict[str, int]:
         """How many messages of each channel a dequeue must find, if it finds nothing else."""
@@ -763,7 +707,9 @@ class Contract:
 
     # ---- settle
 
-    def judge_settle(self, session: str, statement: Settle, answers: dict[int, tuple[str, int | None]]) -> None:
+    def judge_settle(
+        self, session: str, statement: Settle, answers: dict[int, tuple[str, int | None]]
+    ) -> None:
         """The present lease is settled, another one is lost, and what is gone is not found."""
         changes = self.open[session].changes
         worlds, held = self.views(session), self.held(session)
@@ -778,7 +724,9 @@ class Contract:
                 allowed.add("settling")
             if word not in allowed:
                 expected = " or ".join(sorted(allowed))
-                raise Violation("settle", f"{statement.how} of {tag} was answered {word}; expected {expected}")
+                raise Violation(
+                    "settle", f"{statement.how} of {tag} was answered {word}; expected {expected}"
+                )
             if word in ("lease_lost", "not_found", "settling"):
                 continue
             message = worlds[0].messages.get(tag) or worlds[-1].messages[tag]
@@ -790,7 +738,9 @@ class Contract:
             if word == "extended":
                 self.lapsed.discard(token)
 
-    def settle_words(self, worlds: list[World], statement: Settle, tag: str, token: str) -> set[str]:
+    def settle_words(
+        self, worlds: list[World], statement: Settle, tag: str, token: str
+    ) -> set[str]:
         """What may be answered for one lease, by each of the views that there may have been."""
         words: set[str] = set()
         for world in worlds:
@@ -798,14 +748,14 @@ class Contract:
             if message is None:
                 words.add("not_found")
                 continue
-            if message.lease is None or message.lease.token != token:
+            if message.lease is not None and message.lease.token == token:
+                words.add(self.settle_word(world, statement, message))
+            else:
                 words.add("lease_lost")
-                continue
-            words.add(self.settle_word(world, statement, message))
             if self.is_maybe_over(message):
                 words.add("lease_lost")
-                if self.is_maybe_dead(world, message):
-                    words.add("not_found")
+            if self.is_maybe_dead(world, message):
+                words.add("not_found")
         return words
 
     def settle_word(self, world: World, statement: Settle, message: Message) -> str:
@@ -815,25 +765,35 @@ class Contract:
         is_last = message.attempt >= self.policy(world, message.channel).max_attempts
         return "dead" if statement.dead or is_last else "retrying"
 
-    def settled(self, statement: Settle, message: Message, word: str, at: int | None) -> Message | None:
+    def settled(
+        self, statement: Settle, message: Message, word: str, at: int | None
+    ) -> Message | None:
         """What a settlement makes of a message; `at` is the time in the answer."""
         if word in ("completed", "dead"):
             return None
         if word == "retrying" and statement.delay_ms is None:
             delay = RETRY_DELAYS_MS[min(message.attempt, len(RETRY_DELAYS_MS)) - 1]
             if at is None or not delay <= at - self.now <= delay * (1 + RETRY_JITTER) + 1:
-                raise Violation("settle", f"{message.tag} is retried at {at}, not {delay} ms after {self.now}")
+                raise Violation(
+                    "settle", f"{message.tag} is retried at {at}, not {delay} ms after {self.now}"
+                )
         elif at != self.now + (statement.delay_ms or 0):
-            raise Violation("settle", f"{message.tag}: {at} was answered, not {self.now} + {statement.delay_ms}")
+            raise Violation(
+                "settle", f"{message.tag}: {at} was answered, not {self.now} + {statement.delay_ms}"
+            )
         if word == "extended":
             assert message.lease is not None
             return replace(message, lease=replace(message.lease, until=at))
         if word == "deferred":
             state = message.state if statement.state is None else statement.state
-            return replace(message, lease=None, dequeue_at=at, attempt=message.attempt - 1, state=state)
+            return replace(
+                message, lease=None, dequeue_at=at, attempt=message.attempt - 1, state=state
+            )
         return replace(message, lease=None, dequeue_at=at)
 
-    def judge_cancel(self, session: str, statement: Cancel, answers: dict[int, tuple[str, int | None]]) -> None:
+    def judge_cancel(
+        self, session: str, statement: Cancel, answers: dict[int, tuple[str, int | None]]
+    ) -> None:
         """A message that nobody has leased is taken back."""
         held, world = self.held(session), self.view(session)
         for tag, id_ in statement.messages:
@@ -852,7 +812,9 @@ class Contract:
                 words.add("busy")
             word = answers.get(id_, ("nothing", None))[0]
             if word not in words:
-                raise Violation("cancel", f"{tag} was answered {word}; expected {' or '.join(sorted(words))}")
+                raise Violation(
+                    "cancel", f"{tag} was answered {word}; expected {' or '.join(sorted(words))}"
+                )
             if word == "cancelled":
                 self.open[session].changes.messages[tag] = None
 
@@ -865,23 +827,39 @@ class Contract:
             known, old = channel in world.policies, self.policy(world, channel)
             changed = replace(old, **options)
             if "paused" in options:
-                word = ("paused", "already_paused") if options["paused"] else ("resumed", "not_paused")
+                word = (
+                    ("paused", "already_paused") if options["paused"] else ("resumed", "not_paused")
+                )
                 words.add(word[changed == old])
                 is_known = known or any(m and m.channel == channel for m in world.messages.values())
                 words |= set() if is_known else {"not_found"}
             else:
                 words.add("created" if not known else "changed" if changed != old else "unchanged")
+        if self.open[session].before is not None and "paused" not in options:
+            words |= {
+                "created",
+                "changed",
+                "unchanged",
+            }  # who came first of those who waited is not known
         if answer not in words:
-            raise Violation("setting", f"{describe(statement)} was answered {answer}; expected {words}")
+            raise Violation(
+                "setting", f"{describe(statement)} was answered {answer}; expected {words}"
+            )
         if answer not in ("not_found", "not_paused") and changed is not None:
             self.open[session].changes.policies[channel] = changed
 
     def judge_setqueue(self, session: str, statement: SetQueue, answer: str) -> None:
         """The queue's own limit."""
-        limits = [world.queue_limit[-1] if world.queue_limit else None for world in self.views(session)]
-        words = {"unchanged" if limit == statement.max_concurrency else "changed" for limit in limits}
+        limits = [
+            world.queue_limit[-1] if world.queue_limit else None for world in self.views(session)
+        ]
+        words = {
+            "unchanged" if limit == statement.max_concurrency else "changed" for limit in limits
+        }
         if answer not in words:
-            raise Violation("setting", f"{describe(statement)} was answered {answer}; expected {words}")
+            raise Violation(
+                "setting", f"{describe(statement)} was answered {answer}; expected {words}"
+            )
         self.open[session].changes.queue_limit = [statement.max_concurrency]
 
     def judge_sweep(self, session: str, statement: Sweep, answer: Any) -> None:
@@ -891,7 +869,11 @@ class Contract:
 
     def judge_check(self, session: str, statement: Check, answer: list[Any]) -> None:
         """queue_check finds nothing, ever, but for leases that are over and that nobody has looked at yet."""
-        leases = [message.lease for message in self.view(session).messages.values() if message and message.lease]
+        leases = [
+            message.lease
+            for message in self.view(session).messages.values()
+            if message and message.lease
+        ]
         if answer and all(lease.until > self.now for lease in leases):
             raise Violation("check", f"queue_check found {answer[:5]}")
 
@@ -926,9 +908,17 @@ class Lines:
             if not maybe_dead:
                 return words
         policy = self.policies[row.channel]
-        if policy.max_size is None or statement.is_copy or self.least[row.channel] < policy.max_size:
+        if (
+            policy.max_size is None
+            or statement.is_copy
+            or self.least[row.channel] < policy.max_size
+        ):
             words["created"] = None
-        if policy.max_size is not None and not statement.is_copy and self.most[row.channel] >= policy.max_size:
+        if (
+            policy.max_size is not None
+            and not statement.is_copy
+            and self.most[row.channel] >= policy.max_size
+        ):
             words["dropped" if policy.when_full == "drop" else "refused"] = None
         return words
 
@@ -938,7 +928,13 @@ class Lines:
         if got.answer not in words or (got.answer == "duplicate" and got.id != words["duplicate"]):
             return False
         maximum = self.policies[row.channel].max_size
-        if not exact or statement.is_copy or statement.is_burst or maximum is None or got.answer == "duplicate":
+        if (
+            not exact
+            or statement.is_copy
+            or statement.is_burst
+            or maximum is None
+            or got.answer == "duplicate"
+        ):
             return True
         least, most = self.least[row.channel] + 1, self.most[row.channel] + 1
         if got.answer != "created":
@@ -955,8 +951,3 @@ class Lines:
     def describe(self, channel: str) -> str:
         """How full a channel is."""
         return f"{self.most[channel]} live messages of {self.policies[channel].max_size or 'any number'}"
-
-
-def describe(statement: Statement) -> str:
-    """A statement in a few words."""
-    return f"{type(statement).__name__.lower()} {statement}"[:200]

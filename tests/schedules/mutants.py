@@ -119,16 +119,28 @@ def hunt(stage: Stage, seeds: list[int]) -> tuple[int, Failure] | None:
 
 def main() -> int:
     """Print a row for each mutant; the exit status is the number of those that survived."""
-    parser = argparse.ArgumentParser(prog="mutants", description="Change the engine at random and look who notices.")
+    parser = argparse.ArgumentParser(
+        prog="mutants", description="Change the engine at random and look who notices."
+    )
     parser.add_argument("--mutants", type=int, default=30, help="number of mutants (default 30)")
-    parser.add_argument("--seed", type=int, default=1, help="seed that the mutants are drawn from (default 1)")
-    parser.add_argument("--schedules", type=int, default=300, help="schedules for each mutant (default 300)")
+    parser.add_argument(
+        "--seed", type=int, default=1, help="seed that the mutants are drawn from (default 1)"
+    )
+    parser.add_argument(
+        "--schedules", type=int, default=300, help="schedules for each mutant (default 300)"
+    )
     options = parser.parse_args()
     files = sql_files("functions")
     tried = survived = 0
     with temporary_stage() as stage:
-        seeds = [seed for seed in range(1, options.schedules + 1) if play(stage, draw_schedule(seed)) is None]
-        print(f"{options.schedules - len(seeds)} of {options.schedules} seeds fail without a mutant and are left out")
+        seeds = [
+            seed
+            for seed in range(1, options.schedules + 1)
+            if play(stage, draw_schedule(seed)) is None
+        ]
+        print(
+            f"{options.schedules - len(seeds)} of {options.schedules} seeds fail without a mutant and are left out"
+        )
         print("| function | line | change | found |\n| --- | --- | --- | --- |", flush=True)
         for mutant in mutants(files, options.seed):
             if tried == options.mutants:

@@ -16,13 +16,11 @@ from typing import Any
 import psycopg
 
 from . import calls
-from .contract import (
-    MANY,
-    PATIENCE,
-    READ_COMMITTED,
+from .contract import MANY, PATIENCE, READ_COMMITTED, Contract, Turns
+from .stage import START, Stage
+from .statements import (
     Cancel,
     Check,
-    Contract,
     Create,
     Dequeue,
     Leased,
@@ -34,10 +32,8 @@ from .contract import (
     Settle,
     Statement,
     Sweep,
-    Turns,
     Violation,
 )
-from .stage import START, Stage
 from .steps import Step
 
 SLOW_SECONDS = 5.0
@@ -113,7 +109,11 @@ class Run:
     def free(self) -> None:
         """Roll everything back, whatever state it is in."""
         for name, connection in self.stage.sessions.items():
-            if name not in self.pending and not connection.closed and connection.info.transaction_status:
+            if (
+                name not in self.pending
+                and not connection.closed
+                and connection.info.transaction_status
+            ):
                 connection.execute("rollback")
         for pending in self.pending.values():
             pending.future.exception(timeout=20)
@@ -130,6 +130,8 @@ class Run:
         """Do one step, if it can be done now."""
         name, transaction = step.session, self.contract.open.get(step.session)
         if step.op == "clock":
+            if self.pending:  # nobody could say by which time what waits was done
+                return
             self.say(str(step))
             self.disturb(step)
             self.set_clock(self.contract.now + step.args["by"])
@@ -144,7 +146,9 @@ class Run:
             return
         if step.op == "nibble":
             for _ in range(step.args["count"]):
-                dequeue = Step(step.number, name, "dequeue", {"limit": 1, "cursor": True, **step.args})
+                dequeue = Step(
+                    step.number, name, "dequeue", {"limit": 1, "cursor": True, **step.args}
+                )
                 if transaction or not self.dequeue(dequeue):
                     break
             return
@@ -158,7 +162,9 @@ class Run:
     def disturb(self, step: Step) -> None:
         """After most steps the count of turns begins anew."""
         for session, turns in self.turns.items():
-            is_quiet = step.op in KEEPS_TURNS or (step.op == "settle" and step.args["how"] == "complete")
+            is_quiet = step.op in KEEPS_TURNS or (
+                step.op == "settle" and step.args["how"] == "complete"
+            )
             own = step.op in ("dequeue", "nibble") and session == step.session
             if not (is_quiet or own) or self.contract.open:
                 turns.forget()
@@ -172,9 +178,15 @@ class Run:
         """Whether a transaction can be begun or ended as the step wants."""
         if step.op == "begin":
             return transaction is None
-        if transaction is None or not transaction.explicit or (transaction.failed and step.op == "savepoint"):
+        if (
+            transaction is None
+            or not transaction.explicit
+            or (transaction.failed and step.op == "savepoint")
+        ):
             return False
-        return step.op != "rollback_to" or step.args["name"] in [name for name, _ in transaction.savepoints]
+        return step.op != "rollback_to" or step.args["name"] in [
+            name for name, _ in transaction.savepoints
+        ]
 
     def control_transaction(self, step: Step) -> None:
         """Begin, commit, roll back, set a savepoint or go back to one."""
@@ -202,17 +214,27 @@ class Run:
         args = step.args
         match step.op:
             case "create" | "create_many":
-                return Create(tuple(self.new(step, index, *row) for index, row in enumerate(args["rows"])))
+                return Create(
+                    tuple(self.new(step, index, *row) for index, row in enumerate(args["rows"]))
+                )
             case "copy":
                 rows = [[row[0], row[1], None] for row in args["rows"]]
-                return Create(tuple(self.new(step, i, *row) for i, row in enumerate(rows)), is_copy=True)
+                return Create(
+                    tuple(self.new(step, i, *row) for i, row in enumerate(rows)), is_copy=True
+                )
             case "burst" if step.session not in self.contract.open:
                 row = [args["channel"], ["delay", args["delay"]], None]
-                return Create(tuple(self.new(step, i, *row) for i in range(args["count"])), is_burst=True)
+                return Create(
+                    tuple(self.new(step, i, *row) for i in range(args["count"])), is_burst=True
+                )
             case "wide":
                 when, times = ["delay", args["delay"]], 1 + bool(args["rate"])
                 count = min(args["count"], 10_000 // times)
-                return Create(tuple(self.new(step, i, f"w{i % count}", when, None) for i in range(count * times)))
+                return Create(
+                    tuple(
+                        self.new(step, i, f"w{i % count}", when, None) for i in range(count * times)
+                    )
+                )
             case "settle":
                 return self.settle(step)
             case "cancel":
@@ -234,7 +256,9 @@ class Run:
         self.channels.add(channel)
         return channel
 
-    def new(self, step: Step, index: int, channel: str, when: list[Any] | None, name: str | None) -> NewMessage:
+    def new(
+        self, step: Step, index: int, channel: str, when: list[Any] | None, name: str | None
+    ) -> NewMessage:
         """A message to be created, with its times as they are asked for."""
         kind, value = when or ("delay", None)
         at = {"at": value, "ago": self.contract.now - (value or 0)}.get(kind)
@@ -246,27 +270,36 @@ class Run:
     def settle(self, step: Step) -> Settle | None:
         """Leases by number among those of this session, of everybody, or all that there ever were."""
         args, who = step.args, step.args["who"]
-        pool = [
-            lease for lease in self.leases
-            if who == "old" or (lease.token not in self.settled and (who == "any" or self.owners[lease.token] == step.session))
-        ]  # fmt: skip
+        pool = self.leases
+        if who != "old":
+            pool = [lease for lease in pool if lease.token not in self.settled]
+        if who == "own":
+            pool = [lease for lease in pool if self.owners[lease.token] == step.session]
         if not pool:
             return None
-        chosen = {pool[-1 - pick % len(pool)].id: pool[-1 - pick % len(pool)] for pick in args["picks"]}
+        chosen = {
+            pool[-1 - pick % len(pool)].id: pool[-1 - pick % len(pool)] for pick in args["picks"]
+        }
         leases = tuple((lease.tag, lease.id, lease.token) for lease in chosen.values())
         state = args["state"].encode() if args["state"] else None
         return Settle(args["how"], leases, args["delay"], state, bool(args["dead"]))
 
     def cancel(self, step: Step) -> Cancel | None:
         """Messages by number among those that are committed."""
-        pool = sorted((message.id, tag) for tag, message in self.contract.committed.messages.items() if message)
+        pool = sorted(
+            (message.id, tag)
+            for tag, message in self.contract.committed.messages.items()
+            if message
+        )
         chosen = {pool[pick % len(pool)] for pick in step.args["picks"]} if pool else ()
         return Cancel(tuple((tag, id_) for id_, tag in sorted(chosen))) if chosen else None
 
     def set_many(self, step: Step) -> None:
         """Give each of many channels a rate."""
         for index in range(min(step.args["count"], 5_000)):
-            self.run_statement(step, SetChannel(f"w{index}", {"release_interval_ms": 1_000}), quiet=True)
+            self.run_statement(
+                step, SetChannel(f"w{index}", {"release_interval_ms": 1_000}), quiet=True
+            )
 
     def run_statement(self, step: Step, statement: Statement, *, quiet: bool = False) -> Any:
         """Send one statement and judge its answer; one that waits is judged when it has been answered."""
@@ -275,13 +308,16 @@ class Run:
         connection = self.stage.sessions[session]
         if may_wait:
             future = self.threads.submit(calls.send, connection, statement, self)
-            self.pending[session] = Pending(future, statement, step.number)
+            pending = self.pending[session] = Pending(future, statement, step.number)
+            future.add_done_callback(lambda _: setattr(pending, "ended_at", time.monotonic()))
             if self.is_waiting(session):
                 self.say(f"{step} ... waits")
                 return None
             return self.conclude(session, step)
         if interrupt and calls.interrupts(connection, interrupt):
-            future = calls.interrupted(self.threads, self.stage.control, connection, statement, self, interrupt)
+            future = calls.interrupted(
+                self.threads, self.stage.control, connection, statement, self, interrupt
+            )
             return self.judge(session, statement, future, step, cancelled=True)
         future = Future()
         began = time.monotonic()
@@ -289,7 +325,9 @@ class Run:
             future.set_result(calls.send(connection, statement, self))
         except psycopg.Error as error:
             future.set_exception(error)
-        is_burst = isinstance(statement, Create) and statement.is_burst  # thousands of transactions by one statement
+        is_burst = (
+            isinstance(statement, Create) and statement.is_burst
+        )  # thousands of transactions by one statement
         if (took := time.monotonic() - began) > SLOW_SECONDS and not is_burst:
             self.say(str(step))
             raise Violation("slow", f"{type(statement).__name__} took {took:.1f} s")
@@ -305,14 +343,18 @@ class Run:
             if not isinstance(error, psycopg.Error):
                 raise error
             self.say(f"{step} -> {error.sqlstate} {str(error).splitlines()[0]}")
-            self.contract.fails(session, statement, error.sqlstate or "", str(error), cancelled=cancelled)
+            self.contract.fails(
+                session, statement, error.sqlstate or "", str(error), cancelled=cancelled
+            )
             return None
         answer = future.result()
         if not quiet:
             self.say(f"{step} -> {calls.describe(answer)}")
         self.contract.answers(session, statement, answer)
         if isinstance(statement, Settle) and statement.how != "heartbeat":
-            self.settled.update(token for _, id_, token in statement.leases if answer[id_][0] != "settling")
+            self.settled.update(
+                token for _, id_, token in statement.leases if answer[id_][0] != "settling"
+            )
         return answer
 
     def dequeue(self, step: Step) -> bool:
@@ -334,7 +376,11 @@ class Run:
                 self.leases += answer
                 self.owners |= {lease.token: session for lease in answer}
                 return True
-            if answer.word == "empty" or session in self.contract.open or self.contract.is_obstructed(session):
+            if (
+                answer.word == "empty"
+                or session in self.contract.open
+                or self.contract.is_obstructed(session)
+            ):
                 return False
         raise Violation("contended", f"{PATIENCE} times in a row, and nobody is in the way")
 
@@ -357,13 +403,10 @@ class Run:
 
     def collect(self) -> None:
         """Judge the pending statements that are answered by now."""
-        is_news = True
-        while is_news:
-            is_news = False
-            for session in list(self.pending):
-                if not self.is_waiting(session):
-                    self.conclude(session, f"{self.pending[session].number:>4} {session}  ... goes on")
-                    is_news = True
+        while done := [session for session in self.pending if not self.is_waiting(session)]:
+            for session in sorted(done, key=lambda each: self.pending[each].ended_at):
+                number = self.pending[session].number
+                self.conclude(session, f"{number:>4} {session}  ... goes on")
 
     # ---- the end
 
@@ -401,7 +444,9 @@ class Run:
                 self.relax_limits()
             leases = len(self.leases)
             limit = 1000 if len(self.contract.committed.messages) < MANY else 10_000
-            if self.dequeue(Step(number, "s1", "dequeue", {"limit": limit, "lease": 60_000, "cursor": True})):
+            if self.dequeue(
+                Step(number, "s1", "dequeue", {"limit": limit, "lease": 60_000, "cursor": True})
+            ):
                 rows = tuple((lease.tag, lease.id, lease.token) for lease in self.leases[leases:])
                 self.run_statement(Step(number + 1, "s1", "complete"), Settle("complete", rows))
                 continue
@@ -410,7 +455,10 @@ class Run:
                 break
             self.take(Step(number + 2, "-", "clock", {"by": moment - self.contract.now}))
         else:
-            raise Violation("left", f"{len(self.contract.committed.messages)} messages after {DRAIN_ROUNDS} rounds")
+            raise Violation(
+                "left",
+                f"{len(self.contract.committed.messages)} messages after {DRAIN_ROUNDS} rounds",
+            )
 
     def relax_limits(self) -> None:
         """Take the limits of channels and queue away."""
@@ -426,22 +474,37 @@ class Run:
     def restore_limits(self) -> None:
         """Give channels the limits back that were taken away."""
         for channel, policy in sorted(self.relaxed.items())[:20]:
-            options = {"max_concurrency": policy.max_concurrency, "release_interval_ms": policy.release_interval_ms}
+            options = {
+                "max_concurrency": policy.max_concurrency,
+                "release_interval_ms": policy.release_interval_ms,
+            }
             self.take(Step(909, "s2", "set", {"channel": channel, "options": options}))
 
     def last_deadline(self) -> int | None:
         """When the last lease will be over; of a message that is dead then nothing more is delivered."""
-        leases = [message.lease for message in self.contract.committed.messages.values() if message and message.lease]
-        return max((lease.until for lease in leases if lease.until > self.contract.now), default=None)
+        leases = [
+            message.lease
+            for message in self.contract.committed.messages.values()
+            if message and message.lease
+        ]
+        return max(
+            (lease.until for lease in leases if lease.until > self.contract.now), default=None
+        )
 
     def look_for_leftovers(self) -> None:
         """Nothing is stored but dead messages, and those are the ones that ought to be dead."""
         contract, committed = self.contract, self.contract.committed
-        left = {tag for tag, message in committed.messages.items() if message and not contract.is_maybe_dead(committed, message)}
+        left = {
+            tag
+            for tag, message in committed.messages.items()
+            if message and not contract.is_maybe_dead(committed, message)
+        }
         if left:
             raise Violation("left", f"not delivered and not scheduled: {sorted(left)[:10]}")
         for _ in range(50):
-            stored = self.stage.column("select convert_from(content, 'UTF8') from lonnymq.message limit 10")
+            stored = self.stage.column(
+                "select convert_from(content, 'UTF8') from lonnymq.message limit 10"
+            )
             if not stored:
                 break
             self.dequeue(Step(920, "s1", "dequeue", {"limit": 1, "lease": 60_000, "cursor": False}))
@@ -450,8 +513,13 @@ class Run:
         dead = set(self.stage.column("select convert_from(content, 'UTF8') from lonnymq.dead"))
         maybe = committed.dead.keys() | committed.messages.keys()
         if not committed.dead.keys() <= dead or not dead <= maybe:
-            raise Violation("dead", f"dead are {sorted(dead)}; expected {sorted(committed.dead)}, perhaps {sorted(maybe)}")
-        committed.dead.update({tag: message for tag, message in committed.messages.items() if message})
+            raise Violation(
+                "dead",
+                f"dead are {sorted(dead)}; expected {sorted(committed.dead)}, perhaps {sorted(maybe)}",
+            )
+        committed.dead.update(
+            {tag: message for tag, message in committed.messages.items() if message}
+        )
         committed.messages.clear()
         self.run_statement(Step(921, "s1", "check"), Check())
 

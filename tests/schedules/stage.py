@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -29,9 +29,9 @@ where c.relnamespace = 'lonnymq'::regnamespace and c.relkind in ('r', 'p') and n
 order by 1
 """
 SEQUENCES = """
-select quote_literal('lonnymq.' || quote_ident(c.relname)), coalesce(s.last_value, s.start_value), s.last_value is not null
-from pg_class c join pg_sequences s on s.schemaname = 'lonnymq' and s.sequencename = c.relname
-where c.relnamespace = 'lonnymq'::regnamespace and c.relkind = 'S'
+select format('select setval(%L, %s, %L);', format('lonnymq.%I', s.sequencename),
+  coalesce(s.last_value, s.start_value), s.last_value is not null)
+from pg_sequences s where s.schemaname = 'lonnymq'
 """
 VACUUM_EVERY = 100
 
@@ -66,7 +66,9 @@ class Stage:
         self.control.execute(CLOCK.encode())
         for table in self.column(TABLES):
             if self.column(f"select exists (select from lonnymq.{table})")[0]:
-                self.control.execute(f"create table fresh.{table} as table lonnymq.{table}".encode())
+                self.control.execute(
+                    f"create table fresh.{table} as table lonnymq.{table}".encode()
+                )
 
     def column(self, query: str, *values: object) -> list[Any]:
         """The first column of a query's rows."""
@@ -88,17 +90,13 @@ class Stage:
         """Deletes, not truncates: a truncate makes new files for each table and index, 40 times the cost."""
         tables = self.column(TABLES)
         filled = self.column("select tablename from pg_tables where schemaname = 'fresh'")
-        sequences = self.control.execute(SEQUENCES.encode()).fetchall()
+        sequences = self.column(SEQUENCES)
         return "\n".join([
             *(f"delete from lonnymq.{table};" for table in tables),
             *(f"insert into lonnymq.{table} overriding system value table fresh.{table};" for table in filled),
-            *(f"select setval({name}, {value}, {called});" for name, value, called in self.fresh(sequences)),
+            *sequences,
             f"select setval('public.schedule_clock', {START});",
         ])  # fmt: skip
-
-    def fresh(self, sequences: Iterable[Any]) -> Iterable[tuple[str, int, str]]:
-        """Sequences start from 1 again: their tables are empty, or have no rows of theirs."""
-        return ((name, 1, "false") for name, _, _ in sequences)
 
     def set_clock(self, now: int) -> None:
         """Set the queue's clock."""
@@ -116,7 +114,9 @@ def temporary_stage(
 
 @contextmanager
 def stage_on(
-    dsn: str, change: Callable[[psycopg.Connection[Any]], None] | None = None, name: str = "schedules"
+    dsn: str,
+    change: Callable[[psycopg.Connection[Any]], None] | None = None,
+    name: str = "schedules",
 ) -> Iterator[Stage]:
     """A stage in a new database of a server."""
     run(dsn, f"create database {name}")

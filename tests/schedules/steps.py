@@ -24,7 +24,15 @@ WEIGHTS = {
     "set": 4, "pause": 2, "resume": 2, "queue": 1,
     "clock": 5, "sweep": 1, "check": 1, "interrupted": 1,
 }  # fmt: skip
-LARGE = {"create_many": 1, "burst": 5, "wide": 5, "nibble": 2, "clock": 3, "pause": 2, "set": 2}  # times as often in large schedules
+LARGE = {
+    "create_many": 1,
+    "burst": 5,
+    "wide": 5,
+    "nibble": 2,
+    "clock": 3,
+    "pause": 2,
+    "set": 2,
+}  # times as often in large schedules
 ALWAYS = {"create", "dequeue", "complete", "end"}
 SIZES = {
     "burst": ((3, 40), (40, 400), (20_500, 21_500)),
@@ -65,7 +73,9 @@ class Drawer:
             op: weight * (draw.choice((0, 0, 1, 1, 3)) if op not in ALWAYS else draw.choice((1, 2)))
             for op, weight in WEIGHTS.items()
         }
-        self.large_left = 2 if self.large else 0  # steps with thousands of messages that are still to come
+        self.large_left = (
+            2 if self.large else 0
+        )  # steps with thousands of messages that are still to come
         if self.large:
             self.length = draw.choice((6, 10, 14))
             self.weights = {op: weight * LARGE.get(op, 1) for op, weight in self.weights.items()}
@@ -79,7 +89,9 @@ class Drawer:
             if self.random.random() < 0.5:
                 self.add(self.session(), "set", channel=channel, options=self.options(first=True))
         if self.large:
-            for op in self.random.choice((("burst",), ("wide",), ("create_many", "nibble"), ("wide", "nibble"))):
+            for op in self.random.choice(
+                (("burst",), ("wide",), ("create_many", "nibble"), ("wide", "nibble"))
+            ):
                 self.draw(op, self.session())
         ops, weights = list(self.weights), list(self.weights.values())
         while len(self.steps) < self.length:
@@ -113,9 +125,21 @@ class Drawer:
                 rows = [self.message(names=names) for _ in range(self.size("create_many"))]
                 self.add(session, op, rows=rows)
             case "burst":
-                self.add(session, op, channel=draw.choice(self.channels), count=self.size(op), delay=self.delay())
+                self.add(
+                    session,
+                    op,
+                    channel=draw.choice(self.channels),
+                    count=self.size(op),
+                    delay=self.delay(),
+                )
             case "wide":
-                self.add(session, op, count=self.size(op), delay=self.delay(), rate=self.large and draw.random() < 0.3)
+                self.add(
+                    session,
+                    op,
+                    count=self.size(op),
+                    delay=self.delay(),
+                    rate=self.large and draw.random() < 0.3,
+                )
             case "dequeue":
                 self.dequeue(session, is_open)
             case "nibble":
@@ -173,10 +197,14 @@ class Drawer:
     def settle(self, session: str, how: str) -> None:
         """Settle leases of this session, of anybody, or such as were settled before."""
         draw = self.random
+        delays = {
+            "heartbeat": LEASES_MS,
+            "fail": (None, 0, 0, 100, 2_000),
+            "defer": (0, 0, 100, 2_000),
+        }
         self.add(
             session, "settle", how=how, who=draw.choice(("own", "own", "any", "old")), picks=self.picks(),
-            delay=draw.choice(LEASES_MS) if how == "heartbeat" else draw.choice((None, 0, 0, 100, 2_000)) if how == "fail"
-            else draw.choice((0, 0, 100, 2_000)) if how == "defer" else None,
+            delay=draw.choice(delays.get(how, (None,))),
             state=draw.choice((None, "half")) if how == "defer" else None,
             dead=True if how == "fail" and draw.random() < 0.1 else None,
         )  # fmt: skip

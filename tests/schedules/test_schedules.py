@@ -17,7 +17,8 @@ BAD = {
         create or replace function lonnymq.channel_pause(p_channel text) returns text language sql
         as $$ select 'paused' $$""",
     "a heartbeat that extends nothing": """
-        create or replace function lonnymq.message_heartbeat(p_ids bigint[], p_tokens uuid[], p_lease_ms bigint)
+        create or replace function lonnymq.message_heartbeat(
+          p_ids bigint[], p_tokens uuid[], p_lease_ms bigint default 30000)
         returns table (id bigint, answer text, lease_until bigint) language sql
         as $$ select i, 'extended', lonnymq.epoch() + p_lease_ms from unnest(p_ids) as i $$""",
     "an announcement that nobody hears": """
@@ -40,7 +41,9 @@ def first_failure(stage: Stage, seeds: range) -> Failure | None:
     return None
 
 
-@pytest.mark.parametrize("first", range(1, SEEDS, GROUP), ids=lambda first: f"seeds {first} to {first + GROUP - 1}")
+@pytest.mark.parametrize(
+    "first", range(1, SEEDS, GROUP), ids=lambda first: f"seeds {first} to {first + GROUP - 1}"
+)
 def test_random_schedules_keep_the_contract(stage: Stage, first: int) -> None:
     failure = first_failure(stage, range(first, first + GROUP))
     if failure:

@@ -29,9 +29,10 @@ from lonnymq.server import TemporaryServer, memory, temporary
 from lonnymq.testing import run as run_once
 from lonnymq.testing import with_database
 
-from .contract import Lease, Message, Policy, World
+from .contract import World
 from .scheduler import Failure, Run
 from .stage import SETTINGS, Stage, stage_on
+from .statements import Lease, Message, Policy
 from .steps import Step, draw_schedule
 
 DEBIAN_15 = Path("/usr/lib/postgresql/15/bin")
@@ -70,7 +71,9 @@ class Traveller(Run):
         self.stage = stage
         contract, control = self.contract, stage.control
         world = World()
-        for tag, *row, token, until in control.execute(MESSAGES.format(table="message").encode()).fetchall():
+        for tag, *row, token, until in control.execute(
+            MESSAGES.format(table="message").encode()
+        ).fetchall():
             lease = Lease(token, until) if token else None
             world.messages[tag] = Message(tag, *row, lease)
         dead = MESSAGES.format(table="dead").replace("token::text, lease_until", "null, null")
@@ -88,7 +91,9 @@ class Traveller(Run):
         self.say(f"---- another world: {len(world.messages)} messages, {len(world.dead)} dead")
 
 
-def journey(source: Stage, seed: int, change: Callable[[Traveller, Random], object]) -> Failure | None:
+def journey(
+    source: Stage, seed: int, change: Callable[[Traveller, Random], object]
+) -> Failure | None:
     """Half of a schedule, a change of world, the other half without sweeps, and the end."""
     steps = draw_schedule(seed, large=False)
     draw = Random(seed)
@@ -137,7 +142,9 @@ def programs(server: TemporaryServer) -> Path:
 
 def next_id(connection: psycopg.Connection[Any]) -> int:
     """The next transaction id of a cluster."""
-    row = connection.execute("select pg_snapshot_xmax(pg_current_snapshot())::text::bigint").fetchone()
+    row = connection.execute(
+        "select pg_snapshot_xmax(pg_current_snapshot())::text::bigint"
+    ).fetchone()
     return int(row[0]) if row else 0
 
 
@@ -152,16 +159,31 @@ def restore(source: TemporaryServer, target: TemporaryServer) -> None:
     """Dump the database of schedules and restore it elsewhere; lines that older servers do not know are left out."""
     place = ["-h", str(source.cluster.socket_folder), "-p", "5432", "-U", "postgres", DATABASE]
     dumped = subprocess.run([programs(source) / "pg_dump", *place], capture_output=True, check=True)
-    lines = [line for line in dumped.stdout.splitlines() if not line.startswith(b"SET transaction_timeout")]
+    lines = [
+        line
+        for line in dumped.stdout.splitlines()
+        if not line.startswith(b"SET transaction_timeout")
+    ]
     run_once(target.dsn, f"drop database if exists {DATABASE} with (force)")
     run_once(target.dsn, f"create database {DATABASE}")
     place = ["-h", str(target.cluster.socket_folder), "-p", "5432", "-U", "postgres", DATABASE]
-    command = [programs(source) / "psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-o", "/dev/null", *place]
+    command = [
+        programs(source) / "psql",
+        "-X",
+        "-q",
+        "-v",
+        "ON_ERROR_STOP=1",
+        "-o",
+        "/dev/null",
+        *place,
+    ]
     subprocess.run(command, input=b"\n".join(lines) + b"\n", check=True, stderr=subprocess.PIPE)
 
 
 @contextmanager
-def restored(old: Path | None = None, new: Path | None = None) -> Iterator[Callable[[int], Failure | None]]:
+def restored(
+    old: Path | None = None, new: Path | None = None
+) -> Iterator[Callable[[int], Failure | None]]:
     """The database goes to another cluster, whose transaction ids are lower, or higher."""
     with (
         temporary(old, **SETTINGS) as source,
@@ -247,7 +269,14 @@ def upgrade(old: TemporaryServer) -> TemporaryServer:
     """Stop a server and carry its data over."""
     old.stop("fast")
     cluster = empty_cluster("lonnymq-upgrade-")
-    options = ["-U", "postgres", "--auth=trust", "--encoding=UTF8", "--no-locale", "--no-data-checksums"]
+    options = [
+        "-U",
+        "postgres",
+        "--auth=trust",
+        "--encoding=UTF8",
+        "--no-locale",
+        "--no-data-checksums",
+    ]
     must(cluster, cluster.command(cluster.data, "initdb", *options))
     scratch = cluster.data / "scratch"
     make_private(scratch, cluster.account)
@@ -283,7 +312,10 @@ def failover() -> Iterator[Callable[[int], Failure | None]]:
                 primary.stop("immediate")
                 run.leave()
                 standby.start()
-                must(standby.cluster, standby.cluster.command(standby.cluster.data, "pg_ctl", "promote", "-w"))
+                must(
+                    standby.cluster,
+                    standby.cluster.command(standby.cluster.data, "pg_ctl", "promote", "-w"),
+                )
                 arrived = Stage(with_database(standby.dsn, DATABASE))
                 stack.callback(arrived.close)
                 run.arrive(arrived)
@@ -296,7 +328,16 @@ def failover() -> Iterator[Callable[[int], Failure | None]]:
 def standby_of(primary: TemporaryServer) -> TemporaryServer:
     """A streaming standby."""
     source, cluster = primary.cluster, empty_cluster("lonnymq-standby-")
-    command = [str(source.bin_dir / "pg_basebackup"), "-D", str(cluster.data), "-R", "-X", "stream", "-c", "fast"]
+    command = [
+        str(source.bin_dir / "pg_basebackup"),
+        "-D",
+        str(cluster.data),
+        "-R",
+        "-X",
+        "stream",
+        "-c",
+        "fast",
+    ]
     must(cluster, [*command, "-d", f"host={source.socket_folder} port=5432 user=postgres"])
     return TemporaryServer(cluster)
 
@@ -322,11 +363,21 @@ WORLDS: dict[str, Callable[[], Any]] = {
 
 def main() -> int:
     """Run schedules through one kind of change, or through all of them."""
-    parser = argparse.ArgumentParser(prog="worlds", description="Schedules whose world changes in the middle.")
-    parser.add_argument("--world", choices=[*WORLDS, "all"], default="all", help="kind of change (default all)")
-    parser.add_argument("--seed", type=int, default=1, help="seed of the first schedule (default 1)")
-    parser.add_argument("--schedules", type=int, default=10, help="schedules for each kind of change (default 10)")
-    parser.add_argument("--logs", type=int, default=1, help="failures of each rule to print in full (default 1)")
+    parser = argparse.ArgumentParser(
+        prog="worlds", description="Schedules whose world changes in the middle."
+    )
+    parser.add_argument(
+        "--world", choices=[*WORLDS, "all"], default="all", help="kind of change (default all)"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=1, help="seed of the first schedule (default 1)"
+    )
+    parser.add_argument(
+        "--schedules", type=int, default=10, help="schedules for each kind of change (default 10)"
+    )
+    parser.add_argument(
+        "--logs", type=int, default=1, help="failures of each rule to print in full (default 1)"
+    )
     options = parser.parse_args()
     broken = False
     for name in WORLDS if options.world == "all" else [options.world]:
@@ -337,9 +388,13 @@ def main() -> int:
                 if failure := travel(seed):
                     failures[failure.rule] += 1
                     is_told = failures[failure.rule] <= options.logs
-                    print(f"{name}, seed {seed}:\n{failure if is_told else failure.text}", flush=True)
+                    print(
+                        f"{name}, seed {seed}:\n{failure if is_told else failure.text}", flush=True
+                    )
         took = time.monotonic() - began
-        print(f"{name}: {options.schedules} schedules in {took:.0f} s, {dict(failures) or 'the contract was kept'}")
+        print(
+            f"{name}: {options.schedules} schedules in {took:.0f} s, {dict(failures) or 'the contract was kept'}"
+        )
         broken |= bool(failures)
     return 1 if broken else 0
 
