@@ -227,7 +227,7 @@ def interrupted(
     for _ in range(3):  # a cancel that came late must not meet the next statement
         with suppress(psycopg.errors.QueryCanceled, psycopg.errors.InFailedSqlTransaction):
             connection.execute(
-                "" if how == "cancel" else "set statement_timeout = '20s'", prepare=False
+                "" if how == "cancel" else "set statement_timeout = '30s'", prepare=False
             )
     return future
 

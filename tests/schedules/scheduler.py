@@ -16,7 +16,7 @@ from typing import Any
 import psycopg
 
 from . import calls
-from .contract import MANY, PATIENCE, READ_COMMITTED, Contract, Turns
+from .contract import MANY, PATIENCE, Contract, Turns
 from .stage import START, Stage
 from .statements import (
     Cancel,
@@ -35,11 +35,13 @@ from .statements import (
     Violation,
 )
 from .steps import Step
+from .visibility import READ_COMMITTED
 
-SLOW_SECONDS = 5.0
+SLOW_SECONDS = 10.0
+MOST_AT_ONCE = 10_000  # messages that message_create_many takes
 DRAIN_ROUNDS = 10_000
 LIMITED_ROUNDS = 6
-KEEPS_TURNS = ("create", "create_many", "copy", "burst")
+KEEPS_TURNS = ("create", "create_many", "copy", "burst", "bulk")
 
 
 @dataclass(frozen=True)
@@ -144,10 +146,11 @@ class Run:
             if self.can(step, transaction):
                 self.control_transaction(step)
             return
-        if step.op == "nibble":
+        if step.op in ("nibble", "grab"):
+            limit = 1 if step.op == "nibble" else 10_000
             for _ in range(step.args["count"]):
                 dequeue = Step(
-                    step.number, name, "dequeue", {"limit": 1, "cursor": True, **step.args}
+                    step.number, name, "dequeue", {"limit": limit, "cursor": True, **step.args}
                 )
                 if transaction or not self.dequeue(dequeue):
                     break
@@ -165,7 +168,7 @@ class Run:
             is_quiet = step.op in KEEPS_TURNS or (
                 step.op == "settle" and step.args["how"] == "complete"
             )
-            own = step.op in ("dequeue", "nibble") and session == step.session
+            own = step.op in ("dequeue", "nibble", "grab") and session == step.session
             if not (is_quiet or own) or self.contract.open:
                 turns.forget()
 
@@ -222,19 +225,15 @@ class Run:
                 return Create(
                     tuple(self.new(step, i, *row) for i, row in enumerate(rows)), is_copy=True
                 )
-            case "burst" if step.session not in self.contract.open:
+            case "burst" | "bulk" if step.op == "bulk" or step.session not in self.contract.open:
                 row = [args["channel"], ["delay", args["delay"]], None]
-                return Create(
-                    tuple(self.new(step, i, *row) for i in range(args["count"])), is_burst=True
-                )
+                rows = tuple(self.new(step, i, *row) for i in range(args["count"]))
+                return Create(rows, is_burst=step.op == "burst", is_copy=step.op == "bulk")
             case "wide":
-                when, times = ["delay", args["delay"]], 1 + bool(args["rate"])
-                count = min(args["count"], 10_000 // times)
-                return Create(
-                    tuple(
-                        self.new(step, i, f"w{i % count}", when, None) for i in range(count * times)
-                    )
-                )
+                when, count = ["delay", args["delay"]], args["count"]
+                total = count * (2 if args["rate"] else 1)
+                rows = tuple(self.new(step, i, f"w{i % count}", when, None) for i in range(total))
+                return Create(rows, is_copy=total > MOST_AT_ONCE)
             case "settle":
                 return self.settle(step)
             case "cancel":
@@ -262,7 +261,7 @@ class Run:
         """A message to be created, with its times as they are asked for."""
         kind, value = when or ("delay", None)
         at = {"at": value, "ago": self.contract.now - (value or 0)}.get(kind)
-        if step.op == "copy" and at is None:  # a COPY has no delays
+        if step.op in ("copy", "bulk", "wide") and at is None:  # a COPY has no delays
             at = self.contract.now + (value or 0)
         delay = value if at is None else None
         return NewMessage(f"{step.number}.{index}", self.known(channel), at, delay, name)

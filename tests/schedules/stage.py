@@ -52,7 +52,7 @@ class Stage:
         for name in SESSIONS:
             connection = psycopg.connect(self.dsn, autocommit=True)
             connection.execute("set lock_timeout = '1500ms'")
-            connection.execute("set statement_timeout = '20s'")
+            connection.execute("set statement_timeout = '30s'")
             self.sessions[name] = connection
 
     def close(self) -> None:

@@ -18,25 +18,24 @@ ISOLATIONS = ("read committed", "read committed", "repeatable read", "serializab
 CLOCK_STEPS = (1, 10, 100, 1_000, 1_000, 5_000, 30_000, 70_000, 600_000, -1, -100, -2_000, -60_000)
 # How often a step is drawn, before a schedule leaves some kinds out and favours others.
 WEIGHTS = {
-    "create": 10, "create_many": 5, "copy": 2, "burst": 1, "wide": 1,
-    "dequeue": 14, "nibble": 2, "complete": 8, "defer": 3, "fail": 3, "heartbeat": 3, "cancel": 1,
+    "create": 10, "create_many": 5, "copy": 2, "burst": 1, "wide": 1, "bulk": 1,
+    "dequeue": 14, "nibble": 2, "grab": 1, "complete": 8, "defer": 3, "fail": 3, "heartbeat": 3, "cancel": 1,
     "begin": 5, "end": 8, "savepoint": 2, "rollback_to": 2,
     "set": 4, "pause": 2, "resume": 2, "queue": 1,
     "clock": 5, "sweep": 1, "check": 1, "interrupted": 1,
 }  # fmt: skip
-LARGE = {
-    "create_many": 1,
-    "burst": 5,
-    "wide": 5,
-    "nibble": 2,
-    "clock": 3,
-    "pause": 2,
-    "set": 2,
-}  # times as often in large schedules
+# How much more often a step is drawn in a large schedule; these are the ones that may be of thousands.
+LARGE = {"create_many": 1, "burst": 5, "wide": 5, "bulk": 5, "nibble": 2, "grab": 5}
+LARGE_BEGINNINGS = (
+    ("burst",), ("wide",), ("wide", "clock"), ("create_many", "nibble", "clock"), ("wide", "nibble", "clock"),
+    ("bulk", "grab", "clock"), ("burst", "pause"), ("burst", "set"),
+)  # fmt: skip
 ALWAYS = {"create", "dequeue", "complete", "end"}
 SIZES = {
     "burst": ((3, 40), (40, 400), (20_500, 21_500)),
-    "wide": ((3, 40), (40, 400), (2_000, 12_000)),
+    "wide": ((3, 40), (40, 400), (2_000, 15_000)),
+    "bulk": ((3, 40), (40, 400), (20_000, 45_000)),
+    "grab": ((1, 2), (1, 2), (3, 5)),
     "nibble": ((3, 20), (20, 150), (1_500, 1_600)),
     "create_many": ((2, 8), (8, 100), (1_000, 4_000)),
     "dequeue": ((1, 4), (5, 50), (1_000, 10_000)),
@@ -89,9 +88,7 @@ class Drawer:
             if self.random.random() < 0.5:
                 self.add(self.session(), "set", channel=channel, options=self.options(first=True))
         if self.large:
-            for op in self.random.choice(
-                (("burst",), ("wide",), ("create_many", "nibble"), ("wide", "nibble"))
-            ):
+            for op in self.random.choice(LARGE_BEGINNINGS):
                 self.draw(op, self.session())
         ops, weights = list(self.weights), list(self.weights.values())
         while len(self.steps) < self.length:
@@ -124,7 +121,7 @@ class Drawer:
                 names = op != "copy" and draw.random() < 0.4
                 rows = [self.message(names=names) for _ in range(self.size("create_many"))]
                 self.add(session, op, rows=rows)
-            case "burst":
+            case "burst" | "bulk":
                 self.add(
                     session,
                     op,
@@ -142,7 +139,7 @@ class Drawer:
                 )
             case "dequeue":
                 self.dequeue(session, is_open)
-            case "nibble":
+            case "nibble" | "grab":
                 self.add(session, op, count=self.size(op), lease=draw.choice(LEASES_MS))
             case "complete" | "defer" | "fail" | "heartbeat":
                 self.settle(session, op)

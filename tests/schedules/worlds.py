@@ -29,11 +29,11 @@ from lonnymq.server import TemporaryServer, memory, temporary
 from lonnymq.testing import run as run_once
 from lonnymq.testing import with_database
 
-from .contract import World
 from .scheduler import Failure, Run
 from .stage import SETTINGS, Stage, stage_on
 from .statements import Lease, Message, Policy
 from .steps import Step, draw_schedule
+from .visibility import World
 
 DEBIAN_15 = Path("/usr/lib/postgresql/15/bin")
 DATABASE = "schedules"
