@@ -104,6 +104,11 @@ def send(connection: Connection, statement: Any, run: Any) -> Any:
     raise AssertionError(statement)
 
 
+def end(connection: Connection, how: str, _: Any) -> None:
+    """Commit or roll back."""
+    connection.execute(how.encode(), prepare=False)
+
+
 def word(connection: Connection, query: str, *values: object) -> str:
     """The one word that a function answers."""
     row = connection.execute(query.encode(), values or None).fetchone()

@@ -64,7 +64,7 @@ class Pending:
     """A statement that waits for another session."""
 
     future: Future[Any]
-    statement: Statement
+    statement: Statement | str  # a word: the end of a transaction
     number: int
     ended_at: float = field(default=0.0)
 
@@ -144,6 +144,9 @@ class Run:
         if name in self.pending or (transaction and transaction.failed and not ends):
             return
         self.disturb(step)
+        if step.op == "together":
+            self.together(step)
+            return
         if step.op in ("begin", "commit", "rollback", "savepoint", "rollback_to"):
             if self.can(step, transaction):
                 self.control_transaction(step)
@@ -349,6 +352,12 @@ class Run:
             )
             return None
         answer = future.result()
+        if (
+            isinstance(statement, Dequeue)
+            and statement.turns is None
+            and not isinstance(answer, Nothing)
+        ):
+            self.remember(session, answer)
         if not quiet:
             self.say(f"{step} -> {calls.describe(answer)}")
         self.contract.answers(session, statement, answer)
@@ -374,8 +383,7 @@ class Run:
             if answer is None:
                 return False
             if not isinstance(answer, Nothing):
-                self.leases += answer
-                self.owners |= {lease.token: session for lease in answer}
+                self.remember(session, answer)
                 return True
             if (
                 answer.word == "empty"
@@ -384,6 +392,49 @@ class Run:
             ):
                 return False
         raise Violation("contended", f"{PATIENCE} times in a row, and nobody is in the way")
+
+    def remember(self, session: str, leases: list[Leased]) -> None:
+        """Keep leases for steps that settle them."""
+        new = [lease for lease in leases if lease.token not in self.owners]
+        self.leases += new
+        self.owners |= {lease.token: session for lease in new}
+
+    # ---- two at the same instant
+
+    def together(self, step: Step) -> None:
+        """Send two statements at once; one of the two orders must be allowed by the contract."""
+        pair: list[Step] = step.args["pair"]
+        ready = [each for each in pair if self.is_ready(each)]
+        if len(ready) < len(pair) or self.pending:
+            for each in pair:
+                self.take(each)
+            return
+        for each in pair:
+            statement = self.statement(each) if each.op not in ("commit", "rollback") else None
+            if each.op == "dequeue":
+                statement = Dequeue(
+                    each.args["limit"], each.args["lease"], None, self.cursors.get(each.session)
+                )
+            if statement is not None:
+                self.contract.begins(each.session, statement)
+            elif each.op not in ("commit", "rollback"):
+                continue
+            send = calls.send if statement is not None else calls.end
+            connection = self.stage.sessions[each.session]
+            future = self.threads.submit(send, connection, statement or each.op, self)
+            self.pending[each.session] = Pending(future, statement or each.op, each.number)
+        for pending in self.pending.values():
+            pending.future.exception(timeout=60)
+        self.say(f"{step}   at the same instant:")
+        sessions = [each.session for each in pair if each.session in self.pending]
+        self.conclude_in_some_order(sorted(sessions, key=lambda each: self.pending[each].ended_at))
+
+    def is_ready(self, step: Step) -> bool:
+        """Whether a session is free for a statement of its own, or for the end of its transaction."""
+        transaction = self.contract.open.get(step.session)
+        if step.op in ("commit", "rollback"):
+            return bool(transaction and transaction.explicit and not transaction.failed)
+        return transaction is None
 
     # ---- statements that wait
 
@@ -400,7 +451,20 @@ class Run:
     def conclude(self, session: str, step: Step | str) -> Any:
         """Judge a statement that has been answered."""
         pending = self.pending.pop(session)
+        if isinstance(pending.statement, str):
+            return self.conclude_transaction(session, pending)
         return self.judge(session, pending.statement, pending.future, step)
+
+    def conclude_transaction(self, session: str, pending: Pending) -> None:
+        """A transaction was ended while something else went on."""
+        error = pending.future.exception()
+        self.say(f"{pending.number:>4} {session}  {pending.statement} -> {error or 'done'}")
+        if isinstance(error, psycopg.errors.SerializationFailure):
+            self.contract.rollback(session)
+        elif error is not None:
+            raise Violation("error", f"{pending.statement} failed: {error}")
+        else:
+            getattr(self.contract, str(pending.statement))(session)
 
     def collect(self) -> None:
         """Judge the pending statements that are answered by now."""
@@ -411,7 +475,7 @@ class Run:
     def conclude_in_some_order(self, sessions: list[str]) -> None:
         """Statements that ended together may have ended in any order: one that the contract allows will do."""
         contract, pending, lines = self.contract, dict(self.pending), len(self.log)
-        broken: Violation | None = None
+        broken: list[Violation] = []
         for order in permutations(sessions):
             self.contract = deepcopy(contract) if len(sessions) > 1 else contract
             try:
@@ -420,14 +484,14 @@ class Run:
                     self.conclude(session, f"{number:>4} {session}  ... goes on")
                 return
             except Violation as violation:
-                broken = broken or violation
+                broken.append(violation)
                 if len(sessions) > 1:
                     self.pending = dict(pending)
                     del self.log[lines:]
         for session in sessions:
             self.pending.pop(session, None)
-        if broken:
-            raise broken
+        rule = next((each.rule for each in broken if each.rule != "phantom"), broken[0].rule)
+        raise Violation(rule, "; in another order ".join(dict.fromkeys(map(str, broken))))
 
     # ---- the end
 

@@ -8,6 +8,7 @@ what cannot be done at its turn is skipped.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import count
 from random import Random
 from typing import Any
 
@@ -22,13 +23,14 @@ WEIGHTS = {
     "dequeue": 14, "nibble": 2, "grab": 1, "complete": 8, "defer": 3, "fail": 3, "heartbeat": 3, "cancel": 1,
     "begin": 5, "end": 8, "savepoint": 2, "rollback_to": 2,
     "set": 4, "pause": 2, "resume": 2, "queue": 1,
-    "clock": 5, "sweep": 1, "check": 1, "interrupted": 1,
+    "clock": 5, "sweep": 1, "check": 1, "interrupted": 1, "together": 8,
 }  # fmt: skip
 # How much more often a step is drawn in a large schedule; these are the ones that may be of thousands.
 LARGE = {"create_many": 1, "burst": 5, "wide": 5, "bulk": 5, "nibble": 2, "grab": 5}
 LARGE_BEGINNINGS = (
     ("burst",), ("wide",), ("wide", "clock"), ("create_many", "nibble", "clock"), ("wide", "nibble", "clock"),
-    ("bulk", "grab", "clock"), ("burst", "pause"), ("burst", "set"),
+    ("bulk", "grab", "clock"), ("create_many", "dequeue", "burst", "pause", "dequeue"),
+    ("create_many", "dequeue", "burst", "set", "dequeue"),
 )  # fmt: skip
 ALWAYS = {"create", "dequeue", "complete", "end"}
 SIZES = {
@@ -52,6 +54,8 @@ class Step:
     args: dict[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
+        if self.op == "together":
+            return "   &\n".join(str(each) for each in self.args["pair"])
         args = " ".join(f"{name}={value}" for name, value in self.args.items() if value is not None)
         return f"{self.number:>4} {self.session}  {self.op} {args}"[:300]
 
@@ -64,7 +68,7 @@ class Drawer:
         draw = self.random
         self.large = draw.random() < 0.004 if large is None else large
         self.sessions = [f"s{number}" for number in range(1, draw.randint(2, 5) + 1)]
-        self.channels = CHANNELS[: draw.choice((1, 1, 2, 2, 3, 4))]
+        self.channels = CHANNELS[: draw.choice((1, 1, 2, 2, 3, 4)) if not self.large else 2]
         self.length = draw.choice((8, 15, 25, 25, 40, 60))
         self.open: dict[str, list[str]] = {}
         self.has_backwards = draw.random() < 0.3
@@ -81,6 +85,7 @@ class Drawer:
             for op in LARGE:
                 self.weights[op] = max(self.weights[op], WEIGHTS[op] * draw.choice((0, LARGE[op])))
         self.steps: list[Step] = []
+        self.numbers = count()
 
     def schedule(self) -> list[Step]:
         """All steps: some settings first, as often as not, then a mixture."""
@@ -97,7 +102,7 @@ class Drawer:
 
     def add(self, session: str, op: str, **args: Any) -> None:
         """Append a step."""
-        self.steps.append(Step(len(self.steps), session, op, args))
+        self.steps.append(Step(next(self.numbers), session, op, args))
 
     def session(self) -> str:
         """Any session."""
@@ -160,8 +165,36 @@ class Drawer:
                 inner = draw.choice(("create_many", "dequeue", "complete"))
                 self.draw(inner, session)
                 self.steps[-1].args["interrupt"] = draw.choice(("cancel", "timeout"))
+            case "together":
+                self.together()
             case _:
                 self.add(session, op)
+
+    def together(self) -> None:
+        """Two steps at the same instant: a dequeue, and what another session does, such as to end its transaction."""
+        draw, begin = self.random, len(self.steps)
+        first, second = draw.sample(self.sessions, 2)
+        self.draw_dequeue(first)
+        if second in self.open and draw.random() < 0.7:
+            self.transaction(second, "end", is_open=True)
+        else:
+            self.draw(
+                draw.choice(
+                    ("create", "create_many", "set", "pause", "resume", "complete", "fail")
+                ),
+                second,
+            )
+            if draw.random() < 0.3:
+                del self.steps[begin + 1 :]
+                self.draw_dequeue(second)
+        pair = self.steps[begin:]
+        for each in pair:  # by which rate a dequeue counted that met a new rate, nobody can say
+            for name in ("release_interval_ms", "burst"):
+                each.args.get("options", {}).pop(name, None)
+            if each.args.get("options") == {}:
+                each.args["options"]["max_concurrency"] = 2
+        del self.steps[begin:]
+        self.steps.append(Step(pair[0].number, first, "together", {"pair": pair}))
 
     def transaction(self, session: str, op: str, is_open: bool) -> None:
         """Begin what is not open, end what is; a transaction often begins with a dequeue."""
@@ -188,6 +221,10 @@ class Drawer:
         """A dequeue is refused in the middle of a transaction: seldom tried."""
         if is_open and self.random.random() < 0.9:
             session = next((each for each in self.sessions if each not in self.open), session)
+        self.draw_dequeue(session)
+
+    def draw_dequeue(self, session: str) -> None:
+        """A dequeue of one message or many, with or without the cursor."""
         limit, lease = self.size("dequeue"), self.random.choice(LEASES_MS)
         self.add(session, "dequeue", limit=limit, lease=lease, cursor=self.random.random() < 0.7)
 
@@ -208,8 +245,8 @@ class Drawer:
 
     def picks(self) -> list[int]:
         """Which of the leases that there are, modulo their number."""
-        count = self.random.choice((1, 1, 1, 2, 3, 8, 100 if self.large else 8))
-        return [self.random.randrange(1000) for _ in range(count)]
+        number = self.random.choice((1, 1, 1, 2, 3, 8, 100 if self.large else 8))
+        return [self.random.randrange(1000) for _ in range(number)]
 
     def message(self, *, names: bool = True) -> list[Any]:
         """A message: channel, when, name."""

@@ -267,7 +267,10 @@ class Sessions:
 
     def is_dequeuing(self, session: str) -> bool:
         """Whether another session has dequeued in a transaction that is still open."""
-        return any(each.changes.has_dequeued for each in self.others(session))
+        return any(
+            each.changes.has_dequeued or isinstance(each.running, Dequeue | Sweep)
+            for each in self.others(session)
+        )
 
     def is_obstructed(self, session: str) -> bool:
         """Whether another open transaction may stand in a dequeue's way: producers never do."""
