@@ -267,7 +267,7 @@ class Contract(Sessions):
             raise Violation(
                 "order", f"{channel} came in the order {[message.tag for message in taken]}"
             )
-        tags = {message.tag for message in taken}
+        tags = {message.tag for message in taken} | self.concurrent
         left = [
             message for message in waiting if message.rank < ranks[-1] and message.tag not in tags
         ]

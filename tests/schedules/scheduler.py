@@ -406,9 +406,9 @@ class Run:
         pair: list[Step] = step.args["pair"]
         ready = [each for each in pair if self.is_ready(each)]
         if len(ready) < len(pair) or self.pending:
-            for each in pair:
-                self.take(each)
+            self.go(pair)
             return
+        self.contract.concurrent = {tag for each in pair for tag in self.touches(each)}
         for each in pair:
             statement = self.statement(each) if each.op not in ("commit", "rollback") else None
             if each.op == "dequeue":
@@ -428,6 +428,16 @@ class Run:
         self.say(f"{step}   at the same instant:")
         sessions = [each.session for each in pair if each.session in self.pending]
         self.conclude_in_some_order(sorted(sessions, key=lambda each: self.pending[each].ended_at))
+        self.contract.concurrent = set()
+
+    def touches(self, step: Step) -> set[str]:
+        """The messages that a step makes visible at some moment of another statement."""
+        if step.op in ("commit", "rollback"):
+            return set(self.contract.open[step.session].changes.messages)
+        statement = self.statement(step)
+        if isinstance(statement, Settle):
+            return {tag for tag, _, _ in statement.leases}
+        return {row.tag for row in statement.rows} if isinstance(statement, Create) else set()
 
     def is_ready(self, step: Step) -> bool:
         """Whether a session is free for a statement of its own, or for the end of its transaction."""
@@ -442,11 +452,11 @@ class Run:
         """Look until a statement has been answered, or stands at a lock."""
         pid = self.stage.sessions[session].info.backend_pid
         future = self.pending[session].future
-        while not future.done():
-            if self.stage.column("select cardinality(pg_blocking_pids(%s))", pid)[0]:
-                return True
+        seen = 0
+        while not future.done() and seen < 3:  # one look may meet a lock that is just being let go
+            seen += self.stage.column("select cardinality(pg_blocking_pids(%s)) > 0", pid)[0]
             time.sleep(0.0005)
-        return False
+        return not future.done()
 
     def conclude(self, session: str, step: Step | str) -> Any:
         """Judge a statement that has been answered."""

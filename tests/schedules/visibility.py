@@ -80,6 +80,7 @@ class Sessions:
         self.lapsed: set[str] = set()  # tokens of leases that somebody may have taken back
         self.noticed = (now, 0)  # when somebody last looked for them, and the number below
         self.commits_of_late_leases = 0
+        self.concurrent: set[str] = set()  # messages that became visible while a statement ran
         self.ever: set[str] = set()  # tags that were ever created, committed or not
 
     # ---- transactions
