@@ -93,6 +93,8 @@ class Turns:
 
     def take(self, channels: list[str], backlogged: dict[str, int]) -> None:
         """Add a call: whom it served, and the weights of the channels that had more before and after it."""
+        if not backlogged.keys() <= self.given.keys():  # one has come in: count anew
+            self.given.clear()
         self.given = {name: self.given.get(name, 0) for name in backlogged}
         for name in channels:
             if name in self.given:

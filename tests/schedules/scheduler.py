@@ -424,7 +424,12 @@ class Run:
             future = self.threads.submit(send, connection, statement or each.op, self)
             self.pending[each.session] = Pending(future, statement or each.op, each.number)
         for pending in self.pending.values():
-            pending.future.exception(timeout=60)
+            if pending.future.exception(timeout=60) is None and isinstance(
+                pending.statement, Dequeue
+            ):
+                answer = pending.future.result()
+                leased = [] if isinstance(answer, Nothing) else answer
+                self.contract.concurrent |= {lease.tag for lease in leased}
         self.say(f"{step}   at the same instant:")
         sessions = [each.session for each in pair if each.session in self.pending]
         self.conclude_in_some_order(sorted(sessions, key=lambda each: self.pending[each].ended_at))
