@@ -1,0 +1,252 @@
+"""The statements of the contract as SQL: sends each over a connection and returns its answer."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from typing import Any
+
+import psycopg
+from psycopg.pq import TransactionStatus
+from psycopg.types.json import Jsonb
+
+from .statements import (
+    Cancel,
+    Check,
+    Create,
+    Created,
+    Dequeue,
+    Leased,
+    Nothing,
+    SetChannel,
+    SetQueue,
+    Settle,
+    Sweep,
+)
+
+Connection = psycopg.Connection[Any]
+
+CREATE = "select * from lonnymq.message_create(%s, %s, %s, %s, %s)"
+CREATE_MANY = """
+select answer, id, reason, size, max_size
+from lonnymq.message_create_many(%s::text[], %s::bytea[], %s::bigint[], %s::bigint[], %s::text[]) order by ordinal
+"""
+COPY = "copy lonnymq.message (channel, content, dequeue_at) from stdin"
+BURST = """
+do $$
+begin
+  for v_number in 0..{last} loop
+    perform lonnymq.message_create('{channel}', convert_to('{step}.' || v_number, 'UTF8'), p_delay_ms => {delay});
+    commit;
+  end loop;
+end
+$$
+"""
+IDS = "select convert_from(content, 'UTF8'), id from lonnymq.message where channel = any (%s) and content = any (%s)"
+DEQUEUE = """
+select answer, convert_from(content, 'UTF8'), id, token::text, channel, dequeue_at, name, attempt, state, lease_until,
+  look_at, cursor
+from lonnymq.message_dequeue(%s, %s, null, %s::bigint[])
+"""
+SETTLE = {
+    "complete": "select id, answer, null from lonnymq.message_complete(%s::bigint[], %s::uuid[])",
+    "heartbeat": "select id, answer, lease_until from lonnymq.message_heartbeat(%s::bigint[], %s::uuid[], %s)",
+    "defer": "select id, answer, dequeue_at"
+    " from lonnymq.message_defer(%s::bigint[], %s::uuid[], %s::bigint[], %s::bytea[])",
+    "fail": "select id, answer, dequeue_at"
+    " from lonnymq.message_fail(%s::bigint[], %s::uuid[], null, %s::bigint[], %s::boolean[])",
+}
+
+
+def send(connection: Connection, statement: Any, run: Any) -> Any:
+    """Run one statement and return its answer."""
+    match statement:
+        case Create(is_copy=True):
+            return copy(connection, statement)
+        case Create(is_burst=True):
+            return burst(connection, statement)
+        case Create():
+            return create(connection, statement)
+        case Dequeue():
+            return dequeue(connection, statement, run)
+        case Settle():
+            return settle(connection, statement)
+        case Cancel():
+            ids = [id_ for _, id_ in statement.messages]
+            rows = connection.execute(
+                "select id, answer from lonnymq.message_cancel(%s::bigint[])", (ids,)
+            ).fetchall()
+            return {id_: (answer, None) for id_, answer in rows}
+        case SetChannel(options={"paused": paused}):
+            return word(
+                connection,
+                f"select lonnymq.channel_{'pause' if paused else 'resume'}(%s)",
+                statement.channel,
+            )
+        case SetChannel():
+            return word(
+                connection,
+                "select lonnymq.channel_set(%s, %s)",
+                statement.channel,
+                Jsonb(statement.options),
+            )
+        case SetQueue():
+            return word(
+                connection,
+                "select lonnymq.queue_set(%s)",
+                Jsonb({"max_concurrency": statement.max_concurrency}),
+            )
+        case Sweep():
+            return word(connection, "select s::text from lonnymq.queue_sweep() as s")
+        case Check():
+            return connection.execute("select * from lonnymq.queue_check()").fetchall()
+    raise AssertionError(statement)
+
+
+def end(connection: Connection, how: str, _: Any) -> None:
+    """Commit or roll back."""
+    connection.execute(how.encode(), prepare=False)
+
+
+def word(connection: Connection, query: str, *values: object) -> str:
+    """The one word that a function answers."""
+    row = connection.execute(query.encode(), values or None).fetchone()
+    return str(row[0]) if row else ""
+
+
+def create(connection: Connection, statement: Create) -> list[Created]:
+    """One message by message_create, many by message_create_many."""
+    rows = statement.rows
+    if len(rows) == 1:
+        [row] = rows
+        values = (row.channel, row.tag.encode(), row.dequeue_at, row.delay_ms, row.name)
+        return [Created(*each) for each in connection.execute(CREATE, values).fetchall()]
+    values = (
+        [row.channel for row in rows], [row.tag.encode() for row in rows], [row.dequeue_at for row in rows],
+        [row.delay_ms for row in rows], [row.name for row in rows],
+    )  # fmt: skip
+    return [Created(*each) for each in connection.execute(CREATE_MANY, values).fetchall()]
+
+
+def copy(connection: Connection, statement: Create) -> list[Created]:
+    """COPY and message_announce, in the transaction that is open or in one of their own."""
+    with connection.transaction():
+        with connection.cursor().copy(COPY) as rows:
+            for row in statement.rows:
+                rows.write_row((row.channel, row.tag.encode(), row.dequeue_at))
+        channels = sorted({row.channel for row in statement.rows})
+        connection.execute("select lonnymq.message_announce(%s)", (channels,))
+        return stored(connection, statement)
+
+
+def burst(connection: Connection, statement: Create) -> list[Created]:
+    """Single creates in transactions of their own, by one call; what is not there afterwards was not let in."""
+    first = statement.rows[0]
+    step, _ = first.tag.split(".")
+    places = {
+        "last": len(statement.rows) - 1,
+        "channel": first.channel,
+        "step": step,
+        "delay": first.delay_ms or 0,
+    }
+    connection.execute(BURST.format(**places).encode(), prepare=False)
+    full = word(connection, "select when_full from lonnymq.channel_stats(%s)", first.channel)
+    answers = stored(connection, statement)
+    return [
+        each if each.id else Created("dropped" if full == "drop" else "refused", None)
+        for each in answers
+    ]
+
+
+def stored(connection: Connection, statement: Create) -> list[Created]:
+    """The ids of messages that this transaction has stored."""
+    rows = statement.rows
+    values = sorted({row.channel for row in rows}), [row.tag.encode() for row in rows]
+    ids = dict(connection.execute(IDS, values).fetchall())
+    return [Created("created", ids.get(row.tag)) for row in rows]
+
+
+def dequeue(connection: Connection, statement: Dequeue, run: Any) -> list[Leased] | Nothing:
+    """Dequeue, and keep the cursor for the session's next one."""
+    rows = connection.execute(
+        DEQUEUE, (statement.limit, statement.lease_ms, statement.cursor)
+    ).fetchall()
+    session = next(name for name, each in run.stage.sessions.items() if each is connection)
+    run.cursors[session] = rows[-1][-1]
+    if len(rows) == 1 and rows[0][0] != "leased":
+        return Nothing(rows[0][0], rows[0][10])
+    return [Leased(*row[1:10]) for row in rows]
+
+
+def settle(connection: Connection, statement: Settle) -> dict[int, tuple[str, int | None]]:
+    """Settle one lease or many."""
+    count = len(statement.leases)
+    ids, tokens = (
+        [id_ for _, id_, _ in statement.leases],
+        [token for _, _, token in statement.leases],
+    )
+    if statement.how == "complete" and count == 1:
+        return {
+            ids[0]: (
+                word(
+                    connection, "select lonnymq.message_complete(%s, %s::uuid)", ids[0], tokens[0]
+                ),
+                None,
+            )
+        }
+    more: dict[str, tuple[object, ...]] = {
+        "complete": (),
+        "heartbeat": (statement.delay_ms,),
+        "defer": ([statement.delay_ms] * count, [statement.state] * count),
+        "fail": ([statement.delay_ms] * count, [statement.dead] * count),
+    }
+    rows = connection.execute(SETTLE[statement.how], (ids, tokens, *more[statement.how])).fetchall()
+    return {id_: (answer, at) for id_, answer, at in rows}
+
+
+# ---- interruptions
+
+
+def interrupts(connection: Connection, how: str) -> bool:
+    """A timeout is set for a statement of its own only; in a transaction the setting would be part of it."""
+    return how == "cancel" or connection.info.transaction_status == TransactionStatus.IDLE
+
+
+def interrupted(
+    threads: ThreadPoolExecutor,
+    control: Connection,
+    connection: Connection,
+    statement: Any,
+    run: Any,
+    how: str,
+) -> Future[Any]:
+    """Run a statement that is cancelled by another connection, or times out; it may be quicker than that."""
+    if how == "timeout":
+        connection.execute("set statement_timeout = '1ms'", prepare=False)
+    future = threads.submit(send, connection, statement, run)
+    if how == "cancel":
+        time.sleep(0.0003)
+        control.execute("select pg_cancel_backend(%s)", (connection.info.backend_pid,))
+    future.exception(timeout=30)
+    for _ in range(3):  # a cancel that came late must not meet the next statement
+        with suppress(psycopg.errors.QueryCanceled, psycopg.errors.InFailedSqlTransaction):
+            connection.execute(
+                "" if how == "cancel" else "set statement_timeout = '30s'", prepare=False
+            )
+    return future
+
+
+def describe(answer: Any) -> str:
+    """An answer in a line."""
+    if isinstance(answer, list) and answer and isinstance(answer[0], Leased):
+        return f"leased {len(answer)}: " + ", ".join(
+            f"{row.tag}({row.channel})" for row in answer[:20]
+        )
+    if isinstance(answer, list) and answer and isinstance(answer[0], Created):
+        words = [
+            f"{each.answer} {each.id or ''} {'' if each.size is None else f'size {each.size}'}".strip()
+            for each in answer
+        ]
+        return f"{len(answer)}: " + ", ".join(words[:10])
+    return str(answer)[:300]

@@ -1,0 +1,651 @@
+"""The contract of the queue, as a program: read this page first.
+
+A queue is a pool of channels. A channel is one tenant's line of messages. Producers create messages, consumers lease
+them, and every lease ends in one of five ways: completed, deferred, failed, expired, or the message is dead. That is
+all there is, and this file says exactly what each call may answer. It knows nothing of how the engine does it.
+
+**Sessions and commits.** Calls are made by sessions, one statement at a time. What a session does is seen by the
+others when its transaction commits, all of it at once, and never when it rolls back; a rollback to a savepoint undoes
+what came after the savepoint. A transaction of isolation level `repeatable read` or `serializable` sees what was
+committed when its first statement began, and what it did itself.
+
+**Order.** Within a channel, messages are leased by (`dequeue_at`, id) among those that were committed when the dequeue
+began, are due, and are not held by anybody. No message is leased before its `dequeue_at`. Between channels there are
+turns, so which channel comes next is the engine's choice, within the bounds of `Turns`.
+
+**Leases.** A dequeue hands out a message with a random token and a deadline. Until then nobody else gets the message.
+A lease of a dequeue that is rolled back never was. A lease whose deadline has passed is over: the message counts as
+due again, where it stood, unless it is out of attempts; then it is dead. Until somebody takes the message back, its
+holder may still settle it or extend the lease, so both answers are allowed after the deadline. A token that has been
+followed by another one is answered `lease_lost`, a message that is gone `not_found`.
+
+**Limits.** `max_concurrency` of a channel, and of the queue, counts the leases that were handed out, by committed and
+by open transactions, until their settlement commits or their deadline passes. `release_interval_ms` with `burst` is
+the generic cell rate algorithm: one timestamp, moved by each lease. No dequeue exceeds a limit that was committed
+before it began, and none leases from a channel that was paused before it began.
+
+**No false "empty".** A dequeue says `empty` only if nothing can be leased: no message is committed, due, permitted and
+unheld. If somebody else's open transaction stands in the way, it says `contended`. When no such transaction is open,
+trying again at once must soon (`PATIENCE` tries) lead to a lease or to `empty`. A dequeue waits for nobody.
+
+**Capacity.** `max_size` counts the live messages that the transaction can see: committed ones and its own. A channel
+that is full refuses or drops, as its `when_full` says.
+
+**Names.** A name is unique among the live messages of its channel. A second create answers `duplicate` with the id of
+the first. Two transactions that create the same name wait for each other; that, two settings of the same channel, and
+two settlements of the same message are the only waits there are.
+
+Which session sees and holds what is PostgreSQL's business, and a file of its own: visibility.py. The words in which
+sessions ask and are answered are in statements.py.
+
+The scheduler (scheduler.py) runs statements and tells the contract about each of them: `begins` before the statement
+is sent, then `answers` with what the engine answered, or `fails` with its error. An answer that is not allowed raises
+`Violation`. Where several answers are allowed, the contract takes the one that was given and goes on from there.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Container
+from dataclasses import replace
+from math import inf
+from typing import Any
+
+from .statements import (
+    Cancel,
+    Check,
+    Create,
+    Created,
+    Dequeue,
+    Lease,
+    Leased,
+    Message,
+    NewMessage,
+    Nothing,
+    SetChannel,
+    SetQueue,
+    Settle,
+    Sweep,
+    Violation,
+    describe,
+)
+from .visibility import READ_COMMITTED, Sessions, World
+
+PATIENCE = 200  # immediate tries after `contended` when nobody is in the way
+MANY = 2_000  # messages, above which turns are not counted: it would take too long
+RETRY_DELAYS_MS = (1000, 5000, 30000, 120000, 600000)
+RETRY_JITTER = 0.1
+SETTLED = {"complete": "completed", "defer": "deferred", "heartbeat": "extended"}
+
+
+class Turns:
+    """What one consumer was given while it was the only one: channels that always had more to give stay level.
+
+    Between any two moments two such channels of equal weight differ by at most two turns: one at either end.
+    """
+
+    def __init__(self) -> None:
+        self.given: dict[str, int] = {}
+
+    def forget(self) -> None:
+        """Something happened after which the count begins anew."""
+        self.given.clear()
+
+    def take(self, channels: list[str], backlogged: dict[str, int]) -> None:
+        """Add a call: whom it served, and the weights of the channels that had more before and after it."""
+        if not backlogged.keys() <= self.given.keys():  # one has come in: count anew
+            self.given.clear()
+        self.given = {name: self.given.get(name, 0) for name in backlogged}
+        for name in channels:
+            if name in self.given:
+                self.given[name] += 1
+        turns = {name: count / backlogged[name] for name, count in self.given.items()}
+        if turns and max(turns.values()) - min(turns.values()) > 2:
+            raise Violation(
+                "turns", f"messages given to channels that always had more: {self.given}"
+            )
+
+
+class Contract(Sessions):
+    """One queue: judges each answer by what is committed, and by what each session's open transaction has changed."""
+
+    # ---- create
+
+    def judge_create(self, session: str, statement: Create, answers: list[Created]) -> None:
+        """Each message is created, or there is a reason why not: its name is taken, or its channel is full."""
+        if len(answers) != len(statement.rows):
+            raise Violation("create", f"{len(answers)} answers for {len(statement.rows)} messages")
+        changes = self.open[session].changes
+        waited = self.open[session].before is not None
+        lines = [Lines(self, world, statement) for world in self.views(session)]
+        last_id = 0
+        for row, got in zip(statement.rows, answers, strict=True):
+            if not any(line.allows(row, got, statement, exact=not waited) for line in lines):
+                expected = " or ".join(
+                    sorted({word for line in lines for word in line.expected(row, statement)})
+                )
+                raise Violation(
+                    "capacity"
+                    if {"refused", "dropped"} & {got.answer, *expected.split(" or ")} or got.size
+                    else "create",
+                    f"{row} was answered {got}; expected {expected}, {lines[0].describe(row.channel)}",
+                )
+            if got.answer == "created":
+                assert got.id is not None
+                if got.id <= last_id:
+                    raise Violation(
+                        "create",
+                        f"ids do not follow the order of the call: {got.id} after {last_id}",
+                    )
+                last_id = got.id
+                due = (
+                    row.dequeue_at if row.dequeue_at is not None else self.now + (row.delay_ms or 0)
+                )
+                message = Message(row.tag, got.id, row.channel, due, row.name)
+                changes.messages[row.tag] = message
+                self.ever.add(row.tag)
+                for line in lines:
+                    line.add(message)
+
+    # ---- dequeue
+
+    def judge_dequeue(
+        self, session: str, statement: Dequeue, answer: list[Leased] | Nothing
+    ) -> None:
+        """What was leased was due, free, first in its line and within every limit."""
+        transaction = self.open[session]
+        if transaction.isolation != READ_COMMITTED or transaction.changes.has_written:
+            raise Violation(
+                "refusal",
+                "a dequeue was answered in a transaction that has written, or is isolated",
+            )
+        turns = statement.turns if len(self.committed.messages) < MANY else None
+        before = (
+            self.deliverable(session) if isinstance(answer, Nothing) or turns is not None else {}
+        )
+        if isinstance(answer, Nothing):
+            self.judge_nothing(session, answer, before)
+            answer = []
+        else:
+            self.judge_leases(session, statement, answer)
+        self.notice()
+        for row in answer:
+            message = self.committed.messages[row.tag]
+            assert message is not None
+            policy = self.policy(self.committed, row.channel)
+            lease = Lease(row.token, row.lease_until)
+            transaction.changes.messages[row.tag] = replace(
+                message, attempt=row.attempt, lease=lease
+            )
+            transaction.changes.grants.append((row.channel, policy.rate, self.now))
+            self.tokens.add(row.token)
+        transaction.changes.has_dequeued = True
+        if turns is not None:
+            after = self.deliverable(session)
+            level = {
+                name: self.policy(self.committed, name).weight
+                for name in before.keys() & after.keys()
+            }
+            turns.take([row.channel for row in answer], level)
+
+    def judge_leases(self, session: str, statement: Dequeue, rows: list[Leased]) -> None:
+        """Judge the messages one by one, then each channel's line, then the limits."""
+        if len(rows) > statement.limit:
+            raise Violation("limit", f"{len(rows)} messages for a limit of {statement.limit}")
+        held = self.held(session, maybe=False)
+        taken: dict[str, list[Message]] = defaultdict(list)
+        for row in rows:
+            taken[row.channel].append(self.judge_lease(row, statement, held))
+        if len({row.tag for row in rows}) < len(rows):
+            raise Violation("twice", "a message was leased twice in one call")
+        if len({row.token for row in rows} - self.tokens) < len(rows):
+            raise Violation("token", "a token was used before")
+        waiting = self.available(session, taken.keys())
+        limit = self.committed.queue_limit[-1] if self.committed.queue_limit else None
+        has_limits = limit is not None or any(name in self.committed.policies for name in taken)
+        low = self.in_flight()[0] if has_limits else Counter[str]()
+        for channel, messages in taken.items():
+            self.judge_line(channel, messages, waiting.get(channel, []))
+            self.judge_limits(channel, len(messages), low[channel])
+        if limit is not None and sum(low.values()) + len(rows) > limit:
+            raise Violation(
+                "limit",
+                f"{len(rows)} leased, {sum(low.values())} in flight, the queue allows {limit}",
+            )
+
+    def judge_lease(self, row: Leased, statement: Dequeue, held: set[str]) -> Message:
+        """One message: it is committed, free and due, and its row says what it is."""
+        message = self.committed.messages.get(row.tag)
+        if message is None:
+            known = (
+                "is gone, or its create was rolled back"
+                if row.tag in self.ever
+                else "was never created"
+            )
+            open_ = any(row.tag in each.changes.messages for each in self.open.values())
+            raise Violation(
+                "phantom", f"{row.tag} was leased and {'is not committed' if open_ else known}"
+            )
+        policy = self.policy(self.committed, message.channel)
+        if row.tag in held:
+            raise Violation("twice", f"{row.tag} was leased and another open transaction holds it")
+        if message.lease and not self.is_maybe_over(message):
+            raise Violation(
+                "twice",
+                f"{row.tag} was leased until {message.lease.until} and leased again at {self.now}",
+            )
+        if message.dequeue_at > self.now:
+            raise Violation(
+                "early", f"{row.tag} is due at {message.dequeue_at} and was leased at {self.now}"
+            )
+        if policy.paused:
+            raise Violation(
+                "paused", f"{row.tag} was leased from {message.channel}, which is paused"
+            )
+        if message.lease and message.attempt >= policy.max_attempts:
+            raise Violation(
+                "attempts", f"{row.tag} was leased again after {message.attempt} attempts"
+            )
+        expected = (
+            message.id,
+            message.channel,
+            message.dequeue_at,
+            message.name,
+            message.attempt + 1,
+            message.state,
+        )
+        found = (row.id, row.channel, row.dequeue_at, row.name, row.attempt, row.state)
+        if found != expected or row.lease_until != self.now + statement.lease_ms:
+            raise Violation(
+                "row",
+                f"{row} is not {message} leased once more until {self.now + statement.lease_ms}",
+            )
+        return message
+
+    def judge_line(self, channel: str, taken: list[Message], waiting: list[Message]) -> None:
+        """The messages of a channel come in order, and no earlier one is left behind."""
+        ranks = [message.rank for message in taken]
+        if ranks != sorted(ranks):
+            raise Violation(
+                "order", f"{channel} came in the order {[message.tag for message in taken]}"
+            )
+        tags = {message.tag for message in taken} | self.concurrent
+        left = [
+            message for message in waiting if message.rank < ranks[-1] and message.tag not in tags
+        ]
+        if left:
+            first = min(left, key=lambda message: message.rank)
+            raise Violation(
+                "order",
+                f"{taken[-1].tag} of {channel} was leased while {first.tag} waited before it",
+            )
+
+    def judge_limits(self, channel: str, count: int, in_flight: int) -> None:
+        """A channel's concurrency and rate."""
+        policy = self.policy(self.committed, channel)
+        if policy.max_concurrency is not None and in_flight + count > policy.max_concurrency:
+            allowed = policy.max_concurrency
+            raise Violation(
+                "limit", f"{channel}: {count} leased, {in_flight} in flight, {allowed} allowed"
+            )
+        low, _ = self.rates[channel].moved(self.granted(channel), policy)
+        if count > self.rates[channel].allows(low, policy, self.now):
+            raise Violation(
+                "rate",
+                f"{channel}: {count} leased at {self.now}, paid up to {low}, rate {policy.rate}",
+            )
+
+    def judge_nothing(self, session: str, answer: Nothing, deliverable: dict[str, int]) -> None:
+        """`empty` is said only if nothing can be leased, and names a time to look again that is not too late."""
+        if answer.word == "contended":
+            return
+        if deliverable:
+            raise Violation(
+                "empty", f"the answer was empty while these could be leased: {deliverable}"
+            )
+        if any(self.others(session)) or len(self.committed.messages) > PATIENCE:
+            return
+        moment = self.next_moment(session)
+        # A lease that was extended may be looked at a second late.
+        if moment is not None and (answer.look_at is None or answer.look_at > moment + 1000):
+            raise Violation(
+                "look_at", f"look again at {answer.look_at}, but something is due at {moment}"
+            )
+
+    # ---- what could be leased
+
+    def available(
+        self, session: str, channels: Container[str] | None = None
+    ) -> dict[str, list[Message]]:
+        """The messages of each channel that are certainly committed, due and unheld, limits aside."""
+        held, taken_back = self.held(session), self.is_dequeuing(session)
+        own = self.open[session].changes.messages if session in self.open else {}
+        found: dict[str, list[Message]] = defaultdict(list)
+        for tag, message in self.committed.messages.items():
+            if message is None or message.dequeue_at > self.now or tag in held or tag in own:
+                continue
+            if channels is not None and message.channel not in channels:
+                continue
+            lease = message.lease
+            if lease is not None and (
+                lease.until > self.now or taken_back or self.is_maybe_dead(self.committed, message)
+            ):
+                continue
+            found[message.channel].append(message)
+        return found
+
+    def in_flight(self) -> tuple[Counter[str], Counter[str]]:
+        """How many leases of each channel count, at least and at most."""
+        low: Counter[str] = Counter()
+        high: Counter[str] = Counter()
+        changed: dict[str, Message | None] = {}
+        is_dequeuing = False
+        for transaction in self.open.values():
+            changed |= transaction.changes.messages
+            is_dequeuing |= transaction.changes.has_dequeued
+        for tag, message in self.committed.messages.items():
+            if message is not None and message.lease:
+                is_over = message.lease.until <= self.now
+                low[message.channel] += not self.is_maybe_over(message)
+                high[message.channel] += not is_over or tag in changed or is_dequeuing
+        for tag, message in changed.items():
+            before = self.committed.messages.get(tag)
+            if (
+                message is not None
+                and message.lease
+                and (before is None or before.lease != message.lease)
+            ):
+                counted = before is not None and before.lease is not None
+                low[message.channel] += message.lease.until > self.now and not (
+                    counted and not self.is_maybe_over(before)
+                )
+                high[message.channel] += not counted
+        return low, high
+
+    def granted(self, channel: str) -> list[tuple[tuple[int | None, int], int]]:
+        """The leases of a channel in open transactions, as (rate, time)."""
+        return [
+            each[1:] for t in self.open.values() for each in t.changes.grants if each[0] == channel
+        ]
+
+    def deliverable(self, session: str) -> dict[str, int]:
+        """How many messages of each channel a dequeue must find, if it finds nothing else."""
+        _, high = self.in_flight()
+        limit = self.committed.queue_limit[-1] if self.committed.queue_limit else None
+        if limit is not None and sum(high.values()) >= limit:
+            return {}
+        found = {}
+        for channel, messages in self.available(session).items():
+            policy = self.policy(self.committed, channel)
+            room = inf if policy.max_concurrency is None else policy.max_concurrency - high[channel]
+            if policy.release_interval_ms is not None:
+                _, paid = self.rates[channel].moved(self.granted(channel), policy)
+                room = min(room, self.rates[channel].allows(paid, policy, self.now))
+            if room > 0 and not policy.paused:
+                found[channel] = int(min(room, len(messages)))
+        return found
+
+    def next_moment(self, session: str) -> int | None:
+        """When something can be leased if nobody does anything: it is due, a lease is over, or the rate allows it."""
+        messages = [message for message in self.committed.messages.values() if message is not None]
+        moments = {message.dequeue_at for message in messages}
+        moments |= {message.lease.until for message in messages if message.lease}
+        for channel in {message.channel for message in messages}:
+            interval, burst = self.policy(self.committed, channel).rate
+            if interval is not None:
+                moments.add(self.rates[channel].high - (burst - 1) * interval)
+        now = self.now
+        try:
+            for self.now in sorted(moment for moment in moments if moment > now):
+                if self.deliverable(session):
+                    return self.now
+        finally:
+            self.now = now
+        return None
+
+    # ---- settle
+
+    def judge_settle(
+        self, session: str, statement: Settle, answers: dict[int, tuple[str, int | None]]
+    ) -> None:
+        """The present lease is settled, another one is lost, and what is gone is not found."""
+        changes = self.open[session].changes
+        worlds, held = self.views(session), self.held(session)
+        for tag, id_, token in statement.leases:
+            if id_ not in answers:
+                raise Violation("settle", f"{describe(statement)} did not answer for {tag}")
+            word, at = answers[id_]
+            allowed = self.settle_words(worlds, statement, tag, token)
+            if statement.how == "heartbeat" and tag in held:
+                allowed |= {"settling", "lease_lost", "not_found"}
+            elif statement.how == "heartbeat" and self.is_dequeuing(session):
+                allowed.add("settling")
+            if word not in allowed:
+                expected = " or ".join(sorted(allowed))
+                raise Violation(
+                    "settle", f"{statement.how} of {tag} was answered {word}; expected {expected}"
+                )
+            if word in ("lease_lost", "not_found", "settling"):
+                continue
+            message = worlds[0].messages.get(tag) or worlds[-1].messages[tag]
+            assert message is not None
+            changed = self.settled(statement, message, word, at)
+            changes.messages[tag] = changed
+            if word == "dead":
+                changes.dead[tag] = replace(message, lease=None)
+            if word == "extended":
+                self.lapsed.discard(token)
+
+    def settle_words(
+        self, worlds: list[World], statement: Settle, tag: str, token: str
+    ) -> set[str]:
+        """What may be answered for one lease, by each of the views that there may have been."""
+        words: set[str] = set()
+        for world in worlds:
+            message = world.messages.get(tag)
+            if message is None:
+                words.add("not_found")
+                continue
+            if message.lease is not None and message.lease.token == token:
+                words.add(self.settle_word(world, statement, message))
+            else:
+                words.add("lease_lost")
+            if self.is_maybe_over(message):
+                words.add("lease_lost")
+            if self.is_maybe_dead(world, message):
+                words.add("not_found")
+        return words
+
+    def settle_word(self, world: World, statement: Settle, message: Message) -> str:
+        """What is answered for the present lease."""
+        if statement.how != "fail":
+            return SETTLED[statement.how]
+        is_last = message.attempt >= self.policy(world, message.channel).max_attempts
+        return "dead" if statement.dead or is_last else "retrying"
+
+    def settled(
+        self, statement: Settle, message: Message, word: str, at: int | None
+    ) -> Message | None:
+        """What a settlement makes of a message; `at` is the time in the answer."""
+        if word in ("completed", "dead"):
+            return None
+        if word == "retrying" and statement.delay_ms is None:
+            delay = RETRY_DELAYS_MS[min(message.attempt, len(RETRY_DELAYS_MS)) - 1]
+            if at is None or not delay <= at - self.now <= delay * (1 + RETRY_JITTER) + 1:
+                raise Violation(
+                    "settle", f"{message.tag} is retried at {at}, not {delay} ms after {self.now}"
+                )
+        elif at != self.now + (statement.delay_ms or 0):
+            raise Violation(
+                "settle", f"{message.tag}: {at} was answered, not {self.now} + {statement.delay_ms}"
+            )
+        if word == "extended":
+            assert message.lease is not None
+            return replace(message, lease=replace(message.lease, until=at))
+        if word == "deferred":
+            state = message.state if statement.state is None else statement.state
+            return replace(
+                message, lease=None, dequeue_at=at, attempt=message.attempt - 1, state=state
+            )
+        return replace(message, lease=None, dequeue_at=at)
+
+    def judge_cancel(
+        self, session: str, statement: Cancel, answers: dict[int, tuple[str, int | None]]
+    ) -> None:
+        """A message that nobody has leased is taken back."""
+        held, world = self.held(session), self.view(session)
+        for tag, id_ in statement.messages:
+            message, words = world.messages.get(tag), set()
+            if message is None:
+                words = {"dead"} if tag in world.dead else {"not_found", "dead"}
+            elif message.lease is None:
+                words = {"cancelled"}
+            elif self.is_maybe_over(message):
+                words = {"cancelled", "leased", "dead"}
+            else:
+                words = {"leased"}
+            if tag in held:
+                words = (words - {"cancelled"}) | {"busy"}
+            if self.is_dequeuing(session):
+                words.add("busy")
+            word = answers.get(id_, ("nothing", None))[0]
+            if word not in words:
+                raise Violation(
+                    "cancel", f"{tag} was answered {word}; expected {' or '.join(sorted(words))}"
+                )
+            if word == "cancelled":
+                self.open[session].changes.messages[tag] = None
+
+    # ---- settings and housekeeping
+
+    def judge_setchannel(self, session: str, statement: SetChannel, answer: str) -> None:
+        """A setting is made, changed or left as it is; what is not given stays."""
+        channel, options, words, changed = statement.channel, statement.options, set(), None
+        for world in reversed(self.views(session)):
+            known, old = channel in world.policies, self.policy(world, channel)
+            changed = replace(old, **options)
+            if "paused" in options:
+                word = (
+                    ("paused", "already_paused") if options["paused"] else ("resumed", "not_paused")
+                )
+                words.add(word[changed == old])
+                is_known = known or any(m and m.channel == channel for m in world.messages.values())
+                words |= set() if is_known else {"not_found"}
+            else:
+                words.add("created" if not known else "changed" if changed != old else "unchanged")
+        if self.open[session].before is not None and "paused" not in options:
+            words |= {
+                "created",
+                "changed",
+                "unchanged",
+            }  # who came first of those who waited is not known
+        if answer not in words:
+            raise Violation(
+                "setting", f"{describe(statement)} was answered {answer}; expected {words}"
+            )
+        if answer not in ("not_found", "not_paused") and changed is not None:
+            self.open[session].changes.policies[channel] = changed
+
+    def judge_setqueue(self, session: str, statement: SetQueue, answer: str) -> None:
+        """The queue's own limit."""
+        limits = [
+            world.queue_limit[-1] if world.queue_limit else None for world in self.views(session)
+        ]
+        words = {
+            "unchanged" if limit == statement.max_concurrency else "changed" for limit in limits
+        }
+        if answer not in words:
+            raise Violation(
+                "setting", f"{describe(statement)} was answered {answer}; expected {words}"
+            )
+        self.open[session].changes.queue_limit = [statement.max_concurrency]
+
+    def judge_sweep(self, session: str, statement: Sweep, answer: Any) -> None:
+        """A sweep takes back leases that are over; nothing depends on it."""
+        self.notice()
+        self.open[session].changes.has_dequeued = True
+
+    def judge_check(self, session: str, statement: Check, answer: list[Any]) -> None:
+        """queue_check finds nothing, ever, but for leases that are over and that nobody has looked at yet."""
+        leases = [
+            message.lease
+            for message in self.view(session).messages.values()
+            if message and message.lease
+        ]
+        if answer and all(lease.until > self.now for lease in leases):
+            raise Violation("check", f"queue_check found {answer[:5]}")
+
+
+class Lines:
+    """The channels that a create is about, as one view shows them: how full they are, and who has which name."""
+
+    def __init__(self, contract: Contract, world: World, statement: Create) -> None:
+        self.world = world
+        channels = {row.channel for row in statement.rows}
+        self.policies = {name: contract.policy(world, name) for name in channels}
+        self.least: Counter[str] = Counter()
+        self.most: Counter[str] = Counter()
+        self.names: dict[tuple[str, str], tuple[int, bool]] = {}
+        limited = {name for name, policy in self.policies.items() if policy.max_size is not None}
+        if not limited and not any(row.name for row in statement.rows):
+            return
+        for message in world.messages.values():
+            if message is not None and message.channel in channels:
+                maybe_dead = contract.is_maybe_dead(world, message)
+                self.most[message.channel] += 1
+                self.least[message.channel] += not maybe_dead
+                if message.name:
+                    self.names[message.channel, message.name] = message.id, maybe_dead
+
+    def expected(self, row: NewMessage, statement: Create) -> dict[str, int | None]:
+        """The words that may be answered, with the id for a duplicate."""
+        words: dict[str, int | None] = {}
+        if row.name and (row.channel, row.name) in self.names:
+            id_, maybe_dead = self.names[row.channel, row.name]
+            words["duplicate"] = id_
+            if not maybe_dead:
+                return words
+        policy = self.policies[row.channel]
+        if (
+            policy.max_size is None
+            or statement.is_copy
+            or self.least[row.channel] < policy.max_size
+        ):
+            words["created"] = None
+        if (
+            policy.max_size is not None
+            and not statement.is_copy
+            and self.most[row.channel] >= policy.max_size
+        ):
+            words["dropped" if policy.when_full == "drop" else "refused"] = None
+        return words
+
+    def allows(self, row: NewMessage, got: Created, statement: Create, *, exact: bool) -> bool:
+        """Whether this view allows an answer; `exact` asks about the size in it, too."""
+        words = self.expected(row, statement)
+        if got.answer not in words or (got.answer == "duplicate" and got.id != words["duplicate"]):
+            return False
+        maximum = self.policies[row.channel].max_size
+        if (
+            not exact
+            or statement.is_copy
+            or statement.is_burst
+            or maximum is None
+            or got.answer == "duplicate"
+        ):
+            return True
+        least, most = self.least[row.channel] + 1, self.most[row.channel] + 1
+        if got.answer != "created":
+            least, most = maximum, max(maximum, most - 1)
+        return got.max_size == maximum and got.size is not None and least <= got.size <= most
+
+    def add(self, message: Message) -> None:
+        """A message of the same call was created."""
+        self.least[message.channel] += 1
+        self.most[message.channel] += 1
+        if message.name:
+            self.names[message.channel, message.name] = message.id, False
+
+    def describe(self, channel: str) -> str:
+        """How full a channel is."""
+        return f"{self.most[channel]} live messages of {self.policies[channel].max_size or 'any number'}"

@@ -1,0 +1,646 @@
+"""Runs a schedule: real connections, one statement at a time, each answer compared with the contract.
+
+A statement that the contract lets wait (an equal name, a setting, a message that another session settles) runs in a
+thread and stays pending until the other session ends. Any other statement that waits for a lock fails by
+`lock_timeout`, and that is a violation.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from copy import deepcopy
+from dataclasses import dataclass, field
+from itertools import permutations
+from typing import Any
+
+import psycopg
+
+from . import calls
+from .contract import MANY, PATIENCE, Contract, Turns
+from .stage import START, Stage
+from .statements import (
+    Cancel,
+    Check,
+    Create,
+    Dequeue,
+    Leased,
+    NewMessage,
+    Nothing,
+    Policy,
+    SetChannel,
+    SetQueue,
+    Settle,
+    Statement,
+    Sweep,
+    Violation,
+)
+from .steps import Step
+from .visibility import READ_COMMITTED
+
+SLOW_SECONDS = 10.0
+MOST_AT_ONCE = 10_000  # messages that message_create_many takes
+DRAIN_ROUNDS = 10_000
+LIMITED_ROUNDS = 6
+KEEPS_TURNS = ("create", "create_many", "copy", "burst", "bulk")
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A schedule that broke the contract: which rule, what happened, at which step, and what was answered till then."""
+
+    rule: str
+    text: str
+    steps: list[Step]
+    log: list[str]
+
+    def __str__(self) -> str:
+        return "\n".join([*self.log[-80:], f"VIOLATION of {self.text}"])
+
+
+@dataclass
+class Pending:
+    """A statement that waits for another session."""
+
+    future: Future[Any]
+    statement: Statement | str  # a word: the end of a transaction
+    number: int
+    ended_at: float = field(default=0.0)
+
+
+class Run:
+    """One schedule on one stage."""
+
+    def __init__(self, stage: Stage) -> None:
+        self.stage = stage
+        self.contract = Contract(START)
+        self.log: list[str] = []
+        self.pending: dict[str, Pending] = {}
+        self.threads = ThreadPoolExecutor(8)
+        self.leases: list[Leased] = []
+        self.owners: dict[str, str] = {}
+        self.settled: set[str] = set()
+        self.cursors: dict[str, Any] = {}
+        self.turns: dict[str, Turns] = {}
+        self.channels: set[str] = set()
+        self.relaxed: dict[str, Policy] = {}
+        self.say: Callable[[str], None] = self.log.append
+
+    # ---- the whole
+
+    def play(self, steps: list[Step]) -> Failure | None:
+        """Run all steps, let everything be delivered, and look whether nothing is left."""
+        self.stage.reset()
+        return self.judged(steps, lambda: (self.go(steps), self.finish()))
+
+    def judged(self, steps: list[Step], action: Callable[[], object]) -> Failure | None:
+        """Do something; a broken rule becomes a failure, and the sessions are free again in any case."""
+        try:
+            action()
+        except Violation as violation:
+            return Failure(violation.rule, str(violation), steps, self.log)
+        finally:
+            self.free()
+        return None
+
+    def go(self, steps: Iterable[Step]) -> None:
+        """Take the steps one after the other."""
+        for step in steps:
+            self.take(step)
+            self.collect()
+
+    def free(self) -> None:
+        """Roll everything back, whatever state it is in."""
+        for name, connection in self.stage.sessions.items():
+            if (
+                name not in self.pending
+                and not connection.closed
+                and connection.info.transaction_status
+            ):
+                connection.execute("rollback")
+        for pending in self.pending.values():
+            pending.future.exception(timeout=20)
+        for name in self.pending:
+            connection = self.stage.sessions[name]
+            if not connection.closed and connection.info.transaction_status:
+                connection.execute("rollback")
+        self.pending.clear()
+        self.threads.shutdown()
+
+    # ---- one step
+
+    def take(self, step: Step) -> None:
+        """Do one step, if it can be done now."""
+        name, transaction = step.session, self.contract.open.get(step.session)
+        if step.op == "clock":
+            if self.pending:  # nobody could say by which time what waits was done
+                return
+            self.say(str(step))
+            self.disturb(step)
+            self.set_clock(self.contract.now + step.args["by"])
+            return
+        ends = step.op in ("commit", "rollback", "rollback_to")
+        if name in self.pending or (transaction and transaction.failed and not ends):
+            return
+        self.disturb(step)
+        if step.op == "together":
+            self.together(step)
+            return
+        if step.op in ("begin", "commit", "rollback", "savepoint", "rollback_to"):
+            if self.can(step, transaction):
+                self.control_transaction(step)
+            return
+        if step.op in ("nibble", "grab"):
+            limit = 1 if step.op == "nibble" else 10_000
+            for _ in range(step.args["count"]):
+                dequeue = Step(
+                    step.number, name, "dequeue", {"limit": limit, "cursor": True, **step.args}
+                )
+                if transaction or not self.dequeue(dequeue):
+                    break
+            return
+        if step.op == "dequeue":
+            self.dequeue(step)
+        elif step.op == "wide" and step.args["rate"]:
+            self.set_many(step)
+        if (statement := self.statement(step)) is not None:
+            self.run_statement(step, statement)
+
+    def disturb(self, step: Step) -> None:
+        """After most steps the count of turns begins anew."""
+        for session, turns in self.turns.items():
+            is_quiet = step.op in KEEPS_TURNS or (
+                step.op == "settle" and step.args["how"] == "complete"
+            )
+            own = step.op in ("dequeue", "nibble", "grab") and session == step.session
+            if not (is_quiet or own) or self.contract.open:
+                turns.forget()
+
+    def set_clock(self, now: int) -> None:
+        """Set the clock of the queue and of the contract."""
+        self.stage.set_clock(now)
+        self.contract.now = now
+
+    def can(self, step: Step, transaction: Any) -> bool:
+        """Whether a transaction can be begun or ended as the step wants."""
+        if step.op == "begin":
+            return transaction is None
+        if (
+            transaction is None
+            or not transaction.explicit
+            or (transaction.failed and step.op == "savepoint")
+        ):
+            return False
+        return step.op != "rollback_to" or step.args["name"] in [
+            name for name, _ in transaction.savepoints
+        ]
+
+    def control_transaction(self, step: Step) -> None:
+        """Begin, commit, roll back, set a savepoint or go back to one."""
+        connection = self.stage.sessions[step.session]
+        words = {
+            "begin": f"begin isolation level {step.args.get('isolation')}",
+            "savepoint": f"savepoint {step.args.get('name')}",
+            "rollback_to": f"rollback to savepoint {step.args.get('name')}",
+        }
+        try:
+            connection.execute(words.get(step.op, step.op).encode(), prepare=False)
+        except psycopg.errors.SerializationFailure as error:
+            if step.op != "commit" or self.contract.open[step.session].isolation == READ_COMMITTED:
+                raise Violation("error", f"{step} failed: {error}") from error
+            self.say(f"{step} -> {error.sqlstate}")
+            self.contract.rollback(step.session)
+            return
+        self.say(str(step))
+        getattr(self.contract, step.op)(step.session, *step.args.values())
+
+    # ---- statements
+
+    def statement(self, step: Step) -> Statement | None:
+        """The statement of a step, or None if there is nothing to do it to."""
+        args = step.args
+        match step.op:
+            case "create" | "create_many":
+                return Create(
+                    tuple(self.new(step, index, *row) for index, row in enumerate(args["rows"]))
+                )
+            case "copy":
+                rows = [[row[0], row[1], None] for row in args["rows"]]
+                return Create(
+                    tuple(self.new(step, i, *row) for i, row in enumerate(rows)), is_copy=True
+                )
+            case "burst" | "bulk" if step.op == "bulk" or step.session not in self.contract.open:
+                row = [args["channel"], ["delay", args["delay"]], None]
+                rows = tuple(self.new(step, i, *row) for i in range(args["count"]))
+                return Create(rows, is_burst=step.op == "burst", is_copy=step.op == "bulk")
+            case "wide":
+                when, count = ["delay", args["delay"]], args["count"]
+                total = count * (2 if args["rate"] else 1)
+                rows = tuple(self.new(step, i, f"w{i % count}", when, None) for i in range(total))
+                return Create(rows, is_copy=total > MOST_AT_ONCE)
+            case "settle":
+                return self.settle(step)
+            case "cancel":
+                return self.cancel(step)
+            case "set":
+                return SetChannel(self.known(args["channel"]), args["options"])
+            case "pause" | "resume":
+                return SetChannel(self.known(args["channel"]), {"paused": step.op == "pause"})
+            case "queue":
+                return SetQueue(args["max_concurrency"])
+            case "sweep":
+                return Sweep()
+            case "check":
+                return Check()
+        return None
+
+    def known(self, channel: str) -> str:
+        """Remember a channel for the end."""
+        self.channels.add(channel)
+        return channel
+
+    def new(
+        self, step: Step, index: int, channel: str, when: list[Any] | None, name: str | None
+    ) -> NewMessage:
+        """A message to be created, with its times as they are asked for."""
+        kind, value = when or ("delay", None)
+        at = {"at": value, "ago": self.contract.now - (value or 0)}.get(kind)
+        if step.op in ("copy", "bulk", "wide") and at is None:  # a COPY has no delays
+            at = self.contract.now + (value or 0)
+        delay = value if at is None else None
+        return NewMessage(f"{step.number}.{index}", self.known(channel), at, delay, name)
+
+    def settle(self, step: Step) -> Settle | None:
+        """Leases by number among those of this session, of everybody, or all that there ever were."""
+        args, who = step.args, step.args["who"]
+        pool = self.leases
+        if who != "old":
+            pool = [lease for lease in pool if lease.token not in self.settled]
+        if who == "own":
+            pool = [lease for lease in pool if self.owners[lease.token] == step.session]
+        if not pool:
+            return None
+        chosen = {
+            pool[-1 - pick % len(pool)].id: pool[-1 - pick % len(pool)] for pick in args["picks"]
+        }
+        leases = tuple((lease.tag, lease.id, lease.token) for lease in chosen.values())
+        state = args["state"].encode() if args["state"] else None
+        return Settle(args["how"], leases, args["delay"], state, bool(args["dead"]))
+
+    def cancel(self, step: Step) -> Cancel | None:
+        """Messages by number among those that are committed."""
+        pool = sorted(
+            (message.id, tag)
+            for tag, message in self.contract.committed.messages.items()
+            if message
+        )
+        chosen = {pool[pick % len(pool)] for pick in step.args["picks"]} if pool else ()
+        return Cancel(tuple((tag, id_) for id_, tag in sorted(chosen))) if chosen else None
+
+    def set_many(self, step: Step) -> None:
+        """Give each of many channels a rate."""
+        for index in range(min(step.args["count"], 5_000)):
+            self.run_statement(
+                step, SetChannel(f"w{index}", {"release_interval_ms": 1_000}), quiet=True
+            )
+
+    def run_statement(self, step: Step, statement: Statement, *, quiet: bool = False) -> Any:
+        """Send one statement and judge its answer; one that waits is judged when it has been answered."""
+        session, interrupt = step.session, step.args.get("interrupt")
+        may_wait = self.contract.begins(session, statement)
+        connection = self.stage.sessions[session]
+        if may_wait:
+            future = self.threads.submit(calls.send, connection, statement, self)
+            pending = self.pending[session] = Pending(future, statement, step.number)
+            future.add_done_callback(lambda _: setattr(pending, "ended_at", time.monotonic()))
+            if self.is_waiting(session):
+                self.say(f"{step} ... waits")
+                return None
+            return self.conclude(session, step)
+        if interrupt and calls.interrupts(connection, interrupt):
+            future = calls.interrupted(
+                self.threads, self.stage.control, connection, statement, self, interrupt
+            )
+            return self.judge(session, statement, future, step, cancelled=True)
+        future = Future()
+        began = time.monotonic()
+        try:
+            future.set_result(calls.send(connection, statement, self))
+        except psycopg.Error as error:
+            future.set_exception(error)
+        is_burst = (
+            isinstance(statement, Create) and statement.is_burst
+        )  # thousands of transactions by one statement
+        if (took := time.monotonic() - began) > SLOW_SECONDS and not is_burst:
+            self.say(str(step))
+            raise Violation("slow", f"{type(statement).__name__} took {took:.1f} s")
+        return self.judge(session, statement, future, step, quiet=quiet)
+
+    def judge(
+        self, session: str, statement: Statement, future: Future[Any], step: Step | str,
+        *, cancelled: bool = False, quiet: bool = False,
+    ) -> Any:  # fmt: skip
+        """Hand the answer, or the error, to the contract."""
+        error = future.exception()
+        if error is not None:
+            if not isinstance(error, psycopg.Error):
+                raise error
+            self.say(f"{step} -> {error.sqlstate} {str(error).splitlines()[0]}")
+            self.contract.fails(
+                session, statement, error.sqlstate or "", str(error), cancelled=cancelled
+            )
+            return None
+        answer = future.result()
+        if (
+            isinstance(statement, Dequeue)
+            and statement.turns is None
+            and not isinstance(answer, Nothing)
+        ):
+            self.remember(session, answer)
+        if not quiet:
+            self.say(f"{step} -> {calls.describe(answer)}")
+        self.contract.answers(session, statement, answer)
+        if isinstance(statement, Settle) and statement.how != "heartbeat":
+            self.settled.update(
+                token for _, id_, token in statement.leases if answer[id_][0] != "settling"
+            )
+        return answer
+
+    def dequeue(self, step: Step) -> bool:
+        """Dequeue, and after `contended` again at once, unless somebody is in the way; whether anything was leased."""
+        session, args = step.session, step.args
+        for _ in range(PATIENCE):
+            turns = self.turns.setdefault(session, Turns()) if args["cursor"] else None
+            if any(name != session for name in self.contract.open) and turns:
+                turns.forget()
+            cursor = self.cursors.get(session) if turns else None
+            for other, each in self.turns.items():
+                if other != session or turns is None:
+                    each.forget()
+            statement = Dequeue(args["limit"], args["lease"], turns, cursor)
+            answer = self.run_statement(step, statement)
+            if answer is None:
+                return False
+            if not isinstance(answer, Nothing):
+                self.remember(session, answer)
+                return True
+            if (
+                answer.word == "empty"
+                or session in self.contract.open
+                or self.contract.is_obstructed(session)
+            ):
+                return False
+        raise Violation("contended", f"{PATIENCE} times in a row, and nobody is in the way")
+
+    def remember(self, session: str, leases: list[Leased]) -> None:
+        """Keep leases for steps that settle them."""
+        new = [lease for lease in leases if lease.token not in self.owners]
+        self.leases += new
+        self.owners |= {lease.token: session for lease in new}
+
+    # ---- two at the same instant
+
+    def together(self, step: Step) -> None:
+        """Send two statements at once; one of the two orders must be allowed by the contract."""
+        pair: list[Step] = step.args["pair"]
+        ready = [each for each in pair if self.is_ready(each)]
+        if len(ready) < len(pair) or self.pending:
+            self.go(pair)
+            return
+        self.contract.concurrent = {tag for each in pair for tag in self.touches(each)}
+        for each in pair:
+            statement = self.statement(each) if each.op not in ("commit", "rollback") else None
+            if each.op == "dequeue":
+                statement = Dequeue(
+                    each.args["limit"], each.args["lease"], None, self.cursors.get(each.session)
+                )
+            if statement is not None:
+                self.contract.begins(each.session, statement)
+            elif each.op not in ("commit", "rollback"):
+                continue
+            send = calls.send if statement is not None else calls.end
+            connection = self.stage.sessions[each.session]
+            future = self.threads.submit(send, connection, statement or each.op, self)
+            self.pending[each.session] = Pending(future, statement or each.op, each.number)
+        for pending in self.pending.values():
+            if pending.future.exception(timeout=60) is None and isinstance(
+                pending.statement, Dequeue
+            ):
+                answer = pending.future.result()
+                leased = [] if isinstance(answer, Nothing) else answer
+                self.contract.concurrent |= {lease.tag for lease in leased}
+        self.say(f"{step}   at the same instant:")
+        sessions = [each.session for each in pair if each.session in self.pending]
+        self.conclude_in_some_order(sorted(sessions, key=lambda each: self.pending[each].ended_at))
+        self.contract.concurrent = set()
+
+    def touches(self, step: Step) -> set[str]:
+        """The messages that a step makes visible at some moment of another statement."""
+        if step.op in ("commit", "rollback"):
+            return set(self.contract.open[step.session].changes.messages)
+        statement = self.statement(step)
+        if isinstance(statement, Settle):
+            return {tag for tag, _, _ in statement.leases}
+        return {row.tag for row in statement.rows} if isinstance(statement, Create) else set()
+
+    def is_ready(self, step: Step) -> bool:
+        """Whether a session is free for a statement of its own, or for the end of its transaction."""
+        transaction = self.contract.open.get(step.session)
+        if step.op in ("commit", "rollback"):
+            return bool(transaction and transaction.explicit and not transaction.failed)
+        return transaction is None
+
+    # ---- statements that wait
+
+    def is_waiting(self, session: str) -> bool:
+        """Look until a statement has been answered, or stands at a lock."""
+        pid = self.stage.sessions[session].info.backend_pid
+        future = self.pending[session].future
+        seen = 0
+        while not future.done() and seen < 3:  # one look may meet a lock that is just being let go
+            seen += self.stage.column("select cardinality(pg_blocking_pids(%s)) > 0", pid)[0]
+            time.sleep(0.0005)
+        return not future.done()
+
+    def conclude(self, session: str, step: Step | str) -> Any:
+        """Judge a statement that has been answered."""
+        pending = self.pending.pop(session)
+        if isinstance(pending.statement, str):
+            return self.conclude_transaction(session, pending)
+        return self.judge(session, pending.statement, pending.future, step)
+
+    def conclude_transaction(self, session: str, pending: Pending) -> None:
+        """A transaction was ended while something else went on."""
+        error = pending.future.exception()
+        self.say(f"{pending.number:>4} {session}  {pending.statement} -> {error or 'done'}")
+        if isinstance(error, psycopg.errors.SerializationFailure):
+            self.contract.rollback(session)
+        elif error is not None:
+            raise Violation("error", f"{pending.statement} failed: {error}")
+        else:
+            getattr(self.contract, str(pending.statement))(session)
+
+    def collect(self) -> None:
+        """Judge the pending statements that are answered by now."""
+        while done := [session for session in self.pending if not self.is_waiting(session)]:
+            done.sort(key=lambda each: self.pending[each].ended_at)
+            self.conclude_in_some_order(done)
+
+    def conclude_in_some_order(self, sessions: list[str]) -> None:
+        """Statements that ended together may have ended in any order: one that the contract allows will do."""
+        contract, pending, lines = self.contract, dict(self.pending), len(self.log)
+        broken: list[Violation] = []
+        for order in permutations(sessions):
+            self.contract = deepcopy(contract) if len(sessions) > 1 else contract
+            try:
+                for session in order:
+                    number = pending[session].number
+                    self.conclude(session, f"{number:>4} {session}  ... goes on")
+                return
+            except Violation as violation:
+                broken.append(violation)
+                if len(sessions) > 1:
+                    self.pending = dict(pending)
+                    del self.log[lines:]
+        for session in sessions:
+            self.pending.pop(session, None)
+        rule = next((each.rule for each in broken if each.rule != "phantom"), broken[0].rule)
+        raise Violation(rule, "; in another order ".join(dict.fromkeys(map(str, broken))))
+
+    # ---- the end
+
+    def finish(self) -> None:
+        """End all transactions, deliver everything, look for leftovers, and do it again with new messages."""
+        self.say("---- the end: everything is delivered")
+        self.end_transactions()
+        for channel in sorted(self.channels):
+            if self.contract.policy(self.contract.committed, channel).paused:
+                self.take(Step(900, "s1", "resume", {"channel": channel}))
+        self.drain(901)
+        self.look_for_leftovers()
+        rows = [[channel, None, None] for channel in sorted(self.channels)[:20] for _ in range(3)]
+        if rows:
+            self.restore_limits()
+            self.take(Step(910, "s2", "create_many", {"rows": rows}))
+            self.drain(911)
+            self.look_for_leftovers()
+
+    def end_transactions(self) -> None:
+        """Roll back what is open; what waited for that goes on."""
+        while self.contract.open:
+            for session in [name for name in self.contract.open if name not in self.pending]:
+                self.take(Step(899, session, "rollback"))
+            self.collect()
+            if self.pending:
+                time.sleep(0.005)
+
+    def drain(self, number: int) -> None:
+        """Dequeue and complete, and let time pass when nothing is due, until nothing is left.
+
+        After some rounds the limits are taken away, or a long line would take long."""
+        for count in range(DRAIN_ROUNDS):
+            if count == LIMITED_ROUNDS:
+                self.relax_limits()
+            leases = len(self.leases)
+            limit = 1000 if len(self.contract.committed.messages) < MANY else 10_000
+            if self.dequeue(
+                Step(number, "s1", "dequeue", {"limit": limit, "lease": 60_000, "cursor": True})
+            ):
+                rows = tuple((lease.tag, lease.id, lease.token) for lease in self.leases[leases:])
+                self.run_statement(Step(number + 1, "s1", "complete"), Settle("complete", rows))
+                continue
+            moment = self.contract.next_moment("s1") or self.last_deadline()
+            if moment is None:
+                break
+            self.take(Step(number + 2, "-", "clock", {"by": moment - self.contract.now}))
+        else:
+            raise Violation(
+                "left",
+                f"{len(self.contract.committed.messages)} messages after {DRAIN_ROUNDS} rounds",
+            )
+
+    def relax_limits(self) -> None:
+        """Take the limits of channels and queue away."""
+        committed = self.contract.committed
+        for channel, policy in sorted(committed.policies.items()):
+            if policy.max_concurrency is not None or policy.release_interval_ms is not None:
+                self.relaxed[channel] = policy
+                options = {"max_concurrency": None, "release_interval_ms": None}
+                self.take(Step(905, "s2", "set", {"channel": channel, "options": options}))
+        if committed.queue_limit and committed.queue_limit[-1] is not None:
+            self.take(Step(905, "s2", "queue", {"max_concurrency": None}))
+
+    def restore_limits(self) -> None:
+        """Give channels the limits back that were taken away."""
+        for channel, policy in sorted(self.relaxed.items())[:20]:
+            options = {
+                "max_concurrency": policy.max_concurrency,
+                "release_interval_ms": policy.release_interval_ms,
+            }
+            self.take(Step(909, "s2", "set", {"channel": channel, "options": options}))
+
+    def last_deadline(self) -> int | None:
+        """When the last lease will be over; of a message that is dead then nothing more is delivered."""
+        leases = [
+            message.lease
+            for message in self.contract.committed.messages.values()
+            if message and message.lease
+        ]
+        return max(
+            (lease.until for lease in leases if lease.until > self.contract.now), default=None
+        )
+
+    def look_for_leftovers(self) -> None:
+        """Nothing is stored but dead messages, and those are the ones that ought to be dead."""
+        contract, committed = self.contract, self.contract.committed
+        left = {
+            tag
+            for tag, message in committed.messages.items()
+            if message and not contract.is_maybe_dead(committed, message)
+        }
+        if left:
+            raise Violation("left", f"not delivered and not scheduled: {sorted(left)[:10]}")
+        for _ in range(50):
+            stored = self.stage.column(
+                "select convert_from(content, 'UTF8') from lonnymq.message limit 10"
+            )
+            if not stored:
+                break
+            self.dequeue(Step(920, "s1", "dequeue", {"limit": 1, "lease": 60_000, "cursor": False}))
+        else:
+            raise Violation("left", f"still stored: {stored}")
+        dead = set(self.stage.column("select convert_from(content, 'UTF8') from lonnymq.dead"))
+        maybe = committed.dead.keys() | committed.messages.keys()
+        if not committed.dead.keys() <= dead or not dead <= maybe:
+            raise Violation(
+                "dead",
+                f"dead are {sorted(dead)}; expected {sorted(committed.dead)}, perhaps {sorted(maybe)}",
+            )
+        committed.dead.update(
+            {tag: message for tag, message in committed.messages.items() if message}
+        )
+        committed.messages.clear()
+        self.run_statement(Step(921, "s1", "check"), Check())
+
+
+def play(stage: Stage, steps: list[Step]) -> Failure | None:
+    """Run a schedule from an empty queue; None if the contract was kept."""
+    return Run(stage).play(steps)
+
+
+def shrink(stage: Stage, failure: Failure, *, seconds: float = 60.0, player: Any = play) -> Failure:
+    """Leave steps out, many at first and then one by one, while the same rule is broken."""
+    deadline, steps, size = time.monotonic() + seconds, failure.steps, len(failure.steps) // 2
+    while size >= 1 and time.monotonic() < deadline:
+        index, is_smaller = 0, False
+        while index < len(steps) and time.monotonic() < deadline:
+            fewer = steps[:index] + steps[index + size :]
+            again = player(stage, fewer)
+            if again is not None and again.rule == failure.rule:
+                failure, steps, is_smaller = again, fewer, True
+            else:
+                index += size
+        if not is_smaller:
+            size //= 2
+    return failure

@@ -1,0 +1,182 @@
+"""The words of the contract: messages, leases, settings, what a session may ask, and what it is answered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+class Violation(Exception):
+    """The engine broke the contract: `rule` in one word, and what happened."""
+
+    def __init__(self, rule: str, text: str) -> None:
+        super().__init__(f"{rule}: {text}")
+        self.rule = rule
+
+
+# ---- what there is
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """A message handed out until a deadline."""
+
+    token: str
+    until: int
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A live message; `tag` is its content and its name in a schedule."""
+
+    tag: str
+    id: int
+    channel: str
+    dequeue_at: int
+    name: str | None = None
+    attempt: int = 0
+    state: bytes | None = None
+    lease: Lease | None = None
+
+    @property
+    def rank(self) -> tuple[int, int]:
+        """Where it stands in its channel's line."""
+        return self.dequeue_at, self.id
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The settings of a channel."""
+
+    max_concurrency: int | None = None
+    release_interval_ms: int | None = None
+    burst: int = 1
+    max_size: int | None = None
+    when_full: str = "refuse"
+    weight: int = 1
+    max_attempts: int = 5
+    paused: bool = False
+
+    @property
+    def rate(self) -> tuple[int | None, int]:
+        """The settings that make up the rate."""
+        return self.release_interval_ms, self.burst
+
+
+# ---- what is asked, and what is answered
+
+
+@dataclass(frozen=True, slots=True)
+class NewMessage:
+    """A message to be created; `dequeue_at` as it was asked for, or None and a delay."""
+
+    tag: str
+    channel: str
+    dequeue_at: int | None = None
+    delay_ms: int | None = None
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Create:
+    """message_create, message_create_many, COPY with message_announce, which knows no capacity, or a burst of
+    single creates in transactions of their own, of which no size is known."""
+
+    rows: tuple[NewMessage, ...]
+    is_copy: bool = False
+    is_burst: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Created:
+    """The answer for one message."""
+
+    answer: str
+    id: int | None
+    reason: str | None = None
+    size: int | None = None
+    max_size: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Dequeue:
+    """message_dequeue; `turns` is the consumer, if it hands its cursor on from call to call."""
+
+    limit: int
+    lease_ms: int
+    turns: Any = None
+    cursor: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Leased:
+    """One row of a dequeue's answer that has a message."""
+
+    tag: str
+    id: int
+    token: str
+    channel: str
+    dequeue_at: int
+    name: str | None
+    attempt: int
+    state: bytes | None
+    lease_until: int
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """The answer of a dequeue that leased nothing: `empty` or `contended`."""
+
+    word: str
+    look_at: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Settle:
+    """message_complete, message_defer, message_fail or message_heartbeat of leases (tag, id, token)."""
+
+    how: str
+    leases: tuple[tuple[str, int, str], ...]
+    delay_ms: int | None = None  # of a defer or a fail; the lease's length for a heartbeat
+    state: bytes | None = None
+    dead: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Cancel:
+    """message_cancel of messages (tag, id)."""
+
+    messages: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SetChannel:
+    """channel_set, channel_pause (`{"paused": True}`) or channel_resume."""
+
+    channel: str
+    options: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class SetQueue:
+    """queue_set of max_concurrency."""
+
+    max_concurrency: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """queue_sweep."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """queue_check."""
+
+
+Statement = Create | Dequeue | Settle | Cancel | SetChannel | SetQueue | Sweep | Check
+
+
+def describe(statement: Statement) -> str:
+    """A statement in a few words."""
+    return f"{type(statement).__name__.lower()} {statement}"[:200]

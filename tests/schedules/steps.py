@@ -1,0 +1,288 @@
+"""Schedules as data: what each session does next, drawn from a seed.
+
+A step names messages by their tag, `number of the step . place in the step`, and leases by a number to be reckoned
+modulo the leases that there are, never by an id or a token. So a step can be left out and the rest still makes sense:
+what cannot be done at its turn is skipped.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import count
+from random import Random
+from typing import Any
+
+CHANNELS = ("a", "b", "c", "d")
+NAMES = ("n1", "n2", "n3")
+LEASES_MS = (50, 1_000, 30_000, 600_000)
+ISOLATIONS = ("read committed", "read committed", "repeatable read", "serializable")
+CLOCK_STEPS = (1, 10, 100, 1_000, 1_000, 5_000, 30_000, 70_000, 600_000, -1, -100, -2_000, -60_000)
+# How often a step is drawn, before a schedule leaves some kinds out and favours others.
+WEIGHTS = {
+    "create": 10, "create_many": 5, "copy": 2, "burst": 1, "wide": 1, "bulk": 1,
+    "dequeue": 14, "nibble": 2, "grab": 1, "complete": 8, "defer": 3, "fail": 3, "heartbeat": 3, "cancel": 1,
+    "begin": 5, "end": 8, "savepoint": 2, "rollback_to": 2,
+    "set": 4, "pause": 2, "resume": 2, "queue": 1,
+    "clock": 5, "sweep": 1, "check": 1, "interrupted": 1, "together": 8,
+}  # fmt: skip
+# How much more often a step is drawn in a large schedule; these are the ones that may be of thousands.
+LARGE = {"create_many": 1, "burst": 5, "wide": 5, "bulk": 5, "nibble": 2, "grab": 5}
+LARGE_BEGINNINGS = (
+    ("burst",), ("wide",), ("wide", "clock"), ("create_many", "nibble", "clock"), ("wide", "nibble", "clock"),
+    ("bulk", "grab", "clock"), ("create_many", "dequeue", "burst", "pause", "dequeue"),
+    ("create_many", "dequeue", "burst", "set", "dequeue"),
+)  # fmt: skip
+ALWAYS = {"create", "dequeue", "complete", "end"}
+SIZES = {
+    "burst": ((3, 40), (40, 400), (20_500, 21_500)),
+    "wide": ((3, 40), (40, 400), (2_000, 15_000)),
+    "bulk": ((3, 40), (40, 400), (20_000, 45_000)),
+    "grab": ((1, 2), (1, 2), (3, 5)),
+    "nibble": ((3, 20), (20, 150), (1_500, 1_600)),
+    "create_many": ((2, 8), (8, 100), (1_000, 4_000)),
+    "dequeue": ((1, 4), (5, 50), (1_000, 10_000)),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of one session."""
+
+    number: int
+    session: str
+    op: str
+    args: dict[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        if self.op == "together":
+            return "   &\n".join(str(each) for each in self.args["pair"])
+        args = " ".join(f"{name}={value}" for name, value in self.args.items() if value is not None)
+        return f"{self.number:>4} {self.session}  {self.op} {args}"[:300]
+
+
+class Drawer:
+    """Draws one schedule."""
+
+    def __init__(self, seed: int, *, large: bool | None = None) -> None:
+        self.random = Random(seed)
+        draw = self.random
+        self.large = draw.random() < 0.004 if large is None else large
+        self.sessions = [f"s{number}" for number in range(1, draw.randint(2, 5) + 1)]
+        self.channels = CHANNELS[: draw.choice((1, 1, 2, 2, 3, 4)) if not self.large else 2]
+        self.length = draw.choice((8, 15, 25, 25, 40, 60))
+        self.open: dict[str, list[str]] = {}
+        self.has_backwards = draw.random() < 0.3
+        self.weights = {
+            op: weight * (draw.choice((0, 0, 1, 1, 3)) if op not in ALWAYS else draw.choice((1, 2)))
+            for op, weight in WEIGHTS.items()
+        }
+        self.large_left = (
+            2 if self.large else 0
+        )  # steps with thousands of messages that are still to come
+        if self.large:
+            self.length = draw.choice((6, 10, 14))
+            self.weights = {op: weight * LARGE.get(op, 1) for op, weight in self.weights.items()}
+            for op in LARGE:
+                self.weights[op] = max(self.weights[op], WEIGHTS[op] * draw.choice((0, LARGE[op])))
+        self.steps: list[Step] = []
+        self.numbers = count()
+
+    def schedule(self) -> list[Step]:
+        """All steps: some settings first, as often as not, then a mixture."""
+        for channel in self.channels:
+            if self.random.random() < 0.5:
+                self.add(self.session(), "set", channel=channel, options=self.options(first=True))
+        if self.large:
+            for op in self.random.choice(LARGE_BEGINNINGS):
+                self.draw(op, self.session())
+        ops, weights = list(self.weights), list(self.weights.values())
+        while len(self.steps) < self.length:
+            self.draw(self.random.choices(ops, weights)[0], self.session())
+        return self.steps
+
+    def add(self, session: str, op: str, **args: Any) -> None:
+        """Append a step."""
+        self.steps.append(Step(next(self.numbers), session, op, args))
+
+    def session(self) -> str:
+        """Any session."""
+        return self.random.choice(self.sessions)
+
+    def size(self, op: str) -> int:
+        """A number of messages, mostly small; large ones in large schedules only."""
+        low, middle, high = SIZES[op]
+        is_large = self.large_left > 0 and (op == "dequeue" or op in LARGE)
+        range_ = self.random.choices((low, middle, high), (2, 1, 10) if is_large else (30, 5, 0))[0]
+        self.large_left -= range_ is high and op != "dequeue"
+        return self.random.randint(*range_)
+
+    def draw(self, op: str, session: str) -> None:
+        """Append a step of a kind, with what must be beside it."""
+        draw, is_open = self.random, session in self.open
+        match op:
+            case "create":
+                self.add(session, "create", rows=[self.message()])
+            case "create_many" | "copy":
+                names = op != "copy" and draw.random() < 0.4
+                rows = [self.message(names=names) for _ in range(self.size("create_many"))]
+                self.add(session, op, rows=rows)
+            case "burst" | "bulk":
+                self.add(
+                    session,
+                    op,
+                    channel=draw.choice(self.channels),
+                    count=self.size(op),
+                    delay=self.delay(),
+                )
+            case "wide":
+                self.add(
+                    session,
+                    op,
+                    count=self.size(op),
+                    delay=self.delay(),
+                    rate=self.large and draw.random() < 0.3,
+                )
+            case "dequeue":
+                self.dequeue(session, is_open)
+            case "nibble" | "grab":
+                self.add(session, op, count=self.size(op), lease=draw.choice(LEASES_MS))
+            case "complete" | "defer" | "fail" | "heartbeat":
+                self.settle(session, op)
+            case "cancel":
+                self.add(session, op, picks=self.picks())
+            case "begin" | "end" | "savepoint" | "rollback_to":
+                self.transaction(session, op, is_open)
+            case "set":
+                self.add(session, op, channel=draw.choice(self.channels), options=self.options())
+            case "pause" | "resume":
+                self.add(session, op, channel=draw.choice(self.channels))
+            case "queue":
+                self.add(session, op, max_concurrency=draw.choice((None, None, 1, 2, 5)))
+            case "clock":
+                by = draw.choice(CLOCK_STEPS)
+                self.add("-", op, by=by if self.has_backwards else abs(by))
+            case "interrupted":
+                inner = draw.choice(("create_many", "dequeue", "complete"))
+                self.draw(inner, session)
+                self.steps[-1].args["interrupt"] = draw.choice(("cancel", "timeout"))
+            case "together":
+                self.together()
+            case _:
+                self.add(session, op)
+
+    def together(self) -> None:
+        """Two steps at the same instant: a dequeue, and what another session does, such as to end its transaction."""
+        draw, begin = self.random, len(self.steps)
+        first, second = draw.sample(self.sessions, 2)
+        self.draw_dequeue(first)
+        if second in self.open and draw.random() < 0.7:
+            self.transaction(second, "end", is_open=True)
+        else:
+            self.draw(
+                draw.choice(
+                    ("create", "create_many", "set", "pause", "resume", "complete", "fail")
+                ),
+                second,
+            )
+            if draw.random() < 0.3:
+                del self.steps[begin + 1 :]
+                self.draw_dequeue(second)
+        pair = self.steps[begin:]
+        for each in pair:  # by which rate a dequeue counted that met a new rate, nobody can say
+            for name in ("release_interval_ms", "burst"):
+                each.args.get("options", {}).pop(name, None)
+            if each.args.get("options") == {}:
+                each.args["options"]["max_concurrency"] = 2
+        del self.steps[begin:]
+        self.steps.append(Step(pair[0].number, first, "together", {"pair": pair}))
+
+    def transaction(self, session: str, op: str, is_open: bool) -> None:
+        """Begin what is not open, end what is; a transaction often begins with a dequeue."""
+        draw = self.random
+        if not is_open:
+            if op == "begin":
+                isolation = draw.choice(ISOLATIONS)
+                self.add(session, "begin", isolation=isolation)
+                self.open[session] = []
+                if isolation == "read committed" and draw.random() < 0.5:
+                    self.dequeue(session, is_open=False)
+            return
+        points = self.open[session]
+        if op == "savepoint":
+            points.append(f"p{len(self.steps)}")
+            self.add(session, op, name=points[-1])
+        elif op == "rollback_to" and points:
+            self.add(session, op, name=draw.choice(points))
+        elif op == "end":
+            del self.open[session]
+            self.add(session, draw.choice(("commit", "commit", "rollback")))
+
+    def dequeue(self, session: str, is_open: bool) -> None:
+        """A dequeue is refused in the middle of a transaction: seldom tried."""
+        if is_open and self.random.random() < 0.9:
+            session = next((each for each in self.sessions if each not in self.open), session)
+        self.draw_dequeue(session)
+
+    def draw_dequeue(self, session: str) -> None:
+        """A dequeue of one message or many, with or without the cursor."""
+        limit, lease = self.size("dequeue"), self.random.choice(LEASES_MS)
+        self.add(session, "dequeue", limit=limit, lease=lease, cursor=self.random.random() < 0.7)
+
+    def settle(self, session: str, how: str) -> None:
+        """Settle leases of this session, of anybody, or such as were settled before."""
+        draw = self.random
+        delays = {
+            "heartbeat": LEASES_MS,
+            "fail": (None, 0, 0, 100, 2_000),
+            "defer": (0, 0, 100, 2_000),
+        }
+        self.add(
+            session, "settle", how=how, who=draw.choice(("own", "own", "any", "old")), picks=self.picks(),
+            delay=draw.choice(delays.get(how, (None,))),
+            state=draw.choice((None, "half")) if how == "defer" else None,
+            dead=True if how == "fail" and draw.random() < 0.1 else None,
+        )  # fmt: skip
+
+    def picks(self) -> list[int]:
+        """Which of the leases that there are, modulo their number."""
+        number = self.random.choice((1, 1, 1, 2, 3, 8, 100 if self.large else 8))
+        return [self.random.randrange(1000) for _ in range(number)]
+
+    def message(self, *, names: bool = True) -> list[Any]:
+        """A message: channel, when, name."""
+        name = self.random.choice(NAMES) if names and self.random.random() < 0.25 else None
+        return [self.random.choice(self.channels), self.when(), name]
+
+    def when(self) -> list[Any] | None:
+        """Now, after a delay, at an absolute time, or some time ago."""
+        draw = self.random
+        return draw.choice((
+            None, None, None, ["at", draw.randint(-5, 5)], ["ago", draw.choice((1, 50, 5_000))],
+            ["delay", draw.choice((1, 100, 1_500, 60_000))],
+        ))  # fmt: skip
+
+    def delay(self) -> int:
+        """A delay for many messages at once."""
+        return self.random.choice((0, 0, 100, 1_500, 60_000))
+
+    def options(self, *, first: bool = False) -> dict[str, Any]:
+        """Settings of a channel; attempts only at the beginning of a schedule."""
+        draw, options = self.random, {}
+        for name, values in (
+            ("max_concurrency", (None, 1, 2, 3, 8)),
+            ("release_interval_ms", (None, None, 100, 1_000)),
+            ("burst", (1, 1, 2, 5)),
+            ("max_size", (None, 1, 3, 10)),
+            ("when_full", ("refuse", "drop")),
+            ("weight", (1, 1, 2, 5)),
+        ):
+            if draw.random() < 0.35:
+                options[name] = draw.choice(values)
+        if first and draw.random() < 0.4:
+            options["max_attempts"] = draw.choice((1, 2, 3))
+        return options or {"max_concurrency": draw.choice((None, 1, 2))}
+
+
+def draw_schedule(seed: int, *, large: bool | None = None) -> list[Step]:
+    """The schedule of a seed."""
+    return Drawer(seed, large=large).schedule()
