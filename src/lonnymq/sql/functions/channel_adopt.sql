@@ -30,7 +30,7 @@ begin
     recount_after = case when v_new.max_size is null then null
       when c.max_size is null or c.size_epoch <> v_epoch then '0'::xid8 else c.recount_after end,
     size_epoch = v_epoch,
-    early_ids = case when v_new.max_size is not null then c.early_ids end
+    early_ids = case when v_new.max_size is not null and c.size_epoch = v_epoch then c.early_ids end
   where c.id = v_old.id;
 
   perform lonnymq.place_move(array[p.tid], array[row(

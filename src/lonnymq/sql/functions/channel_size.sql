@@ -1,8 +1,7 @@
 -- How many messages a channel with a capacity holds: what was folded, and what is committed but not
--- folded yet, less those that went without telling (size_check). All is read from one snapshot, so that
--- nothing counts twice.
--- Where counting has not begun (recount_after is 0), because the capacity is new or messages came in by
--- COPY a moment ago, they are counted one by one, up to p_most.
+-- folded yet. Both are read from one snapshot, so that nothing counts twice.
+-- Where counting has not begun (recount_after is 0, size_begin), because the capacity is new or messages
+-- came in by COPY a moment ago, they are counted one by one, up to p_most.
 create or replace function lonnymq.channel_size(
   p_channel text, p_channel_id bigint, p_is_folded boolean, p_recount_after xid8, p_most bigint
 )
@@ -44,10 +43,6 @@ begin
   return v_size + coalesce((
     select m.size from lonnymq.meter m
     where m.channel_id = p_channel_id order by m.version desc limit 1
-  ), 0) - coalesce((
-    select count(*) from lonnymq.channel c cross join unnest(c.early_ids) as i (id)
-    where c.id = p_channel_id
-      and (select m.id from lonnymq.message m where m.id = i.id limit 1) is null
   ), 0);
 end
 $$;

@@ -38,9 +38,6 @@ begin
   if exists (select from lonnymq.uncounted u where u.channel_id >= 0) then
     perform lonnymq.limit_check();
   end if;
-  if exists (select from lonnymq.channel c where c.id > 0 and c.early_ids is not null) then
-    perform lonnymq.size_check();
-  end if;
 
   v_batch := lonnymq.fold_read(v_tick, c_most);
   if v_batch.names is not null then

@@ -9,7 +9,7 @@ create or replace function lonnymq.ring_walk(
 )
 returns table (
   seat bigint, channel_id bigint, floor_at bigint, floor_id bigint, name text, weight bigint,
-  bits integer, is_limited boolean, paused boolean, is_early boolean
+  bits integer, is_limited boolean, paused boolean
 )
 language sql
 stable
@@ -23,7 +23,7 @@ as $$
       then 0 else 4 end,
     case when s.name is null then c.max_concurrency is not null or c.release_interval_ms is not null
       else s.max_concurrency is not null or s.release_interval_ms is not null end,
-    coalesce(s.paused, false), c.early_ids is not null
+    coalesce(s.paused, false)
   from (
     (
       select p.seat, p.channel_id, p.floor_at, p.floor_id from lonnymq.place p

@@ -72,13 +72,6 @@ begin
         m.lease_until, null::bigint,
         array[p_walk.seat, case when p_walk.is_tail then -p_walk.lap else p_walk.lap end, p_walk.used];
     end if;
-    if v_window.early is not null then
-      -- Nor do those tell of their end that were leased before the capacity, and are leased again.
-      update lonnymq.message m set slot = m.slot & 3
-      where m.id = any (array(
-        select i.id from lonnymq.channel c cross join unnest(c.early_ids) as i (id)
-        where c.id = any (v_window.early) and i.id = any (v_taken.ids)));
-    end if;
     if v_window.locked is not null then
       perform lonnymq.channel_charge(array_agg(w.id), array_agg(w.taken), array_agg(w.bits),
         p_walk.now_at, p_walk.is_folder)

@@ -26,7 +26,7 @@ begin
         and m.dequeue_at <= p_walk.now_at and m.token is null
       order by m.dequeue_at, m.id limit 1
       for update skip locked
-    ) m on not w.is_limited and not w.paused and not w.is_early;
+    ) m on not w.is_limited and not w.paused;
     if not found and p_walk.is_tail then
       -- Only channels that sat down after this lap had come to its end.
       p_walk.is_tail := false;
@@ -34,7 +34,7 @@ begin
       continue;
     end if;
     p_walk.visits := p_walk.visits + 1;
-    exit when not found or v_next.is_limited or v_next.paused or v_next.is_early or v_next.seat = v_first
+    exit when not found or v_next.is_limited or v_next.paused or v_next.seat = v_first
       or p_walk.visits > 16;
     v_first := coalesce(v_first, v_next.seat);
     p_walk.used := case when v_next.id is null then 0 else 1 end + case

@@ -16,19 +16,17 @@ begin
   if p_choice.channels is null and p_choice.pattern is null then
     select array_agg(w.seat), array_agg(w.channel_id), array_agg(w.name), array_agg(w.floor_at),
       array_agg(w.floor_id), array_agg(w.weight), array_agg(w.bits),
-      array_agg(w.channel_id) filter (where w.is_limited), array_agg(w.paused),
-      array_agg(w.channel_id) filter (where w.is_early), sum(w.weight)
+      array_agg(w.channel_id) filter (where w.is_limited), array_agg(w.paused), sum(w.weight)
     into v_window.seats, v_window.ids, v_window.names, v_window.floor_ats, v_window.floor_ids,
-      v_window.weights, v_window.bits, v_window.limited, v_paused, v_window.early, v_weight
+      v_window.weights, v_window.bits, v_window.limited, v_paused, v_weight
     from lonnymq.ring_walk(p_walk.seat, p_walk.lap, p_walk.is_tail, p_walk.seat_last,
       p_walk.seat_floor, p_most, p_walk.pending) w;
   else
     select array_agg(w.seat), array_agg(w.channel_id), array_agg(w.name), array_agg(w.floor_at),
       array_agg(w.floor_id), array_agg(w.weight), array_agg(w.bits),
-      array_agg(w.channel_id) filter (where w.is_limited), array_agg(w.paused),
-      array_agg(w.channel_id) filter (where w.is_early), sum(w.weight)
+      array_agg(w.channel_id) filter (where w.is_limited), array_agg(w.paused), sum(w.weight)
     into v_window.seats, v_window.ids, v_window.names, v_window.floor_ats, v_window.floor_ids,
-      v_window.weights, v_window.bits, v_window.limited, v_paused, v_window.early, v_weight
+      v_window.weights, v_window.bits, v_window.limited, v_paused, v_weight
     from (
       select * from lonnymq.ring_choose(p_choice.channels, p_walk.seat, p_walk.lap, p_walk.is_tail,
         p_walk.seat_last, p_walk.seat_floor, p_walk.pending)

@@ -51,7 +51,6 @@ alter table lonnymq.meter add column epoch bigint not null default 0;
 -- Leases that were taken before there was a capacity: they do not tell of their messages' end. And which
 -- time a capacity was set it is that the size belongs to.
 alter table lonnymq.channel add column early_ids bigint[], add column size_epoch bigint not null default 0;
-create index channel_early_ix on lonnymq.channel (id) where early_ids is not null;
 
 -- Leases that were taken before there was a limit to count them in: they count until they end.
 -- Channel 0 is the queue.
@@ -90,14 +89,13 @@ create type lonnymq.dequeued as (
 --     bits      what a lease of theirs counts in: 1 the channel's concurrency, 4 its capacity
 --     limited   the ids of those with limits
 --     locked    the ids of those with limits whose rows the call holds
---     early     the ids of those with leases from before their capacity
 --     rounds    how many turns are taken at once
 --     used      what the first one had already of a turn that was cut short
 --     now_at, is_contended   when they were asked, and whether another call held one of them
 --     is_whole  nobody comes after them in this lap
 create type lonnymq.ring_window as (
   seats bigint[], ids bigint[], names text[], floor_ats bigint[], floor_ids bigint[], weights bigint[],
-  quotas bigint[], bits integer[], limited bigint[], locked bigint[], early bigint[], rounds bigint, used bigint,
+  quotas bigint[], bits integer[], limited bigint[], locked bigint[], rounds bigint, used bigint,
   is_whole boolean, is_contended boolean, now_at bigint
 );
 --   claim_choice: what a claim may take: channels by name or pattern, what was created or due by then
