@@ -19,10 +19,11 @@ begin
   select q.history into v_history from lonnymq.queue q where q.only_row;
 
   insert into lonnymq.history (
-    message_id, created_at, dequeue_at, dequeued_at, finished_at, size, attempt, outcome, channel,
-    kind, name, worker, error, headers, content
+    xid, message_id, created_at, dequeue_at, dequeued_at, finished_at, size, attempt, outcome,
+    channel, kind, name, worker, error, headers, content
   )
-  select m.id, m.created_at, m.dequeue_at, m.dequeued_at, p_now, octet_length(m.content),
+  select (select p.at from lonnymq.history_position() as p (at)),
+    m.id, m.created_at, m.dequeue_at, m.dequeued_at, p_now, octet_length(m.content),
     m.attempt, case when i.died then 'dead' else p_outcome end, m.channel, m.kind, m.name,
     m.worker, i.error, m.headers, case when v_history = 'content' then m.content end
   from unnest(p_ids, p_died, p_errors) as i (id, died, error)

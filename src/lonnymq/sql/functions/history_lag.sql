@@ -40,12 +40,13 @@ as $$
 #variable_conflict use_column
 begin
   perform lonnymq.guard_range('most', p_most, 1, 1000000000);
+  perform lonnymq.guard_history();
   if p_from is null then
     raise exception using errcode = 'LM001', message = 'from must be given',
       hint = 'Begin at ''0''.';
   end if;
-  horizon := pg_snapshot_xmin(pg_current_snapshot());
-  next_xid := pg_snapshot_xmax(pg_current_snapshot());
+  horizon := pg_snapshot_xmin(lonnymq.history_snapshot());
+  next_xid := pg_snapshot_xmax(lonnymq.history_snapshot());
   now_at := lonnymq.epoch();
   is_held := horizon < next_xid;
   select h.xid, h.finished_at into first_xid, first_at from lonnymq.history h

@@ -12,8 +12,9 @@ stable
 as $$
 #variable_conflict use_column
 declare
-  v_horizon xid8 := pg_snapshot_xmin(pg_current_snapshot());
+  v_horizon xid8 := pg_snapshot_xmin(lonnymq.history_snapshot());
 begin
+  perform lonnymq.guard_history();
   if p_from is null then
     raise exception using errcode = 'LM001', message = 'from must be given',
       hint = 'Begin at ''0''.';

@@ -58,10 +58,11 @@ begin
     returning m.*
   ), logged as (
     insert into lonnymq.history (
-      message_id, created_at, dequeue_at, dequeued_at, finished_at, size, attempt, outcome,
+      xid, message_id, created_at, dequeue_at, dequeued_at, finished_at, size, attempt, outcome,
       channel, kind, name, worker, error, headers, content
     )
-    select g.id, g.created_at, g.dequeue_at, g.dequeued_at, v_now, octet_length(g.content),
+    select (select p.at from lonnymq.history_position() as p (at)),
+      g.id, g.created_at, g.dequeue_at, g.dequeued_at, v_now, octet_length(g.content),
       g.attempt, 'completed', g.channel, g.kind, g.name, g.worker, null, g.headers,
       case when v_history = 'content' then g.content end
     from gone g
@@ -113,11 +114,14 @@ declare
   v_history text;
   v_has_capacity boolean := lonnymq.commit_durably();
   v_max_size bigint;
+  v_position xid8;
 begin
-  select q.history, q.default_max_size is not null
+  select lonnymq.history_position(q.generation
+      + lonnymq.queue_is_restored(q.written_by, q.xmin, q.table_oid, q.tableoid)::integer),
+    q.history, q.default_max_size is not null
     or exists (select from lonnymq.channel_setting s where s.max_size is not null)
     or exists (select from lonnymq.channel c where c.max_size is not null)
-  into v_history, v_has_capacity
+  into v_position, v_history, v_has_capacity
   from lonnymq.queue q where q.only_row;
 
   delete from lonnymq.message m where m.id = p_id and m.token = p_token returning m.* into v_gone;
@@ -127,11 +131,11 @@ begin
   end if;
   if v_history <> 'off' then
     insert into lonnymq.history (
-      message_id, created_at, dequeue_at, dequeued_at, finished_at, size, attempt, outcome,
+      xid, message_id, created_at, dequeue_at, dequeued_at, finished_at, size, attempt, outcome,
       channel, kind, name, worker, error, headers, content
     )
-    values (v_gone.id, v_gone.created_at, v_gone.dequeue_at, v_gone.dequeued_at, lonnymq.epoch(),
-      octet_length(v_gone.content), v_gone.attempt, 'completed', v_gone.channel, v_gone.kind,
+    values (v_position, v_gone.id, v_gone.created_at, v_gone.dequeue_at, v_gone.dequeued_at,
+      lonnymq.epoch(), octet_length(v_gone.content), v_gone.attempt, 'completed', v_gone.channel, v_gone.kind,
       v_gone.name, v_gone.worker, null, v_gone.headers,
       case when v_history = 'content' then v_gone.content end);
   end if;

@@ -26,6 +26,7 @@ begin
   perform lonnymq.guard_own_transaction('queue_sweep');
   perform set_config('idle_in_transaction_session_timeout', '10s', true);
   perform lonnymq.consumer_end();
+  perform lonnymq.queue_stamp();
   perform lonnymq.sample_take(v_now);
   forgotten := 0;
   select e.expired, e.died into expired, died

@@ -79,7 +79,7 @@ begin
     at, seen, last_id, created, completed, failed, deferred, expired, died, waiting, running, dead,
     oldest_ms, workers, whole, all_channels
   )
-  select p_now, pg_current_snapshot(), v_figures.last_id,
+  select p_now, lonnymq.history_snapshot(), v_figures.last_id,
     greatest(v_figures.last_id - coalesce(v_last.last_id, v_figures.last_id), 0),
     coalesce(sum(p.completed), 0), coalesce(sum(p.failed), 0), coalesce(sum(p.deferred), 0),
     coalesce(sum(p.expired), 0), coalesce(sum(p.died), 0),
