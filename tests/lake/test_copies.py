@@ -20,7 +20,9 @@ from copies import caught_up, cut_off, dump, promote, restore, run, spend_ids, s
 from lake.dying_sync import do_here
 from lake.stocking import settle
 from lonnymq import Queue
+from lonnymq.figures.refresh import marks
 from lonnymq.lake import DatabaseWentBack, IdentifierHidden, LakeBusy, OtherDatabase, ServerReplaced
+from lonnymq.lake.lives import read_rewinds
 from lonnymq.lake.origin import origin_at, taking_turns
 from lonnymq.lake.place import lake_at
 from lonnymq.lake.syncing import Syncer
@@ -246,6 +248,47 @@ def test_a_database_from_before_the_first_sync_is_refused(bring: Sync, lake: Pat
         assert bring(second.dsn, source="second") == 5
 
 
+def test_figures_of_days_that_were_replaced_are_computed_again(
+    bring: Sync, lake: Path, dsn_18: str
+) -> None:
+    """A day may have as many rows as before, and others."""
+    finish(dsn_18, 5)
+    bring(dsn_18)
+    before = marks(DeltaTable(lake / "history"))
+    dumped = dump(dsn_18)
+    finish(dsn_18, 5)
+    bring(dsn_18)
+    old = marks(DeltaTable(lake / "history"))
+    run(dsn_18, "drop schema lonnymq cascade")
+    restore(dumped, dsn_18)
+    finish(dsn_18, 5)
+    bring(dsn_18)
+    new = marks(DeltaTable(lake / "history"))
+    assert [rows for _, rows in new.values()] == [rows for _, rows in old.values()] == [10]
+    assert len({*before.values(), *old.values(), *new.values()}) == 3
+
+
+@pytest.mark.parametrize("source", ["o'hara", "ü / %41 [*]"])
+def test_only_the_rows_of_the_source_are_taken_out(
+    bring: Sync, lake: Path, dsn_18: str, source: str
+) -> None:
+    finish(dsn_18, 9)
+    bring(dsn_18)
+    bring(dsn_18, source=source)
+    dumped = dump(dsn_18)
+    finish(dsn_18, 9)
+    bring(dsn_18)
+    bring(dsn_18, source=source)
+    lonnymq.lake.compact(lake)  # files have rows from before and after
+    before = rows_of(lake)
+    run(dsn_18, "drop schema lonnymq cascade")
+    restore(dumped, dsn_18)
+    finish(dsn_18, 2)
+    bring(dsn_18, source=source)
+    assert rows_of(lake) == before
+    assert rows_of(lake, source) == run(dsn_18, ALL)
+
+
 def test_a_reader_that_was_forgotten_goes_on(bring: Sync, lake: Path, dsn_18: str) -> None:
     finish(dsn_18, 5)
     bring(dsn_18)
@@ -273,7 +316,7 @@ def test_a_sync_of_the_old_server_cannot_commit_once_the_lake_went_on(
             with syncer(dsn_18, lake) as other:
                 other.origin = ours.origin
                 table = other.table()
-                other.rewinds = other.origin.rewinds(table)
+                other.rewinds = read_rewinds(table, "shop")
                 assert since is not None
                 other.follow_back(table, since, since - 1)
                 other.commit([], since - 1, since)

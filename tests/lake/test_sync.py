@@ -11,6 +11,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 import lonnymq.lake
+from copies import dump, restore
+from copies import run as execute
 from lake.stocking import DAY, NOON, Stock, settle
 from lonnymq import Queue
 from lonnymq.errors import InvalidArgument
@@ -213,6 +215,27 @@ def test_a_database_that_the_lake_was_never_in_is_not_adopted(
     with pytest.raises(DatabaseWentBack, match="does not know this lake"):
         sync(schema="second", adopt=True)
     assert found() == stock.made
+
+
+def test_what_a_restored_database_no_longer_has_is_taken_out_of_the_lake(
+    sync, stock: Stock, found, tmp_path: Path
+) -> None:
+    stock.add_each(10)
+    sync()
+    dumped = dump(stock.dsn)
+    stock.add_each(5)
+    sync()
+    lonnymq.lake.compact(tmp_path / "lake")
+    execute(stock.dsn, "drop schema lonnymq cascade")
+    restore(dumped, stock.dsn)
+    with Queue(stock.dsn) as queue:
+        queue.create("acme", b"x")
+        queue.dequeue()[0].complete()
+    sync()
+    rows = execute(stock.dsn, "select message_id from lonnymq.history order by 1")
+    assert found() == [row[0] for row in rows]
+    assert len(found()) == 11
+    assert sync().rows == 0
 
 
 def test_one_database_goes_into_two_lakes(sync, stock: Stock, found, tmp_path: Path) -> None:

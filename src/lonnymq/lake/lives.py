@@ -62,6 +62,30 @@ class Lives:
         return tuple(kept)
 
 
+@dataclass(frozen=True, slots=True)
+class Rewinds:
+    """How often the lake went back in a source's history, and where to the last time: rows from there on changed."""
+
+    count: int | None = None  # None: never
+    since: int = NOT_LEFT
+
+    def after(self, source: str, since: int) -> tuple[Mark, ...]:
+        """What the table's log keeps when the lake goes back once more."""
+        return (count_mark(source), (self.count or 0) + 1), (f"lonnymq rewound {source}", since)
+
+
+def count_mark(source: str) -> str:
+    """What the table's log counts the ways back by."""
+    return f"lonnymq rewinds {source}"
+
+
+def read_rewinds(table: DeltaTable, source: str) -> Rewinds:
+    """The ways back that a table's log knows of."""
+    count = table.transaction_version(count_mark(source))
+    since = table.transaction_version(f"lonnymq rewound {source}")
+    return Rewinds(count, NOT_LEFT if since is None else since)
+
+
 def read_lives(table: DeltaTable, source: str) -> Lives:
     """The lives that a table's log knows of."""
     count = table.transaction_version(f"lonnymq lives {source}") or 0

@@ -80,15 +80,6 @@ class Origin:
         """The servers that the source has lived on."""
         return read_lives(table, self.source)
 
-    def rewinds(self, table: DeltaTable) -> int | None:
-        """How often the lake went back in the source's history; None: never."""
-        return table.transaction_version(self.rewind_mark)
-
-    @property
-    def rewind_mark(self) -> str:
-        """What the table's log counts the ways back by."""
-        return f"lonnymq rewinds {self.source}"
-
     def reached(self, table: DeltaTable) -> int | None:
         """Up to which position the table has the source's history; None: it has nothing of it.
 

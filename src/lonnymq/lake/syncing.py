@@ -25,6 +25,7 @@ from lonnymq.errors import InvalidArgument, LonnyMQError, Unreachable
 from lonnymq.lake.committing import Once, commit_files, commit_rewind
 from lonnymq.lake.disk import to_disk
 from lonnymq.lake.files import Written
+from lonnymq.lake.lives import Rewinds, count_mark, read_rewinds
 from lonnymq.lake.origin import NAME, Origin, Turn, origin_at, queue_limit, taking_turns
 from lonnymq.lake.parts import Errand, run_errand
 from lonnymq.lake.place import HISTORY, Lake, lake_at
@@ -102,7 +103,7 @@ class Syncer:
         self.task_rows = TASK_ROWS if rows is None else ceil(rows / at_once)
         self.reader = origin.reader(made_table(lake, HISTORY))
         self.settings, self.settings_due = Settings(lake, origin.source), 0.0
-        self.rewinds: int | None = None  # how often the lake had gone back when the slice began
+        self.rewinds = Rewinds()  # as they were when the slice began
         self.queue = Queue(conninfo(origin.options, name=NAME), schema=origin.options.schema)
 
     def __enter__(self) -> Syncer:
@@ -168,7 +169,7 @@ class Syncer:
         """Where the next slice begins: where the table is, or further back if the database does not know of that."""
         self.origin = turn.origin
         table = self.table()
-        reached, self.rewinds = self.origin.reached(table), self.origin.rewinds(table)
+        reached, self.rewinds = self.origin.reached(table), read_rewinds(table, self.origin.source)
         found = turn.queue.history_resume(self.reader, reached or 0)
         turn.rest()
         if reached is None:
@@ -201,21 +202,23 @@ class Syncer:
                 "the lake has %s up to %s, and the database up to %s: the lake goes back there and on from there",
                 *(origin.source, reached, since),
             )
-        before, self.rewinds = self.rewinds, (self.rewinds or 0) + 1
         lived = lives.moved_to(origin.life, since).marks()
-        marks = (*origin.marks, *lived, (origin.rewind_mark, self.rewinds))
-        seen = ((origin.rewind_mark, before),)
-        once = Once(origin.app, reached, since, marks=marks, seen=seen)
+        marks = (*origin.marks, *lived, *self.rewinds.after(origin.source, since))
+        once = Once(origin.app, reached, since, marks=marks, seen=self.seen())
         commit_rewind(self.lake, source=origin.source, once=once)
         to_disk(self.lake, [])
+        self.rewinds = read_rewinds(self.table(), origin.source)
         return since
+
+    def seen(self) -> tuple[tuple[str, int | None], ...]:
+        """What must not have changed since the slice began: that nobody went back meanwhile."""
+        return ((count_mark(self.origin.source), self.rewinds.count),)
 
     def commit(self, files: list[Written], since: int | None, upto: int) -> None:
         """Make a slice part of the table, and move the source's place in it, at once."""
         origin = self.origin
         lived = origin.lives(self.table()).moved_to(origin.life, upto).marks()
-        seen = ((origin.rewind_mark, self.rewinds),)
-        once = Once(origin.app, since, upto, marks=(*origin.marks, *lived), seen=seen)
+        once = Once(origin.app, since, upto, marks=(*origin.marks, *lived), seen=self.seen())
         commit_files(self.lake, files, source=origin.source, once=once)
         to_disk(self.lake, files)
 
