@@ -14,6 +14,7 @@ from typing import Any
 import psycopg
 import pytest
 from deltalake import DeltaTable
+from faults.proxy import proxy
 
 import lonnymq.lake
 from copies import caught_up, cut_off, dump, promote, restore, run, spend_ids, standby, upgraded
@@ -330,29 +331,31 @@ def test_a_sync_of_the_old_server_cannot_commit_once_the_lake_went_on(
 def test_a_slice_is_confirmed_on_the_server_that_cut_it(
     bring: Sync, lake: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A standby is promoted between the commit of a slice and its confirmation: the slice is brought again."""
-    with temporary() as primary:
-        dsn = installed(primary)
-        finish(dsn, 5)
-        bring(dsn)
+    """A standby takes over, at the same address, between the commit of a slice and its confirmation."""
+    with temporary() as primary, proxy(primary.cluster.socket_folder) as address:
+        finish(installed(primary), 5)
+        bring(address.dsn)
         with standby(primary) as server:
             caught_up(primary, server)
             cut_off(server)
-            finish(dsn, 5)
-            settle(dsn)
-            with syncer(dsn, lake) as ours:
+            finish(address.dsn, 5)
+            settle(address.dsn)
+            with syncer(address.dsn, lake) as ours:
                 commit = ours.commit
 
                 def fails_over(*given: Any) -> None:
                     commit(*given)
+                    address.upstream = server.cluster.socket_folder
                     primary.stop("immediate")
                     promote(server)
+                    finish(server.dsn, 20)
+                    settle(server.dsn)
 
                 monkeypatch.setattr(ours, "commit", fails_over)
                 with pytest.raises(psycopg.OperationalError):
                     list(ours.slices(Event()))
-            finish(server.dsn, 20)
-            assert bring(server.dsn) == 20
+            assert behind(address.dsn, lake) == 20
+            assert bring(address.dsn) == 20
             assert rows_of(lake) == run(server.dsn, ALL)
 
 
