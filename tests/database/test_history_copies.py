@@ -292,3 +292,21 @@ def test_a_reader_that_nobody_knows_is_told_so(dsn: str) -> None:
         assert queue.history_resume("reader", 3).answer == "continue"
         found = queue.history_resume("reader", 9)
         assert (found.answer, found.since) == ("rewind", 5)
+
+
+def test_samples_count_what_was_restored_once() -> None:
+    """The ids of the restored rows are higher than any that the new cluster has had."""
+    now, counted = 4_102_444_800_000, "select completed from lonnymq.sample order by at"
+    with temporary() as first, temporary() as second:
+        dsn = installed(first)
+        spend_ids(dsn, 20_000)
+        finish(dsn, 20)
+        run(dsn, f"select lonnymq.sample_take({now})")
+        finish(dsn, 5)
+        restore(dump(dsn), second.dsn)
+        finish(second.dsn, 3)
+        for later in (10_000, 20_000, 30_000):
+            run(second.dsn, f"select lonnymq.sample_take({now + later})")
+            if later == 10_000:
+                finish(second.dsn, 2)
+        assert [row[0] for row in run(second.dsn, counted)] == [0, 8, 2, 0]
