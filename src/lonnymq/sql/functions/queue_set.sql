@@ -41,7 +41,9 @@ begin
     default_weight = v_new.default_weight,
     default_max_attempts = v_new.default_max_attempts,
     default_retry_delays_ms = v_new.default_retry_delays_ms,
-    default_retry_jitter = v_new.default_retry_jitter
+    default_retry_jitter = v_new.default_retry_jitter,
+    limit_epoch = case when v_old.max_concurrency is null and v_new.max_concurrency is not null
+      then nextval('lonnymq.limit_epoch_seq') else q.limit_epoch end
   where q.only_row;
   -- Who wrote the row stands in it: see queue_generation.
   update lonnymq.queue q set written_by = q.xmin where q.only_row and q.written_by <> q.xmin;

@@ -20,20 +20,20 @@ set enable_bitmapscan = off
 set jit = off
 as $$
 declare
-  v_now bigint := lonnymq.epoch();
+  v_now bigint;
 begin
   perform lonnymq.guard_range('limit', p_limit, 1, 1000000);
   perform lonnymq.guard_own_transaction('queue_sweep');
+  v_now := lonnymq.epoch();
   perform set_config('idle_in_transaction_session_timeout', '10s', true);
   perform lonnymq.consumer_end();
   perform lonnymq.queue_stamp();
   perform lonnymq.sample_take(v_now);
   forgotten := 0;
-  select e.expired, e.died into expired, died
-  from lonnymq.lease_expire(-9223372036854775808, v_now, p_limit) e;
+  expired := 0;
+  died := 0;
   if lonnymq.fold_lock() then
-    perform lonnymq.channel_wake(-9223372036854775808, v_now, p_limit);
-    perform lonnymq.queue_fold(v_now);
+    select s.expired, s.died into expired, died from lonnymq.lease_sweep(v_now, p_limit) s;
     forgotten := lonnymq.channel_forget(v_now, p_limit);
     perform lonnymq.history_prepare(v_now);
   end if;

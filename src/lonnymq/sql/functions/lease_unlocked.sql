@@ -1,0 +1,38 @@
+-- Whether a lease has run out that a settler held when it was looked at, and holds no more: it rolled
+-- back. Then it is looked at again at once.
+create or replace function lonnymq.lease_unlocked(p_now bigint)
+returns boolean
+language plpgsql
+as $$
+declare
+  v_tids tid[];
+begin
+  if not exists (select from lonnymq.lease l where l.is_settling) then
+    return false;
+  end if;
+  select array_agg(l.ctid) into v_tids
+  from (
+    select l.ctid, l.message_ids from lonnymq.lease l where l.is_settling limit 100
+  ) l
+  where exists (
+    select from unnest(l.message_ids[1:1000]) as i (id)
+    cross join lateral (
+      select from lonnymq.message m
+      where m.id = i.id and m.token is not null and m.lease_until <= p_now
+      for update skip locked
+    ) m
+  );
+  if v_tids is null then
+    return false;
+  end if;
+  with freed as (
+    delete from lonnymq.lease l where l.ctid = any (v_tids) returning l.message_ids
+  )
+  insert into lonnymq.note (channel, lease_until, message_ids)
+  select '', p_now, f.message_ids from freed f;
+  return true;
+end
+$$;
+
+comment on function lonnymq.lease_unlocked(bigint) is
+'Whether a lease has run out that a settler held, and holds no more.';
