@@ -21,6 +21,7 @@ from copies import caught_up, cut_off, dump, promote, restore, run, spend_ids, s
 from lake.dying_sync import do_here
 from lake.stocking import settle
 from lonnymq import Queue
+from lonnymq.errors import Unreachable
 from lonnymq.figures.refresh import marks
 from lonnymq.lake import DatabaseWentBack, IdentifierHidden, LakeBusy, OtherDatabase, ServerReplaced
 from lonnymq.lake.lives import read_rewinds
@@ -357,6 +358,24 @@ def test_a_slice_is_confirmed_on_the_server_that_cut_it(
             assert behind(address.dsn, lake) == 20
             assert bring(address.dsn) == 20
             assert rows_of(lake) == run(server.dsn, ALL)
+
+
+def test_a_standby_is_looked_at_and_waited_for(bring: Sync, lake: Path) -> None:
+    with temporary() as primary:
+        dsn = installed(primary)
+        finish(dsn, 5)
+        bring(dsn)
+        with standby(primary) as server:
+            finish(dsn, 3)
+            caught_up(primary, server)
+            version = DeltaTable(lake / "history").version()
+            with pytest.raises(Unreachable, match="is a standby"), syncer(server.dsn, lake) as ours:
+                list(ours.slices(Event()))
+            assert DeltaTable(lake / "history").version() == version
+            found = lonnymq.lake.status(lake, url=server.dsn, source="shop").behind
+            assert found
+            assert (found.rows, found.rewind_to) == (3, None)
+            assert bring(dsn) == 3
 
 
 def test_who_may_not_ask_for_the_identifier_is_told_what_to_grant() -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from psycopg import Connection, IsolationLevel
 
 from lonnymq.calls import schema_name
+from lonnymq.errors import Unreachable
 from lonnymq.lake.lives import Lives, Mark, read_lives
 from lonnymq.lake.refusals import IdentifierHidden, OtherDatabase, ServerReplaced
 from lonnymq.lake.writing import source_name
@@ -195,6 +196,11 @@ def taking_turns(origin: Origin, reader: str, until: Event) -> Iterator[Turn | N
 def turn_over(connection: Connection[Any], origin: Origin) -> Turn:
     """The turn of a sync on the server that the connection has reached."""
     found = origin_over(connection, origin.options, origin.source)
+    if found.timeline is None:
+        raise Unreachable(
+            f"the server of {origin.source} is a standby, and cannot be told what the lake has: "
+            "sync the primary, or wait until the standby is promoted"
+        )
     queue = Queue(connection, schema=origin.options.schema)
     turn = Turn(connection, queue, replace(found, is_adopted=origin.is_adopted))
     turn.rest()
