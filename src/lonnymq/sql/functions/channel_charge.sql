@@ -1,8 +1,9 @@
 -- Counts what was just leased from channels whose rows the caller has locked, and takes the seat of
 -- those that are at their limit: a freed slot's note, or the moment the rate allows, brings them back.
+-- What counts is what was decided when the channel was asked (bits), for settings may change meanwhile.
 -- Whoever is not the folder leaves a note of a moment: it may be over before this is committed.
 create or replace function lonnymq.channel_charge(
-  p_ids bigint[], p_taken bigint[], p_now bigint, p_is_folder boolean
+  p_ids bigint[], p_taken bigint[], p_bits integer[], p_now bigint, p_is_folder boolean
 )
 returns void
 language plpgsql
@@ -17,12 +18,12 @@ begin
   with metered as materialized (
     select i.id, i.taken, m.tid, coalesce(m.version, 0) + 1 as version, coalesce(m.size, 0) as size,
       l.max_concurrency, (l.burst - 1) * l.release_interval_ms as ahead_ms,
-      l.in_flight + case when l.max_concurrency is null then 0 else i.taken end as in_flight,
+      l.in_flight + case when i.bits & 1 = 1 then i.taken else 0 end as in_flight,
       case
         when l.release_interval_ms is null or i.taken = 0 then l.tat
         else greatest(l.tat, p_now) + i.taken * l.release_interval_ms
       end as tat, coalesce(m.epoch, 0) as epoch, l.is_begun
-    from unnest(p_ids, p_taken) as i (id, taken)
+    from unnest(p_ids, p_taken, p_bits) as i (id, taken, bits)
     cross join lateral lonnymq.channel_limit(i.id) l
     left join lateral (
       select m.ctid as tid, m.version, m.size, m.epoch from lonnymq.meter m
@@ -66,5 +67,5 @@ begin
 end
 $$;
 
-comment on function lonnymq.channel_charge(bigint[], bigint[], bigint, boolean) is
+comment on function lonnymq.channel_charge(bigint[], bigint[], integer[], bigint, boolean) is
 'Counts what was just leased, and takes the seat of channels that are at their limit.';

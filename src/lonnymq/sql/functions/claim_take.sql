@@ -67,9 +67,9 @@ begin
   v_token := coalesce(v_token, left(replace(gen_random_uuid()::text, '-', ''), 16));
 
   v_walk := lonnymq.walk_fold(lonnymq.walk_begin(p_cursor, p_limit));
-  select array_agg(l.id) filter (where l.answer in ('leased', 'counted')), min(l.dequeued_at),
+  select array_agg(l.id order by l.ordinal) filter (where l.id is not null), min(l.dequeued_at),
     min(l.lease_until), bool_or(l.answer = 'counted'), min(l.answer), min(l.look_at),
-    (array_agg(l.cursor order by l.ordinal desc))[1]
+    (array_agg(l.cursor::text order by l.ordinal desc))[1]::bigint[]
   into v_ids, v_made_at, v_due_at, is_limited, answer, look_at, cursor
   from lonnymq.walk_lease(v_walk, p_lease_ms, p_stream,
     row(v_part_token, p_channels, p_pattern, p_last_id, p_last_at)) with ordinality as l (

@@ -35,10 +35,10 @@ begin
   v_tick.lease_mark := v_expired.mark;
   select * into v_woken from lonnymq.channel_wake_due(v_tick.wake_mark, p_now, 1000);
   v_tick.wake_mark := v_woken.mark;
-  if exists (select from lonnymq.uncounted u) then
+  if exists (select from lonnymq.uncounted u where u.channel_id >= 0) then
     perform lonnymq.limit_check();
   end if;
-  if exists (select from lonnymq.channel c where c.early_ids is not null) then
+  if exists (select from lonnymq.channel c where c.id > 0 and c.early_ids is not null) then
     perform lonnymq.size_check();
   end if;
 
@@ -65,7 +65,7 @@ begin
     perform lonnymq.meter_add(0, -v_batch.queue_slots, 0);
   end if;
   delete from lonnymq.note n where n.ctid = any (v_batch.tids);
-  if exists (select from lonnymq.channel c where c.recount_after is not null) then
+  if exists (select from lonnymq.channel c where c.recount_after >= '0') then
     perform lonnymq.size_begin(v_tick);
   end if;
 

@@ -7,12 +7,12 @@ as $$
 declare
   v_tids tid[];
 begin
-  if not exists (select from lonnymq.lease l where l.is_settling) then
+  if not exists (select from lonnymq.lease l where l.is_settling and l.due_at > 0) then
     return false;
   end if;
   select array_agg(l.ctid) into v_tids
   from (
-    select l.ctid, l.message_ids from lonnymq.lease l where l.is_settling limit 100
+    select l.ctid, l.message_ids from lonnymq.lease l where l.is_settling and l.due_at > 0 limit 100
   ) l
   where exists (
     select from unnest(l.message_ids[1:1000]) as i (id)

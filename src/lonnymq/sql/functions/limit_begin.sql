@@ -20,15 +20,20 @@ begin
     where q.only_row
   loop
     continue when lonnymq.limit_must_wait(v_channel.id, v_channel.epoch);
-    insert into lonnymq.uncounted (channel_id, message_id, token)
-    select v_channel.id, m.id, m.token
-    from lonnymq.lease_ids() l
-    cross join lateral (select * from lonnymq.message m where m.id = l.id limit 1) m
-    where m.token is not null
-      and case when v_channel.id = 0 then m.slot & 2 = 0
-        else m.channel = v_channel.name and m.slot & 1 = 0 end
-    on conflict (channel_id, message_id) do nothing;
-    get diagnostics v_found = row_count;
+    -- A lease that has taken the place of one that counts, and has ended, is counted by that one.
+    with found as (
+      insert into lonnymq.uncounted as u (channel_id, message_id, token)
+      select v_channel.id, m.id, m.token
+      from lonnymq.lease_ids() l
+      cross join lateral (select * from lonnymq.message m where m.id = l.id limit 1) m
+      where m.token is not null
+        and case when v_channel.id = 0 then m.slot & 2 = 0
+          else m.channel = v_channel.name and m.slot & 1 = 0 end
+      on conflict (channel_id, message_id) do update set token = excluded.token
+      where u.token <> excluded.token
+      returning u.xmax = 0 as is_new
+    )
+    select count(*) filter (where f.is_new) into v_found from found f;
     perform lonnymq.meter_add(v_channel.id, v_found, 0, v_channel.epoch);
     v_has_begun := true;
   end loop;

@@ -100,8 +100,8 @@ declare
   v_gone lonnymq.message;
   v_history text;
   v_position xid8;
-  v_is_durable boolean := lonnymq.commit_durably();
 begin
+  perform lonnymq.commit_durably();
   select q.history, lonnymq.history_position(q.generation
       + lonnymq.queue_is_restored(q.written_by, q.xmin, q.table_oid, q.tableoid)::integer)
   into v_history, v_position

@@ -86,7 +86,10 @@ as $$
     s.size, s.messages, s.told_size)
   from stood s
   where s.max_size is not null and s.recount_after is null and not s.told_look and not s.told_recount
-    and s.size + s.told_size <> s.messages
+    and s.size + s.told_size - (
+      select count(*) from unnest(s.early_ids) as i (id)
+      where not exists (select from lonnymq.message m where m.id = i.id)
+    ) <> s.messages
   union all
   select 'stands_once', s.name, null, format('seat %s, hold %s, wake_at %s', s.seat, s.hold, s.wake_at)
   from stood s

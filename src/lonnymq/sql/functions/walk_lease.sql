@@ -18,7 +18,6 @@ declare
   v_queue_bit integer := 0;
   v_next integer;
   v_window lonnymq.ring_window;
-  v_allowed record;
   v_taken record;
   v_token text;
   v_ids bigint[];
@@ -49,10 +48,9 @@ begin
     -- Leases are dated after the settings were read by which they are taken.
     p_walk.now_at := lonnymq.epoch();
     if v_window.limited is not null then
-      select * into v_allowed from lonnymq.walk_allow(v_window, p_walk.is_folder);
-      v_window := v_allowed.allowed;
-      p_walk.now_at := v_allowed.now_at;
-      p_walk.is_contended := p_walk.is_contended or v_allowed.is_contended;
+      v_window := lonnymq.walk_allow(v_window, p_walk.is_folder);
+      p_walk.now_at := v_window.now_at;
+      p_walk.is_contended := p_walk.is_contended or v_window.is_contended;
     end if;
     v_started := clock_timestamp();
     select * into v_taken from lonnymq.walk_take(p_walk, v_window, p_choice);
@@ -82,9 +80,9 @@ begin
         where c.id = any (v_window.early) and i.id = any (v_taken.ids)));
     end if;
     if v_window.locked is not null then
-      perform lonnymq.channel_charge(array_agg(w.id), array_agg(w.taken), p_walk.now_at,
-        p_walk.is_folder)
-      from unnest(v_window.ids, v_taken.taken) as w (id, taken)
+      perform lonnymq.channel_charge(array_agg(w.id), array_agg(w.taken), array_agg(w.bits),
+        p_walk.now_at, p_walk.is_folder)
+      from unnest(v_window.ids, v_taken.taken, v_window.bits) as w (id, taken, bits)
       where w.id = any (v_window.locked);
     end if;
     if p_walk.is_folder then

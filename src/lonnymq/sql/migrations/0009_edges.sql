@@ -93,11 +93,12 @@ create type lonnymq.dequeued as (
 --     early     the ids of those with leases from before their capacity
 --     rounds    how many turns are taken at once
 --     used      what the first one had already of a turn that was cut short
+--     now_at, is_contended   when they were asked, and whether another call held one of them
 --     is_whole  nobody comes after them in this lap
 create type lonnymq.ring_window as (
   seats bigint[], ids bigint[], names text[], floor_ats bigint[], floor_ids bigint[], weights bigint[],
   quotas bigint[], bits integer[], limited bigint[], locked bigint[], early bigint[], rounds bigint, used bigint,
-  is_whole boolean
+  is_whole boolean, is_contended boolean, now_at bigint
 );
 --   claim_choice: what a claim may take: channels by name or pattern, what was created or due by then
 create type lonnymq.claim_choice as (
