@@ -39,10 +39,11 @@ begin
     ) m
   ), logged as (
     insert into lonnymq.history (
-      message_id, created_at, dequeue_at, dequeued_at, finished_at, size, attempt, outcome,
+      xid, message_id, created_at, dequeue_at, dequeued_at, finished_at, size, attempt, outcome,
       channel, kind, name, worker, error, headers, content
     )
-    select e.id, e.created_at, e.dequeue_at, e.dequeued_at, p_now, e.size, e.attempt,
+    select (select p.at from lonnymq.history_position() as p (at)),
+      e.id, e.created_at, e.dequeue_at, e.dequeued_at, p_now, e.size, e.attempt,
       case when e.died then 'dead' else p_outcome end, e.channel, e.kind, e.name, e.worker, e.error,
       e.headers, e.content
     from ended e

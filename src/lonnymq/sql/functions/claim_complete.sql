@@ -25,10 +25,11 @@ begin
       case when v_history = 'content' then m.content end as content
   ), logged as (
     insert into lonnymq.history (
-      message_id, created_at, dequeue_at, dequeued_at, finished_at, size, attempt, outcome,
+      xid, message_id, created_at, dequeue_at, dequeued_at, finished_at, size, attempt, outcome,
       channel, kind, name, worker, error, headers, content
     )
-    select g.id, g.created_at, g.dequeue_at, g.dequeued_at, v_now, g.size, g.attempt, 'completed',
+    select (select p.at from lonnymq.history_position() as p (at)),
+      g.id, g.created_at, g.dequeue_at, g.dequeued_at, v_now, g.size, g.attempt, 'completed',
       g.channel, g.kind, g.name, g.worker, null, g.headers, g.content
     from gone g
     where v_history <> 'off'

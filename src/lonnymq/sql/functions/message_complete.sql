@@ -53,10 +53,11 @@ begin
     returning m.*
   ), logged as (
     insert into lonnymq.history (
-      message_id, created_at, dequeue_at, dequeued_at, finished_at, size, attempt, outcome,
+      xid, message_id, created_at, dequeue_at, dequeued_at, finished_at, size, attempt, outcome,
       channel, kind, name, worker, error, headers, content
     )
-    select g.id, g.created_at, g.dequeue_at, g.dequeued_at, v_now, octet_length(g.content),
+    select (select p.at from lonnymq.history_position() as p (at)),
+      g.id, g.created_at, g.dequeue_at, g.dequeued_at, v_now, octet_length(g.content),
       g.attempt, 'completed', g.channel, g.kind, g.name, g.worker, null, g.headers,
       case when v_history = 'content' then g.content end
     from gone g
@@ -98,9 +99,13 @@ as $$
 declare
   v_gone lonnymq.message;
   v_history text;
+  v_position xid8;
 begin
   perform lonnymq.commit_durably();
-  select q.history into v_history from lonnymq.queue q where q.only_row;
+  select q.history, lonnymq.history_position(q.generation
+      + lonnymq.queue_is_restored(q.written_by, q.xmin, q.table_oid, q.tableoid)::integer)
+  into v_history, v_position
+  from lonnymq.queue q where q.only_row;
   delete from lonnymq.message m where m.id = p_id and m.token = p_token returning m.* into v_gone;
   if not found then
     return case when exists (select from lonnymq.message m where m.id = p_id) then 'lease_lost'
@@ -108,12 +113,12 @@ begin
   end if;
   if v_history <> 'off' then
     insert into lonnymq.history (
-      message_id, created_at, dequeue_at, dequeued_at, finished_at, size, attempt, outcome,
+      xid, message_id, created_at, dequeue_at, dequeued_at, finished_at, size, attempt, outcome,
       channel, kind, name, worker, error, headers, content
     )
-    values (v_gone.id, v_gone.created_at, v_gone.dequeue_at, v_gone.dequeued_at, lonnymq.epoch(),
-      octet_length(v_gone.content), v_gone.attempt, 'completed', v_gone.channel, v_gone.kind,
-      v_gone.name, v_gone.worker, null, v_gone.headers,
+    values (v_position, v_gone.id, v_gone.created_at, v_gone.dequeue_at, v_gone.dequeued_at,
+      lonnymq.epoch(), octet_length(v_gone.content), v_gone.attempt, 'completed', v_gone.channel,
+      v_gone.kind, v_gone.name, v_gone.worker, null, v_gone.headers,
       case when v_history = 'content' then v_gone.content end);
   end if;
   if v_gone.slot > 0 then

@@ -75,10 +75,11 @@ begin
     ) m
   ), logged as (
     insert into lonnymq.history (
-      message_id, created_at, dequeue_at, dequeued_at, finished_at, size, attempt, outcome,
+      xid, message_id, created_at, dequeue_at, dequeued_at, finished_at, size, attempt, outcome,
       channel, kind, name, worker, error, headers, content
     )
-    select h.id, h.created_at, h.dequeue_at, h.dequeued_at, v_now, h.size, h.attempt, 'deferred',
+    select (select p.at from lonnymq.history_position() as p (at)),
+      h.id, h.created_at, h.dequeue_at, h.dequeued_at, v_now, h.size, h.attempt, 'deferred',
       h.channel, h.kind, h.name, h.worker, null, h.headers, h.content
     from held h
     where v_history <> 'off'

@@ -35,6 +35,7 @@ begin
     return;
   end if;
   perform lonnymq.consumer_end();
+  perform lonnymq.queue_stamp();
   perform lonnymq.sample_take(v_now);
   if lonnymq.fold_lock() then
     select s.expired, s.died into expired, died from lonnymq.lease_sweep(v_now, p_limit) s;
