@@ -15,10 +15,10 @@ begin
   select p.max_size, p.when_full, p.releasing into v_policy from lonnymq.channel_policy(p_channel) p;
   max_size := v_policy.max_size;
   if max_size is not null then
-    select c.id, c.max_size is not null as is_folded, c.recount_after into v_channel
+    select c.id, c.max_size is not null as is_folded into v_channel
     from lonnymq.channel c where c.name = p_channel;
     size := lonnymq.channel_size(p_channel, v_channel.id, coalesce(v_channel.is_folded, false),
-      v_channel.recount_after, max_size + 1000);
+      max_size);
     room := greatest(0, max_size - size);
     answer := case when v_policy.when_full = 'drop' then 'dropped' else 'refused' end;
     reason := 'full';

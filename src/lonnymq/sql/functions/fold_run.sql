@@ -62,7 +62,9 @@ begin
     perform lonnymq.meter_add(0, -v_batch.queue_slots, 0);
   end if;
   delete from lonnymq.note n where n.ctid = any (v_batch.tids);
-  if exists (select from lonnymq.channel c where c.recount_after >= '0') then
+  if exists (select from lonnymq.channel c where c.recount_after >= '0')
+    or exists (select from lonnymq.channel c where c.id > 0 and c.early_ids is not null)
+  then
     perform lonnymq.size_begin(v_tick);
   end if;
 

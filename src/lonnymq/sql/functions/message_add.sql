@@ -35,7 +35,7 @@ begin
     coalesce(s.when_full, c.when_full, q.default_when_full) as when_full,
     coalesce(s.releasing, false) as releasing,
     c.id as channel_id,
-    c.max_size is not null as is_folded, c.recount_after
+    c.max_size is not null as is_folded
   into v_channel
   from lonnymq.queue q
   left join lonnymq.channel_setting s on s.name = p_channel
@@ -46,8 +46,8 @@ begin
   -- Whose snapshot is older than its statement may know of no capacity where there is one.
   v_is_sized := max_size is not null or lonnymq.snapshot_is_fixed();
   if max_size is not null then
-    size := lonnymq.channel_size(p_channel, v_channel.channel_id, v_channel.is_folded,
-      v_channel.recount_after, max_size + 1000);
+    size := lonnymq.channel_size(p_channel, v_channel.channel_id, coalesce(v_channel.is_folded, false),
+      max_size);
   end if;
   if v_channel.releasing or size >= max_size then
     select m.id into id from lonnymq.message m where m.channel = p_channel and m.name = p_name;

@@ -85,7 +85,7 @@ as $$
   select 'size', s.name, null, format('the meter says %s, there are %s less %s to be told',
     s.size, s.messages, s.told_size)
   from stood s
-  where s.max_size is not null and s.recount_after is distinct from '0'::xid8 and not s.told_look and not s.told_recount
+  where s.max_size is not null and s.recount_after is distinct from '0'::xid8 and s.early_ids is null and not s.told_look and not s.told_recount
     and s.size + s.told_size <> s.messages
   union all
   select 'stands_once', s.name, null, format('seat %s, hold %s, wake_at %s', s.seat, s.hold, s.wake_at)

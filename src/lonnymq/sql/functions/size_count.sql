@@ -20,7 +20,7 @@ begin
       ), 0)
   ));
   update lonnymq.channel c
-  set early_ids = null, recount_after = pg_snapshot_xmax(pg_current_snapshot())
+  set recount_after = pg_snapshot_xmax(pg_current_snapshot())
   where c.id = p_channel_id;
 end
 $$;

@@ -51,6 +51,7 @@ alter table lonnymq.meter add column epoch bigint not null default 0;
 -- Leases that were taken before there was a capacity: they do not tell of their messages' end. And which
 -- time a capacity was set it is that the size belongs to.
 alter table lonnymq.channel add column early_ids bigint[], add column size_epoch bigint not null default 0;
+create index channel_early_ix on lonnymq.channel (id) where early_ids is not null;
 
 -- Leases that were taken before there was a limit to count them in: they count until they end.
 -- Channel 0 is the queue.
