@@ -1,8 +1,7 @@
 -- How many messages a channel with a capacity holds: what was folded, and what is committed but not
 -- folded yet. Both are read from one snapshot, so that nothing counts twice.
 -- Where counting has not begun (size_begin), because the capacity is new or messages came in by COPY a
--- moment ago, they are counted one by one; so they are where leases from before the capacity may make the
--- difference between full and not full.
+-- moment ago, they are counted one by one; so they are when a lease from before the capacity has ended.
 create or replace function lonnymq.channel_size(
   p_channel text, p_channel_id bigint, p_is_folded boolean, p_max_size bigint
 )
@@ -24,12 +23,14 @@ begin
     select coalesce(v_size, 0) + t.size, t.is_told into v_size, v_is_told
     from lonnymq.size_told(p_channel, v_channel.recount_after is not null) t;
   end if;
-  if v_is_told and (v_channel.early_ids is null or v_size < p_max_size
-    or v_size - cardinality(v_channel.early_ids) >= p_max_size)
+  if v_is_told and not exists (
+    select from unnest(v_channel.early_ids) as i (id)
+    where (
+      select m.id from lonnymq.message m
+      where m.id = i.id and m.token is not null and m.slot & 4 = 0 limit 1
+    ) is null)
   then
-    return v_size - (
-      select count(*) from unnest(v_channel.early_ids) as i (id)
-      where (select m.id from lonnymq.message m where m.id = i.id limit 1) is null);
+    return v_size;
   end if;
   return (
     select count(*) from (

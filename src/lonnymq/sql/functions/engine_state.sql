@@ -23,6 +23,8 @@ as $$
       select from lonnymq.lease l where l.due_at > t.lease_mark and l.due_at <= p_now
     ) or exists (
       select from lonnymq.place p where p.wake_at > t.wake_mark and p.wake_at <= p_now
+    ) or exists (
+      select from lonnymq.lease l where l.is_settling and l.due_at > 0
     ) or exists (select from lonnymq.uncounted u where u.channel_id >= 0) or p_now < t.lease_mark or p_now < t.wake_mark or (
       (p_now between t.folded_at and t.folded_at + 20) is not true and (exists (
         select from lonnymq.note n where n.quiet and n.xid >= t.until

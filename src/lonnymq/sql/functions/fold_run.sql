@@ -1,7 +1,7 @@
 -- Folds what was noted, and what time has brought, into channels: seats, counts and floors.
 -- Called by whoever holds the fold lock (fold_lock), in a dequeue or a sweep.
 --
---   fold_leases ─▶ lease_reclaim ─▶ channel_wake_due ─▶ fold_read ─▶ channel_adopt ─▶ channel_place ─▶ fold_mark
+--   lease_unlocked ─▶ fold_leases ─▶ lease_reclaim ─▶ channel_wake_due ─▶ fold_read ─▶ channel_adopt ─▶ channel_place ─▶ fold_mark
 --
 -- Only the folder writes lease, and only it gives seats and moves floors; others who hold a channel back
 -- leave a note of it. So its marks are right whoever commits late.
@@ -27,6 +27,7 @@ begin
   select * into v_tick from lonnymq.tick_now();
   v_old := v_tick;
 
+  perform lonnymq.lease_unlocked(p_now);
   select * into v_leases from lonnymq.fold_leases(v_tick, c_most);
   -- A clock that was set back brings moments again that are marked already.
   v_tick.lease_mark := least(v_tick.lease_mark, p_now, v_leases.first_at - 1);

@@ -6,7 +6,7 @@
 -- Answers: up to when it has looked at everything (mark), how many went back, how many died, and whether
 --   there are more to look at.
 -- Locks: the messages, without ever waiting for one: what is being settled at this moment is left
---   to its settler and looked at again in a tenth of a second, and before anybody says empty.
+--   to its settler and looked at again (lease_unlocked).
 create or replace function lonnymq.lease_reclaim(
   p_from bigint, p_now bigint, p_limit integer,
   out mark bigint, out expired bigint, out died bigint, out is_more boolean

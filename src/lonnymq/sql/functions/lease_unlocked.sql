@@ -1,5 +1,6 @@
--- Whether a lease has run out that a settler held when it was looked at, and holds no more: it rolled
--- back. Then it is looked at again at once.
+-- Looks after leases that have run out while somebody was settling them: where that was rolled back, they
+-- are noted to be looked at again at once. Called by the folder.
+-- Answers: whether there are any.
 create or replace function lonnymq.lease_unlocked(p_now bigint)
 returns boolean
 language plpgsql
@@ -35,4 +36,4 @@ end
 $$;
 
 comment on function lonnymq.lease_unlocked(bigint) is
-'Whether a lease has run out that a settler held, and holds no more.';
+'Looks after leases that have run out while somebody was settling them.';

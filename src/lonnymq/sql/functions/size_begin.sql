@@ -1,8 +1,8 @@
 -- Begins to count the messages of channels that were given a capacity, or into which messages came that
 -- are not told of one by one. From then on notes tell of each that comes and goes: those who create always
 -- leave one, those who settle leave one where the lease says that it counts in a capacity. Leases that
--- were taken before the capacity do not say so (early_ids): while there are any the count may be too high
--- by as many, which channel_size knows, and when the last one has ended it is taken once more.
+-- were taken before the capacity do not say so (early_ids): whenever one of them has ended, the messages
+-- are counted once more.
 -- As with a first limit, a dequeue that did not know of the capacity has to end first (limit_must_wait).
 -- Called by the folder.
 create or replace function lonnymq.size_begin(p_tick lonnymq.tick)
@@ -14,7 +14,8 @@ declare
   v_early bigint[];
 begin
   for v_channel in
-    select c.name, c.id, c.early_ids, c.recount_after = '0'::xid8 as is_new, coalesce((
+    select c.name, c.id, c.early_ids,
+      c.recount_after is not distinct from '0'::xid8 as is_new, coalesce((
         select s.limit_epoch from lonnymq.channel_setting s where s.name = c.name
       ), 0) as epoch
     from lonnymq.channel c
@@ -31,11 +32,9 @@ begin
     ) i
     cross join lateral (select * from lonnymq.message m where m.id = i.id limit 1) m
     where m.channel = v_channel.name and m.token is not null and m.slot & 4 = 0;
-    if v_channel.is_new or v_early is null then
-      perform lonnymq.size_count(v_channel.id, v_channel.name, p_tick);
-    end if;
-    update lonnymq.channel c set early_ids = v_early
-    where c.id = v_channel.id and c.early_ids is distinct from v_early;
+    continue when not v_channel.is_new and cardinality(v_early) = cardinality(v_channel.early_ids);
+    perform lonnymq.size_count(v_channel.id, v_channel.name, p_tick);
+    update lonnymq.channel c set early_ids = v_early where c.id = v_channel.id;
   end loop;
   -- Nobody is left who knew of no capacity; an id above the present ones is another cluster's.
   update lonnymq.channel c set recount_after = null

@@ -40,7 +40,6 @@ begin
       select f.answer <> 'done' or p_walk.is_contended into p_walk.is_contended
       from lonnymq.fold_run(p_walk.now_at) f;
     end if;
-    p_walk.is_contended := p_walk.is_contended or lonnymq.lease_unlocked(p_walk.now_at);
   end if;
   v_row.answer := case when p_walk.is_contended or p_is_cut then 'contended' else 'empty' end;
   v_row.dequeued_at := p_walk.now_at;
