@@ -23,12 +23,15 @@ begin
   select array_agg(l.id) into v_ids
   from (
     select c.id
-    from lonnymq.place p
-    join lonnymq.channel c on c.id = p.channel_id
-    where p.wake_at > p_from and p.wake_at <= p_now
-    order by p.wake_at
+    from (
+      select p.channel_id from lonnymq.place p
+      where p.wake_at > p_from and p.wake_at <= p_now
+      order by p.wake_at
+    ) p
+    cross join lateral (
+      select c.id from lonnymq.channel c where c.id = p.channel_id for update skip locked
+    ) c
     limit p_limit
-    for update of c skip locked
   ) l;
   with due as materialized (
     select p.*

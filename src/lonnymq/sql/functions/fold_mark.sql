@@ -18,6 +18,7 @@ begin
   then
     return;
   end if;
+  delete from lonnymq.tick t where t.id = p_old.id;
   insert into lonnymq.tick (until, again, seat_floor, lease_mark, wake_mark, folded_at, told_at)
   select
     case when p_batch.is_more then p_old.until else pg_snapshot_xmax(p_snapshot) end,
@@ -34,7 +35,6 @@ begin
     ), p_old.seat_floor),
     p_new.lease_mark, p_new.wake_mark, p_now,
     case when p_batch.has_told then clock_timestamp() else p_old.told_at end;
-  delete from lonnymq.tick t where t.id = p_old.id;
 end
 $$;
 

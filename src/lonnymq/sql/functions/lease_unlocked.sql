@@ -13,7 +13,9 @@ begin
   end if;
   select array_agg(l.ctid) into v_tids
   from (
-    select l.ctid, l.message_ids from lonnymq.lease l where l.is_settling and l.due_at > 0 limit 100
+    select l.ctid, l.message_ids from lonnymq.lease l where l.is_settling and l.due_at > 0
+    limit 100
+    for update skip locked
   ) l
   where exists (
     select from unnest(l.message_ids[1:1000]) as i (id)

@@ -38,8 +38,13 @@ begin
   end loop;
   -- Nobody is left who knew of no capacity; an id above the present ones is another cluster's.
   update lonnymq.channel c set recount_after = null
-  where c.recount_after > '0'::xid8 and (c.recount_after <= pg_snapshot_xmin(pg_current_snapshot())
-    or c.recount_after > pg_snapshot_xmax(pg_current_snapshot()));
+  where c.ctid = any (array(
+    select c.ctid from lonnymq.channel c
+    where c.recount_after > '0'::xid8 and (c.recount_after <= pg_snapshot_xmin(pg_current_snapshot())
+      or c.recount_after > pg_snapshot_xmax(pg_current_snapshot()))
+    limit 1000
+    for update skip locked
+  ));
 end
 $$;
 
