@@ -106,7 +106,7 @@ def queue_clock(patient: Patient) -> Iterator[Finding]:
 def clock_step(patient: Patient) -> Iterator[Finding]:
     """What the queue wrote down is of the past, unless the server's clock was set back since."""
     ahead = patient.value(
-        "select (extract(epoch from t.folded_at - clock_timestamp()) * 1000)::bigint "
+        "select greatest(t.folded_at, 0) - {schema}.epoch() "
         "from {schema}.tick t order by t.id desc limit 1"
     )
     if int(ahead or 0) > CLOCK_MS:

@@ -16,6 +16,7 @@ from lonnymq.worker.settings import Settings
 
 SEEN_SECONDS, SWEEP_SECONDS = 10.0, 10.0
 MOST_KINDS_BYTES = 8192
+SWEEP_LIMIT = 1000
 
 
 class Housekeeper:
@@ -35,7 +36,13 @@ class Housekeeper:
         """Sweep for ever, at moments of its own."""
         while True:
             await asyncio.sleep(SWEEP_SECONDS * random.uniform(0.7, 1.3))  # noqa: S311 - spreads load
-            await self.quietly(self.link.run(calls.queue_sweep(self.link.schema, limit=1000)))
+            await self.quietly(self.sweep_all())
+
+    async def sweep_all(self) -> None:
+        """Sweep until less than a full batch of leases had run out: thousands may end together."""
+        call = calls.queue_sweep(self.link.schema, limit=SWEEP_LIMIT)
+        while (swept := await self.link.run(call)).expired + swept.died >= SWEEP_LIMIT:
+            pass
 
     async def seen(self) -> None:
         """Say once that the worker is there."""
