@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from copy import deepcopy
 from dataclasses import dataclass, field
-from itertools import permutations
+from itertools import groupby, permutations
 from typing import Any
 
 import psycopg
@@ -56,7 +56,11 @@ class Failure:
     log: list[str]
 
     def __str__(self) -> str:
-        return "\n".join([*self.log[-80:], f"VIOLATION of {self.text}"])
+        lines: list[str] = []
+        for _, repeated in groupby(self.log, key=lambda line: line.split(" -> ")[0]):
+            first, *more = repeated
+            lines += [first, *(["      ..."] if len(more) > 1 else []), *more[-1:]]
+        return "\n".join([*lines[-80:], f"VIOLATION of {self.text}"])
 
 
 @dataclass
@@ -448,7 +452,14 @@ class Run:
         """Whether a session is free for a statement of its own, or for the end of its transaction."""
         transaction = self.contract.open.get(step.session)
         if step.op in ("commit", "rollback"):
-            return bool(transaction and transaction.explicit and not transaction.failed)
+            # A dequeue that met a commit may have seen its messages and not its settings.
+            return bool(
+                transaction
+                and transaction.explicit
+                and not transaction.failed
+                and not transaction.changes.policies
+                and not transaction.changes.queue_limit
+            )
         return transaction is None
 
     # ---- statements that wait
