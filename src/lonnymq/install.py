@@ -118,6 +118,7 @@ def statements(schema: str, roles: bool | None = None, lock_timeout: str | None 
             for name, text in migrations.items()
         ),
         filled(steps["replace_functions"], text=dollar_quoted(code), checksum=checksum, **release),
+        steps["extend_history"],
         filled(
             steps["apply_grants"], grants=steps["grants"], roles=WRITTEN[roles], waiting=waiting
         ),

@@ -29,6 +29,20 @@ def test_a_channel_that_no_dequeue_has_looked_at_yet_is_there(queue: lonnymq.Que
     assert (active(queue)["acme"].state, active(queue)["acme"].waiting) == ("ready", 2)
 
 
+def test_the_settings_of_the_queue_are_no_channel(
+    queue: lonnymq.Queue, connection: psycopg.Connection
+) -> None:
+    queue.set(default_weight=2)  # its note is folded by the next dequeue
+    assert queue.channel_active() == []
+    assert list(queue.channel_stats()) == []
+    names = connection.execute("select channel from lonnymq.channel_names()").fetchall()
+    assert names == [(None,)]
+    queue.channel("acme").create(b"a")
+    queue.set(max_concurrency=5)
+    assert list(active(queue)) == ["acme"]
+    assert [each.channel for each in queue.channel_stats()] == ["acme"]
+
+
 def test_each_state_of_a_channel_is_told(queue: lonnymq.Queue) -> None:
     queue.channel("full").set(max_concurrency=1)
     queue.channel("slow").set(release_interval_ms=3_600_000)

@@ -38,6 +38,7 @@ def checked(connect, dsn_15: str) -> psycopg.Connection:
     connection = connect(dsn_15)
     connection.execute("create schema checker")
     connection.execute("create extension plpgsql_check schema checker")
+    connection.execute("select lonnymq.history_fence_set(1, 2)")  # the trigger that it makes
     return connection
 
 

@@ -53,10 +53,10 @@ class Dying(Syncer):
             die()
         super().commit(files, since, upto)
 
-    def confirm(self, upto: int) -> None:
+    def confirm(self, queue: Any, upto: int) -> None:
         if self.slices_begun == 2 and POINT == "committed":
             die()
-        super().confirm(upto)
+        super().confirm(queue, upto)
 
     def slice(self, until: Event) -> Any:
         if POINT == "settings":

@@ -11,6 +11,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 import lonnymq.lake
+from copies import dump, restore
+from copies import run as execute
 from lake.stocking import DAY, NOON, Stock, settle
 from lonnymq import Queue
 from lonnymq.errors import InvalidArgument
@@ -203,20 +205,37 @@ def test_two_queues_of_one_database_are_two_sources(sync, dsn_18: str, stock: St
         sync(schema="second")
 
 
-def test_a_database_on_an_upgraded_server_is_adopted_once(sync, dsn_18: str, stock: Stock) -> None:
-    """A second queue stands for it: the lake knows neither of them from another database."""
+def test_a_database_that_the_lake_was_never_in_is_not_adopted(
+    sync, dsn_18: str, stock: Stock, found
+) -> None:
+    """Nobody knows which of its rows the lake has."""
     Queue(dsn_18, schema="second").install()
     stock.add(1)
     sync()
-    with Queue(dsn_18, schema="second") as queue:
+    with pytest.raises(DatabaseWentBack, match="does not know this lake"):
+        sync(schema="second", adopt=True)
+    assert found() == stock.made
+
+
+def test_what_a_restored_database_no_longer_has_is_taken_out_of_the_lake(
+    sync, stock: Stock, found, tmp_path: Path
+) -> None:
+    stock.add_each(10)
+    sync()
+    dumped = dump(stock.dsn)
+    stock.add_each(5)
+    sync()
+    lonnymq.lake.compact(tmp_path / "lake")
+    execute(stock.dsn, "drop schema lonnymq cascade")
+    restore(dumped, stock.dsn)
+    with Queue(stock.dsn) as queue:
         queue.create("acme", b"x")
         queue.dequeue()[0].complete()
-        assert sync(schema="second", adopt=True).rows == 1
-        queue.create("acme", b"x")
-        queue.dequeue()[0].complete()
-        assert sync(schema="second").rows == 1
-    with pytest.raises(OtherDatabase):
-        sync()
+    sync()
+    rows = execute(stock.dsn, "select message_id from lonnymq.history order by 1")
+    assert found() == [row[0] for row in rows]
+    assert len(found()) == 11
+    assert sync().rows == 0
 
 
 def test_one_database_goes_into_two_lakes(sync, stock: Stock, found, tmp_path: Path) -> None:
@@ -276,16 +295,6 @@ def test_an_object_store_is_written_and_read_by_its_url(
     assert lonnymq.lake.vacuum(lake)[0].files == []
     assert found(lake) == stock.made
     assert lonnymq.lake.status(lake).sources[0].rows == 5
-
-
-def test_a_database_that_went_back_in_time_is_refused(
-    sync, stock: Stock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    stock.add(1)
-    sync()
-    monkeypatch.setattr("lonnymq.lake.origin.Origin.reached", lambda *_: 10**12)
-    with pytest.raises(DatabaseWentBack, match="which the database has not reached"):
-        sync()
 
 
 def test_retention_drops_only_what_the_lake_has(

@@ -49,9 +49,12 @@ def test_a_sync_killed_on_the_way_loses_nothing_and_repeats_nothing(
     assert bool(strangers(tmp_path / "lake")) == orphans
 
     stock.add_each(5)
-    assert sync().rows == 35 - reached
+    # What PostgreSQL has not heard of is brought again, in the place of what the lake had.
+    assert sync().rows == 35 - told
     assert found() == stock.made
     assert sync().rows == 0
+    if point == "committed":  # the replaced files stay for a week, for those who read them
+        return
     left = strangers(tmp_path / "lake")
     age(left)
     gone = [file for each in lonnymq.lake.vacuum(tmp_path / "lake") for file in each.files]

@@ -95,6 +95,7 @@ class Stage:
             *(f"delete from lonnymq.{table};" for table in tables),
             *(f"insert into lonnymq.{table} overriding system value table fresh.{table};" for table in filled),
             *sequences,
+            "select lonnymq.queue_stamp();",  # the row is this cluster's own, not a restored one
             f"select setval('public.schedule_clock', {START});",
         ])  # fmt: skip
 

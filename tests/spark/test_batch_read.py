@@ -14,6 +14,7 @@ from pyspark.sql.functions import lit
 from pyspark.sql.types import LongType, StructField, StructType
 
 import lonnymq
+from copies import dump, restore, run
 from lonnymq.spark.batch_read import Part, Reader
 from lonnymq.spark.keeper import keep_snapshot
 from lonnymq.spark.options import read_options
@@ -189,6 +190,18 @@ def test_history_that_came_after_the_first_look_is_not_in_the_second(
     add_history(connection, 10)
     assert frame.count() == 500
     assert queue_format.read().load("history").count() == 510
+
+
+def test_history_of_a_restored_database_is_read_whole(queue_format, dsn_18: str) -> None:
+    """Its new rows have positions that no transaction's id comes near."""
+    add_history(psycopg.connect(dsn_18, autocommit=True), 10)
+    dumped = dump(dsn_18)
+    run(dsn_18, "drop schema lonnymq cascade")
+    restore(dumped, dsn_18)
+    with lonnymq.Queue(dsn_18) as queue:
+        queue.create("acme", b"x")
+        queue.dequeue()[0].complete()
+    assert queue_format.read().load("history").count() == 11
 
 
 def test_a_transaction_that_commits_while_history_is_read_is_not_read(

@@ -81,6 +81,7 @@ def every_call(schema: str = "lonnymq") -> dict[str, calls.Call[object]]:
         "history_cut": calls.history_cut(schema, 0, rows=5, parts=2),
         "history_forget": calls.history_forget(schema, "lake"),
         "history_lag": calls.history_lag(schema, 0, most=5),
+        "history_resume": calls.history_resume(schema, "lake", 5),
         "history_reader_list": calls.history_reader_list(schema),
         "channel_policy_list": calls.channel_policy_list(schema, after=None, limit=5),
         "history_horizon": calls.history_horizon(schema, 0, rows=5),

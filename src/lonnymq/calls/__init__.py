@@ -24,6 +24,7 @@ from lonnymq.calls.history import (
     history_prune,
     history_read,
     history_reader_list,
+    history_resume,
 )
 from lonnymq.calls.lease import (
     message_complete,
@@ -106,6 +107,7 @@ __all__ = [
     "history_prune",
     "history_read",
     "history_reader_list",
+    "history_resume",
     "message_announce",
     "message_cancel",
     "message_cancel_many",

@@ -10,6 +10,7 @@ from lonnymq.results import (
     HistoryLag,
     HistoryPart,
     HistoryReader,
+    HistoryResume,
     HistoryRow,
     Horizon,
 )
@@ -17,6 +18,7 @@ from lonnymq.results import (
 HORIZON = Record(Horizon, upto=int, horizon=int)
 PART = Record(HistoryPart, since=int, upto=int)
 LAG = Record(HistoryLag, horizon=int, next_xid=int, first_xid=int)
+RESUME = Record(HistoryResume, since=int)
 READER = Record(HistoryReader, confirmed=int)
 ROW = Record(HistoryRow, xid=int, headers=loads)
 
@@ -48,6 +50,12 @@ def history_lag(schema: str, start: int, *, most: int) -> Call[HistoryLag]:
     """How far somebody is behind who has read up to `start`."""
     values = (check.transaction_id("start", start), check.identifier("most", most))
     return LAG.call_one(schema, "history_lag", "text::xid8 bigint", values)
+
+
+def history_resume(schema: str, reader: str, position: int) -> Call[HistoryResume]:
+    """Where a reader goes on that has read up to `position`."""
+    values = (check.name("reader", reader), check.transaction_id("position", position))
+    return RESUME.call_one(schema, "history_resume", "text text::xid8", values)
 
 
 def history_reader_list(schema: str) -> Call[list[HistoryReader]]:

@@ -54,7 +54,10 @@ Content = Annotated[
     bool, typer.Option("--content/--no-content", help="Bring contents, if the queue keeps them.")
 ]
 Adopt = Annotated[
-    bool, typer.Option("--adopt", help="It is the source's database, on an upgraded server.")
+    bool,
+    typer.Option(
+        "--adopt", help="It is the source's database: restored, or on an upgraded server."
+    ),
 ]
 OlderThan = Annotated[
     str, typer.Option(metavar="TIME", help="How old a file must be; an hour at least.")
@@ -140,7 +143,7 @@ def once(at: Session, syncer: Syncer, until: Event) -> None:
     """Sync all that there is, with a bar for people, and say what it was."""
     from lonnymq.lake.syncing import total
 
-    lag = syncer.queue.history_lag(syncer.origin.reached(syncer.table()) or 0)
+    lag = syncer.queue.history_lag(syncer.next_position())
     with at.out.progress() as progress:
         bar = progress.add_task("rows", total=lag.ready if lag.counted_exactly else None)
 
@@ -170,7 +173,7 @@ def told(done: Synced) -> str:
     speed = done.rows / done.seconds if done.seconds else 0
     return (
         f"{counted(done.rows, 'row')} of {done.source} in {counted(done.files, 'file')}, {done.bytes:,} bytes, "
-        f"up to transaction {done.upto}: {duration(done.seconds * 1000)}, {speed:,.0f} rows a second"
+        f"up to {done.upto}: {duration(done.seconds * 1000)}, {speed:,.0f} rows a second"
     )
 
 

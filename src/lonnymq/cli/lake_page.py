@@ -43,13 +43,20 @@ def facts(behind: Behind) -> dict[str, object]:
     lag = behind.lag
     return {
         "source": behind.source,
-        "in the lake": f"up to transaction {behind.upto}",
+        "in the lake": f"up to {behind.upto}{goes_back(behind)}",
         "confirmed": NOTHING if behind.confirmed is None else f"up to {behind.confirmed}",
         "rows": rows_behind(behind),
         "time": duration(behind.behind_ms),
         "transactions": number(behind.transactions),
         "held back by": holder(lag),
     }
+
+
+def goes_back(behind: Behind) -> str:
+    """What is said of a lake that has more than the database knows of."""
+    if behind.rewind_to is None:
+        return ""
+    return f", of which the database knows up to {behind.rewind_to}: the next sync goes back there"
 
 
 def rows_behind(behind: Behind) -> str:

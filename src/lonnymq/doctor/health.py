@@ -12,9 +12,9 @@ DAY_MS = 86_400_000
 REPAIR = "lonnymq doctor --repair"
 EXPECTED_DAY = """
 select to_regclass(format('{schema}.history_%%s',
-  to_char(to_timestamp({schema}.epoch() / 1000) at time zone 'UTC' + interval '1 day', 'YYYYMMDD'))) is not null,
-  q.history <> 'off', extract(epoch from clock_timestamp() - i.installed_at) * 1000 > %s
-from {schema}.queue q, {schema}.installed i
+  to_char(to_timestamp({schema}.epoch() / 1000) at time zone 'UTC' + interval '7 days', 'YYYYMMDD'))) is not null,
+  q.history <> 'off'
+from {schema}.queue q
 """
 OLD_DAYS = """
 select count(*), min(c.relname) from pg_inherits i
@@ -46,12 +46,13 @@ def invariants(patient: Patient) -> Iterator[Finding]:
 
 def sweeps(patient: Patient) -> Iterator[Finding]:
     """Sweeps make the coming days of history and drop the old ones; workers sweep by themselves."""
-    [(is_made, is_kept, is_old)] = patient.rows(EXPECTED_DAY, DAY_MS)
+    [(is_made, is_kept)] = patient.rows(EXPECTED_DAY)
     if is_kept and not is_made:
         yield Finding(
             "sweeps",
-            "warning" if is_old else "note",
-            "There is no partition of history for tomorrow: nobody sweeps. Run a worker, or sweep every minute.",
+            "warning",
+            "There is no partition of history for the day in a week: nobody sweeps. "
+            "Run a worker, or sweep every minute.",
             REPAIR,
         )
     [(old, first)] = patient.rows(OLD_DAYS, DAY_MS)

@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 from lonnymq.figures.store import arrow_columns, commit, find_figure, made_figure, write_days
 from lonnymq.figures.stretch import DAY, compute
 from lonnymq.lake.listing import listed
+from lonnymq.lake.lives import Rewinds, read_rewinds
 from lonnymq.lake.place import HISTORY, Lake, lake_at
 from lonnymq.lake.tables import table_at
 
@@ -118,13 +119,27 @@ def stretches(days: list[date], rows: Mapping[date, int], most: int) -> Iterator
 
 
 def marks(table: DeltaTable) -> dict[Key, tuple[str, int]]:
-    """What each day of history is known by: how many rows it has, for rows are only ever added."""
+    """What each day of history is known by: how many rows it has, for rows are only ever added.
+
+    Except where the lake went back after a failover or a restore: the days from there on are known by that, too.
+    """
     found: dict[Key, int] = {}
+    last: dict[Key, int] = {}
     for file in listed(table):
         if file.day is not None:
             key = (file.source, file.day)
             found[key] = found.get(key, 0) + file.rows
-    return {key: (f"{VERSION}:{rows}", rows) for key, rows in found.items()}
+            last[key] = max(last.get(key, 0), file.last_position or 0)
+    ways_back = {source: read_rewinds(table, source) for source, _ in found}
+    return {
+        (source, day): (f"{VERSION}:{rows}{went_back(ways_back[source], last[source, day])}", rows)
+        for (source, day), rows in found.items()
+    }
+
+
+def went_back(rewinds: Rewinds, last_position: int) -> str:
+    """What is added for a day in which the lake may have replaced rows."""
+    return f":{rewinds.count}" if last_position >= rewinds.since else ""
 
 
 def kept_marks(lake: Lake) -> dict[Key, str]:

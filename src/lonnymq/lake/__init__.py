@@ -11,12 +11,14 @@ if TYPE_CHECKING:
     from lonnymq.lake.reading import read_channels, read_history, sources
     from lonnymq.lake.refusals import (
         DatabaseWentBack,
+        IdentifierHidden,
         LakeBroken,
         LakeBusy,
         LakeForeign,
         LakeMissing,
         LakeNewer,
         OtherDatabase,
+        ServerReplaced,
     )
     from lonnymq.lake.standing import status
     from lonnymq.lake.syncing import sync
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
 HOME = {
     "DatabaseWentBack": "lonnymq.lake.refusals",
+    "IdentifierHidden": "lonnymq.lake.refusals",
     "Lake": "lonnymq.lake.place",
     "LakeBroken": "lonnymq.lake.refusals",
     "LakeBusy": "lonnymq.lake.refusals",
@@ -32,6 +35,7 @@ HOME = {
     "LakeMissing": "lonnymq.lake.refusals",
     "LakeNewer": "lonnymq.lake.refusals",
     "OtherDatabase": "lonnymq.lake.refusals",
+    "ServerReplaced": "lonnymq.lake.refusals",
     "compact": "lonnymq.lake.upkeep",
     "read_channels": "lonnymq.lake.reading",
     "read_history": "lonnymq.lake.reading",
@@ -44,6 +48,7 @@ HOME = {
 
 __all__ = [
     "DatabaseWentBack",
+    "IdentifierHidden",
     "Lake",
     "LakeBroken",
     "LakeBusy",
@@ -51,6 +56,7 @@ __all__ = [
     "LakeMissing",
     "LakeNewer",
     "OtherDatabase",
+    "ServerReplaced",
     "compact",
     "read_channels",
     "read_history",

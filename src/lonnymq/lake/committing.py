@@ -13,7 +13,7 @@ from lonnymq.lake.refusals import LakeBusy
 from lonnymq.lake.tables import made_table
 
 if TYPE_CHECKING:
-    from deltalake import DeltaTable
+    from deltalake import CommitProperties, DeltaTable
     from deltalake.transaction import AddAction
 
 TRIES = 20
@@ -23,13 +23,29 @@ TRIES = 20
 class Once:
     """What a commit is known by: it moves `app` from `since` (None: it is the first) to `upto`, or does nothing.
 
-    `marks` are numbers that are kept beside it.
+    `marks` are numbers that are kept beside it, `seen` are those that must not have changed meanwhile.
     """
 
     app: str
     since: int | None
     upto: int
     marks: tuple[tuple[str, int], ...] = ()
+    seen: tuple[tuple[str, int | None], ...] = ()
+
+    def check(self, table: DeltaTable, source: str) -> None:
+        """Raise if another moved the app, or a number that was seen."""
+        for name, value in ((self.app, self.since), *self.seen):
+            if table.transaction_version(name) != value:
+                raise LakeBusy(
+                    f"{source} was synced up to {table.transaction_version(self.app)} meanwhile. {LakeBusy.__doc__}"
+                )
+
+    def properties(self) -> CommitProperties:
+        """What Delta is told to keep with the commit."""
+        from deltalake import CommitProperties, Transaction
+
+        kept = [Transaction(self.app, self.upto), *(Transaction(*each) for each in self.marks)]
+        return CommitProperties(max_commit_retries=0, app_transactions=kept)
 
 
 def commit_files(
@@ -39,22 +55,14 @@ def commit_files(
 
     Whoever else commits at the same moment, say a compaction, is looked at again and gone past.
     """
-    from deltalake import CommitProperties, PostCommitHookProperties, Transaction
+    from deltalake import CommitProperties, PostCommitHookProperties
     from deltalake.exceptions import CommitFailedError
 
-    kept = (
-        [Transaction(once.app, once.upto), *(Transaction(*each) for each in once.marks)]
-        if once
-        else []
-    )
-    properties = CommitProperties(max_commit_retries=0, app_transactions=kept)
+    properties = once.properties() if once else CommitProperties(max_commit_retries=0)
     for tried in range(TRIES):
         table = made_table(lake, HISTORY)
-        if once is not None and table.transaction_version(once.app) != once.since:
-            raise LakeBusy(
-                f"{source} was synced up to transaction {table.transaction_version(once.app)} meanwhile. "
-                f"{LakeBusy.__doc__}"
-            )
+        if once is not None:
+            once.check(table, source)
         try:
             table.create_write_transaction(
                 [added(each, source) for each in files],
@@ -70,6 +78,32 @@ def commit_files(
         else:
             return table
     raise AssertionError("unreachable")
+
+
+def commit_rewind(lake: Lake, *, source: str, once: Once) -> None:
+    """Take a source's rows from a position on out of the table, and move its place back there, in one commit."""
+    from deltalake import PostCommitHookProperties
+    from deltalake.exceptions import CommitFailedError
+
+    name = source.replace("'", "''")
+    for tried in range(TRIES):
+        table = made_table(lake, HISTORY)
+        once.check(table, source)
+        try:
+            table.delete(
+                f"source = '{name}' and xid >= {once.upto}",
+                commit_properties=once.properties(),
+                post_commithook_properties=PostCommitHookProperties(),
+            )
+            break
+        except CommitFailedError:
+            if tried == TRIES - 1:
+                raise
+    # Without a row to take out Delta has made no commit.
+    table = made_table(lake, HISTORY)
+    kept = ((once.app, once.upto), *once.marks)
+    if any(table.transaction_version(name) != value for name, value in kept):
+        commit_files(lake, [], source=source, once=once)
 
 
 def added(file: Written, source: str) -> AddAction:

@@ -18,18 +18,20 @@ COLUMNS = {
     "partition.date": "day",
     "num_records": "rows",
     "size_bytes": "bytes",
+    "max.xid": "last_position",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A file: its path below the table, whose rows it has and of which day, if they lie by days."""
+    """A file: its path below the table, whose rows it has, and if known their day and last position."""
 
     path: str
     source: str
     rows: int
     bytes: int
     day: date | None = None
+    last_position: int | None = None
 
 
 def listed(table: DeltaTable) -> list[Listed]:

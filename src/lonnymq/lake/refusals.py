@@ -26,8 +26,16 @@ class LakeBusy(LonnyMQError):
 
 
 class OtherDatabase(LonnyMQError):
-    """Sync this one under a name of its own, with `--source`; if it is the same on another server, `--adopt` it."""
+    """If it replaces that one (restored, or upgraded), add `--adopt` once. If both go on, name it: `--source NAME`."""
+
+
+class ServerReplaced(LonnyMQError):
+    """Stop the sync of this server: another took its place. If this one is the right one, add `--adopt` once."""
 
 
 class DatabaseWentBack(LonnyMQError):
-    """The database was put back, or another took its place: sync it under another name, with `--source`."""
+    """Sync it under another name, with `--source NAME`: nobody knows which rows it shares with the lake."""
+
+
+class IdentifierHidden(LonnyMQError):
+    """Have a superuser run: grant execute on function pg_control_system() to the user or its role."""

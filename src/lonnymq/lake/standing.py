@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from deltalake import DeltaTable
 
 
+GENERATION_BITS = 44  # a position is the database's generation times 2^44, and the transaction's id
+
+
 @dataclass(frozen=True, slots=True)
 class SourceStatus:
     """What the lake has of one source: of which days, in how many files."""
@@ -36,8 +39,10 @@ class SourceStatus:
 class Behind:
     """How far the lake is behind a database: in rows, in milliseconds, in transactions.
 
-    `upto` is the transaction up to which the lake has it. The time is that since the first attempt finished that the
+    `upto` is the position up to which the lake has it. The time is that since the first attempt finished that the
     lake does not have. `confirmed` is up to where PostgreSQL knows it to be safe, and may drop it.
+    `rewind_to` is where the next sync goes back to: the database lost its last transactions, or the last sync was
+    killed before it could confirm. Rows from there on count as missing.
     """
 
     source: str
@@ -50,6 +55,7 @@ class Behind:
     behind_ms: int
     transactions: int
     lag: HistoryLag
+    rewind_to: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +94,8 @@ def behind_of(
     origin = origin_at(url, schema=schema, source=source)
     upto, reader = origin.reached(table) or 0, origin.reader(table)
     with Queue(conninfo(origin.options, name=NAME), schema=origin.options.schema) as queue:
-        lag, readers = queue.history_lag(upto), queue.history_reader_list()
+        since = min(upto, queue.history_resume(reader, upto).since)
+        lag, readers = queue.history_lag(since), queue.history_reader_list()
     confirmed = {each.name: each.confirmed for each in readers}
     return (
         Behind(
@@ -100,11 +107,18 @@ def behind_of(
             rows_held=lag.held,
             rows_exact=lag.counted_exactly,
             behind_ms=0 if lag.first_at is None else max(0, lag.now_at - lag.first_at),
-            transactions=0 if lag.first_xid is None else lag.next_xid - lag.first_xid,
+            transactions=0 if lag.first_xid is None else transactions(lag.first_xid, lag.next_xid),
             lag=lag,
+            rewind_to=since if since < upto else None,
         ),
         readers,
     )
+
+
+def transactions(first: int, following: int) -> int:
+    """How many transactions lie between two positions; of an older generation's nobody knows how many there were."""
+    generation = following >> GENERATION_BITS << GENERATION_BITS
+    return following - max(first, generation)
 
 
 def contents(table: DeltaTable) -> list[SourceStatus]:

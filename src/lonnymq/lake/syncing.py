@@ -1,8 +1,11 @@
 """Brings history into the lake, slice by slice, each once; runs on the driver.
 
-A slice is what transactions from one id up to another have written, all of them ended: it has the same rows whenever
-it is read. Tasks write its files; one commit makes them part of the table and moves the source's place in the table's
-log. That log alone says where the next slice begins. PostgreSQL is told afterwards, and may then drop old history.
+A slice is the history from one position up to another, all of whose transactions have ended: it has the same rows
+whenever it is read. Tasks write its files; one commit makes them part of the table and moves the source's place in the
+table's log. PostgreSQL is told afterwards, and may then drop old history.
+
+The next slice begins where both agree. A database that knows of less than the lake has, because it lost its last
+transactions or because the sync was killed in between, has the lake go back to what it knows of.
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 from pathlib import Path
 from threading import Event
@@ -18,11 +21,12 @@ from typing import TYPE_CHECKING
 
 from psycopg import OperationalError
 
-from lonnymq.errors import AboveHorizon, InvalidArgument, LonnyMQError, Unreachable
-from lonnymq.lake.committing import Once, commit_files
+from lonnymq.errors import InvalidArgument, LonnyMQError, Unreachable
+from lonnymq.lake.committing import Once, commit_files, commit_rewind
 from lonnymq.lake.disk import to_disk
 from lonnymq.lake.files import Written
-from lonnymq.lake.origin import NAME, Origin, origin_at, queue_limit, taking_turns
+from lonnymq.lake.lives import Rewinds, count_mark, read_rewinds
+from lonnymq.lake.origin import NAME, Origin, Turn, origin_at, queue_limit, taking_turns
 from lonnymq.lake.parts import Errand, run_errand
 from lonnymq.lake.place import HISTORY, Lake, lake_at
 from lonnymq.lake.refusals import DatabaseWentBack
@@ -45,7 +49,7 @@ TRIES = 5  # failures in a row that a sync which goes on puts up with
 
 @dataclass(frozen=True, slots=True)
 class Synced:
-    """What a slice, or a whole sync, has brought into the lake; `upto` is the transaction that comes next."""
+    """What a slice, or a whole sync, has brought into the lake; `upto` is the position that comes next."""
 
     source: str
     rows: int
@@ -71,7 +75,7 @@ def sync(
 
     `source` is the name of the database in the lake, by default its own. A commit has about `rows` rows, by default
     five million, or more on a large cluster. Contents come along if the queue keeps them and `with_content` is true.
-    With `adopt` the source is this database from now on: the same one, after an upgrade of its server.
+    With `adopt` the source is this database from now on: the same one, restored from a dump or on an upgraded server.
     """
     place = lake_at(lake, storage_options)
     origin = origin_at(url, schema=schema, source=source, adopt=adopt)
@@ -99,6 +103,7 @@ class Syncer:
         self.task_rows = TASK_ROWS if rows is None else ceil(rows / at_once)
         self.reader = origin.reader(made_table(lake, HISTORY))
         self.settings, self.settings_due = Settings(lake, origin.source), 0.0
+        self.rewinds = Rewinds()  # as they were when the slice began
         self.queue = Queue(conninfo(origin.options, name=NAME), schema=origin.options.schema)
 
     def __enter__(self) -> Syncer:
@@ -138,48 +143,88 @@ class Syncer:
 
     def bring_settings(self, until: Event) -> None:
         """Bring what channels are set to, where that has changed."""
-        with taking_turns(self.origin, self.reader, until) as is_ours:
-            if is_ours:
-                self.begin()
+        with taking_turns(self.origin, self.reader, until) as turn:
+            if turn is not None:
+                self.begin(turn)
                 self.settings.sync(self.queue, queue_limit(self.origin))
                 self.settings_due = time.monotonic() + SETTINGS_EVERY
 
     def slice(self, until: Event) -> Synced | None:
         """Bring the next slice; None: there is none, or somebody said to stop."""
         started = time.perf_counter()
-        with taking_turns(self.origin, self.reader, until) as is_ours:
-            if not is_ours:
+        with taking_turns(self.origin, self.reader, until) as turn:
+            if turn is None:
                 return None
-            since = self.begin()
-            parts = self.queue.history_cut(since or 0, rows=self.task_rows, parts=self.tasks)
+            since = self.begin(turn)
+            parts = turn.queue.history_cut(since or 0, rows=self.task_rows, parts=self.tasks)
+            turn.rest()
             if not parts:
                 return None
             files, upto = run_errand(self.spark, self.errand(parts)), parts[-1].upto
             self.commit(files, since, upto)
-            self.confirm(upto)
+            self.confirm(turn.queue, upto)
         return synced_of(self.origin.source, files, upto, time.perf_counter() - started)
 
-    def begin(self) -> int | None:
-        """Where the next slice begins, as the table has it; PostgreSQL learns of it if it did not yet."""
-        since = self.origin.reached(self.table())
-        self.confirm(since or 0)
+    def begin(self, turn: Turn) -> int | None:
+        """Where the next slice begins: where the table is, or further back if the database does not know of that."""
+        self.origin = turn.origin
+        table = self.table()
+        reached, self.rewinds = self.origin.reached(table), read_rewinds(table, self.origin.source)
+        found = turn.queue.history_resume(self.reader, reached or 0)
+        turn.rest()
+        if reached is None:
+            self.confirm(self.queue, 0)
+        elif found.answer == "unknown":
+            self.check_known(table, reached, found.since)
+            self.confirm(self.queue, reached)
+        else:
+            reached = self.follow_back(table, reached, found.since)
+        self.origin = replace(self.origin, is_adopted=False)  # the table's log knows by now
+        return reached
+
+    def check_known(self, table: DeltaTable, reached: int, since: int) -> None:
+        """Raise if a database that does not know the lake is not for certain the one that the lake has followed."""
+        if since == reached and self.origin.lives(table).is_present(self.origin.life):
+            return
+        raise DatabaseWentBack(
+            f"the lake has {self.origin.source} up to {reached}, and the database does not know this lake: it is from "
+            f"before the lake's first sync, or was told to forget it. {DatabaseWentBack.__doc__}"
+        )
+
+    def follow_back(self, table: DeltaTable, reached: int, known: int) -> int:
+        """Go back to what the database knows of, if that is less, and note on which server it is; where that is."""
+        origin, lives = self.origin, self.origin.lives(table)
+        since = min(reached, known, lives.left_at(origin.life))
+        if since == reached and origin.is_marked(table):
+            return since
+        if since < reached:
+            logger.warning(
+                "the lake has %s up to %s, and the database up to %s: the lake goes back there and on from there",
+                *(origin.source, reached, since),
+            )
+        lived = lives.moved_to(origin.life, since).marks()
+        marks = (*origin.marks, *lived, *self.rewinds.after(origin.source, since))
+        once = Once(origin.app, reached, since, marks=marks, seen=self.seen())
+        commit_rewind(self.lake, source=origin.source, once=once)
+        to_disk(self.lake, [])
+        self.rewinds = read_rewinds(self.table(), origin.source)
         return since
+
+    def seen(self) -> tuple[tuple[str, int | None], ...]:
+        """What must not have changed since the slice began: that nobody went back meanwhile."""
+        return ((count_mark(self.origin.source), self.rewinds.count),)
 
     def commit(self, files: list[Written], since: int | None, upto: int) -> None:
         """Make a slice part of the table, and move the source's place in it, at once."""
-        once = Once(self.origin.app, since, upto, marks=(self.origin.mark,))
-        commit_files(self.lake, files, source=self.origin.source, once=once)
+        origin = self.origin
+        lived = origin.lives(self.table()).moved_to(origin.life, upto).marks()
+        once = Once(origin.app, since, upto, marks=(*origin.marks, *lived), seen=self.seen())
+        commit_files(self.lake, files, source=origin.source, once=once)
         to_disk(self.lake, files)
 
-    def confirm(self, upto: int) -> None:
+    def confirm(self, queue: Queue, upto: int) -> None:
         """Tell PostgreSQL that history below is safe in the lake."""
-        try:
-            self.queue.history_confirm(self.reader, upto=upto)
-        except AboveHorizon:
-            raise DatabaseWentBack(
-                f"the lake has {self.origin.source} up to transaction {upto}, which the database has not reached. "
-                f"{DatabaseWentBack.__doc__}"
-            ) from None
+        queue.history_confirm(self.reader, upto=upto)
 
     def errand(self, parts: list[HistoryPart]) -> Errand:
         """What tasks are sent for."""
@@ -193,6 +238,11 @@ class Syncer:
             by_function=not self.origin.may_read_table,
         )
 
+    def next_position(self) -> int:
+        """Where the next slice will begin."""
+        reached = self.origin.reached(self.table()) or 0
+        return min(reached, self.queue.history_resume(self.reader, reached).since)
+
     def table(self) -> DeltaTable:
         """The table as it is now."""
         return made_table(self.lake, HISTORY)
@@ -203,7 +253,7 @@ class Syncer:
         reached = self.origin.reached(self.table()) or 0
         if known.get(self.reader, 0) > reached:
             logger.warning(
-                "the lake has %s up to transaction %s, but had it up to %s: it was put back; "
+                "the lake has %s up to %s, but had it up to %s: it was put back; "
                 "what PostgreSQL has dropped since is missing",
                 *(self.origin.source, reached, known[self.reader]),
             )

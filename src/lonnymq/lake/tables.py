@@ -135,7 +135,9 @@ def refuse_others(lake: Lake, name: str) -> None:
 
     if lake.is_local and not Path(lake.table(name)).exists():
         return
-    if lake.files().get_file_info(fs.FileSelector(name, allow_not_found=True)):
+    found = lake.files().get_file_info(fs.FileSelector(name, allow_not_found=True))
+    # A log without a commit is that of a table which another sync makes at this moment.
+    if any(each.base_name != "_delta_log" for each in found):
         raise LakeForeign(
             f"the folder {lake.table(name)} has files, and is no table of a lake's. {LakeForeign.__doc__}"
         )

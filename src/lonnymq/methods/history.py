@@ -10,6 +10,7 @@ from lonnymq.results import (
     HistoryLag,
     HistoryPart,
     HistoryReader,
+    HistoryResume,
     HistoryRow,
     Horizon,
 )
@@ -35,6 +36,10 @@ class HistoryMethods(Base):
     def history_lag(self, start: int = 0, *, most: int = 1_000_000) -> HistoryLag:
         """How far somebody is behind who has read up to `start`, and what holds the rest back."""
         return self._run(calls.history_lag(self.schema, start, most=most))
+
+    def history_resume(self, reader: str, position: int) -> HistoryResume:
+        """Where a reader goes on that has read up to `position`, also after a failover or a restore."""
+        return self._run(calls.history_resume(self.schema, reader, position))
 
     def history_reader_list(self) -> list[HistoryReader]:
         """Who reads history, and up to where; what one of them has not confirmed is kept."""
@@ -73,6 +78,10 @@ class AsyncHistoryMethods(AsyncBase):
     async def history_lag(self, start: int = 0, *, most: int = 1_000_000) -> HistoryLag:
         """How far somebody is behind who has read up to `start`, and what holds the rest back."""
         return await self._run(calls.history_lag(self.schema, start, most=most))
+
+    async def history_resume(self, reader: str, position: int) -> HistoryResume:
+        """Where a reader goes on that has read up to `position`, also after a failover or a restore."""
+        return await self._run(calls.history_resume(self.schema, reader, position))
 
     async def history_reader_list(self) -> list[HistoryReader]:
         """Who reads history, and up to where; what one of them has not confirmed is kept."""

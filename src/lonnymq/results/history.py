@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 ConfirmAnswer = Literal["confirmed", "behind"]
+HistoryResumeAnswer = Literal["continue", "rewind", "unknown"]
 ForgetAnswer = Literal["forgotten", "not_found"]
 Outcome = Literal["completed", "deferred", "failed", "expired", "dead"]
 
@@ -23,15 +24,27 @@ class Horizon:
 
 @dataclass(frozen=True, slots=True)
 class HistoryPart:
-    """A part of settled history: what transactions from `since` up to `upto`, which is not included, have written."""
+    """A part of settled history: the positions from `since` up to `upto`, which is not included."""
 
     since: int
     upto: int
 
 
 @dataclass(frozen=True, slots=True)
+class HistoryResume:
+    """Where a reader goes on: `continue` at `since`, or `rewind`: drop all from `since` on and read it again.
+
+    `unknown`: the reader has never confirmed anything, or was forgotten. Then `since` is where it said it was, or 0 if
+    the database has not come that far.
+    """
+
+    answer: HistoryResumeAnswer
+    since: int
+
+
+@dataclass(frozen=True, slots=True)
 class HistoryReader:
-    """Who reads history, and up to which transaction it is safe there."""
+    """Who reads history, and up to which position it is safe there."""
 
     name: str
     confirmed: int

@@ -9,9 +9,7 @@ from lonnymq.simulate.ring import BITS, Channel, Cursor, Message, Ring
 
 MOST_OFF_NOTES = 8
 MOST_ONE_BY_ONE = 16
-SWEEP_MS = 1000
 LATER = 1 << 62
-NEVER = -LATER
 
 
 class Scheduler:
@@ -25,7 +23,6 @@ class Scheduler:
         "plain",
         "queue_slots",
         "ring",
-        "swept",
         "told",
         "wakes",
     )
@@ -40,7 +37,6 @@ class Scheduler:
         self.queue_slots = 0
         self.plain = True  # all that was told is one message each, of channels that nobody looks at
         self.wakes: list[tuple[int, int, Channel]] = []
-        self.swept = NEVER
 
     # What happens to the queue
 
@@ -114,15 +110,10 @@ class Scheduler:
         wakes = self.wakes
         if wakes and wakes[0][0] <= now:
             self.wake(now)
-        taken = self.walk(cursor, now) if numbers else None
-        if taken is not None and now - SWEEP_MS >= self.swept:
-            self.swept = now
-        return taken
+        return self.walk(cursor, now) if numbers else None
 
     def is_late(self, now: int) -> bool:
-        """Whether it is time for a sweep, or for a channel to be given a seat."""
-        if now - SWEEP_MS >= self.swept:
-            return True
+        """Whether it is time for a channel to be given a seat."""
         wake_at = self.next_wake()
         return wake_at is not None and wake_at <= now
 
@@ -153,8 +144,6 @@ class Scheduler:
         told, wakes = self.told, self.wakes
         if wakes and wakes[0][0] <= now:
             self.wake(now)
-        if now - SWEEP_MS >= self.swept:
-            self.swept = now
         self.plain, self.has_heard = True, False
         if self.queue_slots:
             self.in_flight -= self.queue_slots

@@ -1,6 +1,6 @@
 """Batch reads of `messages`, `history` and `channels`: planned on the driver, read by tasks, nothing consumed.
 
-All tasks see one state. History only grows, and each of its rows tells its transaction: a snapshot in words is enough,
+All tasks see one state. History only grows, and each of its rows tells its position: a snapshot in words is enough,
 and holds for ever. Messages come and go: where several tasks read them, a keeper holds a snapshot for them.
 """
 
@@ -15,11 +15,17 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
 from pyspark.sql.types import StructType
 
-from lonnymq.errors import LonnyMQError
+from lonnymq.errors import LonnyMQError, NotInstalled
 from lonnymq.spark.adbc import Connection as Reading
 from lonnymq.spark.adbc import Error
 from lonnymq.spark.arrow_read import batches, reading, select
-from lonnymq.spark.connecting import check_granted, check_installed, conninfo, open_connection
+from lonnymq.spark.connecting import (
+    NotGranted,
+    check_granted,
+    check_installed,
+    conninfo,
+    open_connection,
+)
 from lonnymq.spark.literals import literal
 from lonnymq.spark.options import Options, read_options
 from lonnymq.spark.resting import rest
@@ -32,6 +38,7 @@ if TYPE_CHECKING:
 PAGE = 10_000  # channel_stats answers so many at once
 CHANNEL = Column("channel", "text", "r.channel")
 TO_READ = "grant it pg_read_all_data beside the viewer's role, which alone reads channels"
+MAY_CALL = "select has_function_privilege(to_regprocedure(%s), 'execute'), current_user::text"
 HOME = {"messages": "message", "history": "history", "channels": "channel"}
 
 
@@ -90,12 +97,12 @@ class Reader(DataSourceReader):
 
     def parts_of_history(self, connection: Connection[Any], address: str) -> list[Part]:
         """Pages of the days that can hold what is asked for, under a snapshot in words."""
-        row = connection.execute("select pg_current_snapshot()::text").fetchone()
+        seen = snapshot_in_positions(connection, self.options.schema)
         kept = self.wanted_leaves(connection) if self.conditions else None
         found = leaves_of(connection, self.home)
         leaves = [leaf for leaf in found if kept is None or leaf.name in kept]
         tasks = shares(leaves, how_many(leaves, self.asked))
-        return [Part(tuple(task), address, seen=row and row[0]) for task in tasks]
+        return [Part(tuple(task), address, seen=seen) for task in tasks]
 
     def parts_of_messages(self, connection: Connection[Any], address: str) -> list[Part]:
         """Pages under a snapshot that is kept; the whole table where it is small, or an index finds the rows."""
@@ -154,6 +161,21 @@ class Reader(DataSourceReader):
                     after = batch.column(len(columns) - 1)[-1].as_py()
                     found.append(batch.select(range(len(columns) - 1)))
         yield from found
+
+
+def snapshot_in_positions(connection: Connection[Any], schema: str) -> str:
+    """The present snapshot in positions of history, in words: which rows were there, also after a restore."""
+    function = f"{schema}.history_snapshot()"
+    row = connection.execute(MAY_CALL, (function,)).fetchone()
+    if row is None or row[0] is None:
+        raise NotInstalled(
+            f"the queue in the schema {schema} is older than this library: "
+            f"lonnymq.Queue(url, schema={schema!r}).install() upgrades it"
+        )
+    if not row[0]:
+        raise NotGranted(f"the user {row[1]} may not call {function}: {TO_READ}")
+    row = connection.execute(f"select {function}::text".encode()).fetchone()
+    return str(row and row[0])
 
 
 def adopt(connection: Reading, snapshot: str) -> None:

@@ -100,6 +100,63 @@ def test_messages_whose_leases_ran_out_are_counted(
     assert session.check() == []
 
 
+def test_a_message_that_a_claim_leases_again_has_another_token(
+    session: Session, another: Session, clock: Clock
+) -> None:
+    session.fill("a", 2)
+    reader = Reader(session)
+    reader.take(lease_ms=1000)
+    old = reader.messages()
+    clock.advance(2000)
+    token = reader.take(lease_ms=60_000).token
+    new = reader.messages()[2:]
+    assert [each.id for each in new] == [each.id for each in old]
+    assert another.settle("complete", old) == ["lease_lost"] * 2
+    assert another.settle("heartbeat", old) == ["lease_lost"] * 2
+    assert reader.decide(old[0], "dead") == "lease_lost"
+    assert [(each.held, each.lost) for each in reader.renew()] == [(2, 2)]
+    read = "select id from lonnymq.claim_read('s', 1, %s, %s, 1, 2)"
+    assert [len(session.rows(read, token, part)) for part in (1, 2)] == [0, 2]
+    assert session.rows(read, "0" * 16, 2) == []
+    settled = [reader.acknowledge(1, token) for _ in range(2)]
+    assert [(each.completed, each.lost) for each in settled] == [(0, 2), (2, 0)]
+    assert session.check() == []
+
+
+def test_what_was_said_of_messages_is_done_part_by_part(session: Session) -> None:
+    session.fill("a", 4)
+    reader = Reader(session)
+    token = reader.take(limit=2).token
+    reader.take(limit=2)
+    for message in reader.messages():
+        assert reader.decide(message, "dead") == "decided"
+    assert reader.acknowledge(1, token).dead == 2
+    assert len(session.column("select 1 from lonnymq.claim_outcome")) == 2
+    assert reader.release(1) == "released"
+    assert session.column("select 1 from lonnymq.claim_outcome") == []
+    assert len(session.dequeue(10)) == 2
+    assert session.check() == []
+
+
+def test_a_part_that_was_taken_before_parts_had_tokens_is_settled(session: Session) -> None:
+    session.fill("a", 4)
+    reader = Reader(session)
+    token = reader.take(limit=2).token
+    reader.take(limit=2)
+    session.rows("update lonnymq.claim_part set token = null")
+    session.rows(
+        "update lonnymq.message set token = (%s || lpad(to_hex(id), 16, '0'))::uuid", token
+    )
+    read = "select id from lonnymq.claim_read('s', 1, %s, 2, 1, 2)"
+    assert len(session.rows(read, token)) == 2
+    assert reader.renew()[0].held == 4
+    for message in reader.messages():
+        assert reader.decide(message, "fail") == "decided"
+    settled = [reader.acknowledge(1, token) for _ in range(2)]
+    assert [(each.retrying, each.is_more) for each in settled] == [(2, True), (2, False)]
+    assert session.column("select 1 from lonnymq.claim_outcome") == []
+
+
 def test_a_claim_that_the_caller_does_not_know_is_given_back(session: Session) -> None:
     ids = session.fill("a", 2)
     reader = Reader(session)

@@ -226,7 +226,7 @@ class Model:
         self, message: Message, outcome: str, error: str | None, next_at: int, dead: bool = False
     ) -> str:
         """End an attempt that did not succeed: back into the line, or dead."""
-        is_dead = dead or message.attempt >= self.channels[message.channel].policy.max_attempts
+        is_dead = dead or message.attempt >= self.policy(message.channel).max_attempts
         self.log(message, "dead" if is_dead else outcome, error)
         message.error = error
         if is_dead:
@@ -319,7 +319,7 @@ class Model:
         message = self.held(id_, token)
         if isinstance(message, str):
             return message
-        delays = self.channels[message.channel].policy.retry_delays_ms
+        delays = self.policy(message.channel).retry_delays_ms
         delay = delays[min(message.attempt, len(delays)) - 1] if retry_ms is None else retry_ms
         return self.end(message, "failed", error, self.now + delay, dead)
 

@@ -45,7 +45,7 @@ def fold(connection: Connection[Any]) -> None:
     """Let the engine take in everything that it has been told."""
     while connection.execute("select 1 from lonnymq.note limit 1").fetchone():
         connection.execute(
-            "select lonnymq.queue_fold(lonnymq.epoch()) from lonnymq.fold_lock() as is_mine where is_mine"
+            "select lonnymq.fold_run(lonnymq.epoch()) from lonnymq.fold_lock() as is_mine where is_mine"
         )
 
 

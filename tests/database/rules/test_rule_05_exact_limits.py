@@ -322,9 +322,6 @@ def test_a_limit_that_comes_later_counts_what_is_leased_already(session: Session
     assert session.check() == []
 
 
-@pytest.mark.xfail(
-    reason="a lease that another transaction is settling when the first limit is set is not counted"
-)
 def test_a_limit_that_comes_while_a_lease_is_being_completed_counts_that_lease(
     session: Session, another: Session
 ) -> None:

@@ -1,5 +1,6 @@
 """Rule 13: everything is a batch, one is a batch of one, and batches have edges."""
 
+import time
 from collections import Counter
 from collections.abc import Sequence
 from uuid import UUID, uuid4
@@ -8,8 +9,9 @@ import psycopg
 import pytest
 
 from database.rules.conftest import OpenSession, on_18
-from database.rules.factories import Session
+from database.rules.factories import Session, aside
 from lonnymq.testing import Clock
+from support import eventually
 
 SETTLED = {
     "complete": "completed",
@@ -61,6 +63,58 @@ def test_a_capacity_takes_the_first_ones_of_a_batch_that_fit(session: Session) -
         ("created", 1), ("created", 2), ("created", 3), ("dropped", 3), ("dropped", 3),
     ]  # fmt: skip
     assert session.check() == []
+
+
+def test_a_capacity_takes_the_first_ones_of_a_batch_whatever_their_names(session: Session) -> None:
+    session.set("a", max_size=3)
+    session.create("a", name="taken")
+    answers = session.create_many(["a"] * 6, names=["z", "taken", None, "b", "z", "a"])
+    assert [(each.answer, each.reason, each.size, each.max_size) for each in answers] == [
+        ("created", None, 2, 3),
+        ("duplicate", None, 2, 3),
+        ("created", None, 3, 3),
+        ("refused", "full", 3, 3),
+        ("duplicate", None, 3, 3),
+        ("refused", "full", 3, 3),
+    ]
+    assert answers[4].id == answers[0].id
+    assert [each.id is None for each in answers] == [False, False, False, True, False, True]
+    assert session.create_answer("a").answer == "refused"
+    session.dequeue()
+    assert session.check() == []
+
+
+def test_a_name_given_twice_is_refused_twice_where_there_is_no_room(session: Session) -> None:
+    session.set("a", max_size=1)
+    answers = session.create_many(["a", "a", "b", "a"], names=["m", "b", "b", "b"])
+    assert [each.answer for each in answers] == ["created", "refused", "created", "refused"]
+
+
+def test_what_another_transaction_names_meanwhile_takes_the_room_that_it_was_given(
+    session: Session, open_session: OpenSession, dsn: str, direct_dsn: str
+) -> None:
+    session.set("a", max_size=2)
+    other, watcher = open_session(dsn), open_session(direct_dsn)
+    with session.open():
+        held = session.create("a", name="m")
+        pending = aside(lambda: other.create_many(["a"] * 3, names=["z", "m", "b"]))
+        waiting = "select count(*) from pg_stat_activity where wait_event_type = 'Lock'"
+        eventually(lambda: watcher.value(waiting) == 1)
+    answers = pending.result(timeout=30)
+    assert [each.answer for each in answers] == ["created", "duplicate", "refused"]
+    assert answers[1].id == held
+    assert session.value("select count(*) from lonnymq.message") == 2
+    session.dequeue()
+    assert session.check() == []
+
+
+def test_many_of_a_channel_with_a_capacity_leave_one_note(session: Session) -> None:
+    session.set("a", max_size=1000)
+    session.dequeue()
+    answers = session.create_many(["a"] * 4, dequeue_ats=[40, 10, 30, 10])
+    [note] = session.rows("select dequeue_at, message_id, size from lonnymq.note")
+    assert note == (10, answers[1].id, 4)
+    assert [each.id for each in session.dequeue(10)] == [answers[at].id for at in (1, 3, 2, 0)]
 
 
 @every_way
@@ -210,6 +264,75 @@ def test_ten_thousand_are_created_dequeued_and_settled_in_one_call_each(
     leases[-1] = leases[-1]._replace(token=leases[0].token)
     answers = Counter(session.settle(how, leases))
     assert answers[SETTLED[how]] >= 9_999
+
+
+@pytest.mark.heavy
+@every_way
+def test_a_message_costs_as_much_among_ten_thousand_as_among_a_thousand(
+    open_session: OpenSession, dsn_18: str, how: str
+) -> None:
+    session = open_session(dsn_18)
+    cost = {many: min(settle_cost(session, how, many) for _ in range(3)) for many in (1000, 10_000)}
+    print(f"{how}: microseconds for each message of a batch: {cost}")
+    assert cost[10_000] < 3 * cost[1000]
+
+
+def settle_cost(session: Session, how: str, many: int) -> float:
+    """Microseconds that a message costs which is settled among so many; nothing is kept of it."""
+    session.rows("truncate lonnymq.message, lonnymq.note, lonnymq.lease, lonnymq.history")
+    session.create_many(["a"] * many)
+    leases = session.dequeue(many)
+    assert len(leases) == many
+    begun = time.perf_counter()
+    session.settle(how, leases)
+    return (time.perf_counter() - begun) / many * 1e6
+
+
+@pytest.mark.parametrize("how", ["defer", "fail"])
+def test_many_that_run_again_leave_one_note_for_each_channel_with_its_first_message(
+    session: Session, clock: Clock, how: str
+) -> None:
+    session.set("a", max_concurrency=10)
+    session.fill("a", 4)
+    session.fill("b", 1)
+    leases = sorted(session.dequeue(10))
+    session.dequeue()
+    delays = [3000, 2000, 2000, 4000, 1000]
+    times = {"defer": "delays_ms", "fail": "retries_ms"}[how]
+    session.settle(how, leases[::-1], **{times: delays[::-1]})
+    notes = session.rows(
+        "select channel, dequeue_at, message_id, slots, size from lonnymq.note order by channel"
+    )
+    assert notes == [
+        ("a", clock.now() + 2000, leases[1].id, 4, 0),
+        ("b", clock.now() + 1000, leases[4].id, 0, 0),
+    ]
+    clock.advance(5000)
+    again = {each.id for each in session.dequeue(10)}
+    assert again == {each.id for each in leases}
+    assert session.check() == []
+
+
+def test_of_many_that_fail_the_dead_are_counted_and_the_first_that_runs_again_is_told(
+    session: Session, clock: Clock
+) -> None:
+    session.set("a", max_concurrency=10, max_size=100)
+    session.set("b", max_size=100)
+    session.fill("a", 3)
+    session.fill("b", 2)
+    session.fill("c", 1)
+    leases = sorted(session.dequeue(10))
+    session.dequeue()
+    deads = [True, False, False, True, True, True]
+    answers = session.settle("fail", leases, deads=deads, retries_ms=[1, 9, 5, 1, 1, 1])
+    assert answers == ["dead", "retrying", "retrying", "dead", "dead", "dead"]
+    notes = session.rows(
+        "select channel, dequeue_at, message_id, slots, size from lonnymq.note order by channel"
+    )
+    assert notes == [("a", clock.now() + 5, leases[2].id, 3, -1), ("b", None, None, 0, -2)]
+    clock.advance(10)
+    assert [each.id for each in session.dequeue(10)] == [leases[2].id, leases[1].id]
+    assert session.check() == []
 
 
 def test_a_batch_of_names_from_two_sides_is_created_once(

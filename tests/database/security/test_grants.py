@@ -20,7 +20,7 @@ with thing as (
   union all
   select case c.relkind when 'S' then 'sequence' else 'table' end, c.relname,
     coalesce(c.relacl, acldefault(case c.relkind when 'S' then 's' else 'r' end::"char", c.relowner))
-  from pg_class c where c.relnamespace = 'lonnymq'::regnamespace and c.relkind not in ('i', 'I')
+  from pg_class c where c.relnamespace = 'lonnymq'::regnamespace and c.relkind not in ('i', 'I', 'c')
   union all
   select 'function', p.oid::regprocedure::text, coalesce(p.proacl, acldefault('f', p.proowner))
   from pg_proc p where p.pronamespace = 'lonnymq'::regnamespace
@@ -167,11 +167,11 @@ def test_a_stranger_calls_nothing(root, login: Login) -> None:
     "harm",
     [
         "grant execute on function lonnymq.message_purge to public",
-        "grant execute on function lonnymq.queue_fold to lonnymq_producer",
+        "grant execute on function lonnymq.fold_run to lonnymq_producer",
         "alter function lonnymq.message_dequeue reset search_path",
         "alter function lonnymq.message_dequeue security invoker",
         "revoke all on function lonnymq.message_dequeue from lonnymq_consumer",
-        "alter function lonnymq.queue_fold owner to postgres",
+        "alter function lonnymq.fold_run owner to postgres",
         "update lonnymq.installed set functions_checksum = ''",
     ],
 )

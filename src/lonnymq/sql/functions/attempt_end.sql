@@ -1,6 +1,6 @@
 -- Ends attempts that did not succeed, of messages whose rows the caller has locked: back into the
 -- line at the moment given, or dead. Writes history and the notes. Shared by message_fail and
--- lease_expire.
+-- lease_reclaim.
 create or replace function lonnymq.attempt_end(
   p_ids bigint[],
   p_died boolean[],
@@ -11,53 +11,87 @@ create or replace function lonnymq.attempt_end(
 )
 returns void
 language plpgsql
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 as $$
 #variable_conflict use_column
 declare
   v_history text;
+  v_tids tid[];
+  v_next_ats bigint[];
+  v_errors text[];
+  v_dead_tids tid[];
+  v_dead_errors text[];
 begin
   select q.history into v_history from lonnymq.queue q where q.only_row;
 
-  insert into lonnymq.history (
-    message_id, created_at, dequeue_at, dequeued_at, finished_at, size, attempt, outcome, channel,
-    kind, name, worker, error, headers, content
+  with ended as materialized (
+    select m.*, i.died, i.error, case when not i.died then i.next_at end as next_at
+    from unnest(p_ids, p_died, p_next_ats, p_errors) as i (id, died, next_at, error)
+    cross join lateral (
+      select m.ctid as tid, m.id, m.created_at, m.dequeue_at, m.dequeued_at,
+        octet_length(m.content) as size, m.attempt, m.slot, m.channel, m.kind, m.name, m.worker,
+        m.headers, case when v_history = 'content' then m.content end as content
+      from lonnymq.message m where m.id = i.id limit 1
+    ) m
+  ), logged as (
+    insert into lonnymq.history (
+      xid, message_id, created_at, dequeue_at, dequeued_at, finished_at, size, attempt, outcome,
+      channel, kind, name, worker, error, headers, content
+    )
+    select (select p.at from lonnymq.history_position() as p (at)),
+      e.id, e.created_at, e.dequeue_at, e.dequeued_at, p_now, e.size, e.attempt,
+      case when e.died then 'dead' else p_outcome end, e.channel, e.kind, e.name, e.worker, e.error,
+      e.headers, e.content
+    from ended e
+    where v_history <> 'off'
+  ), told as (
+    -- One note for each channel: the first message that runs again, the leases and the deaths of all.
+    insert into lonnymq.note (channel, dequeue_at, message_id, slots, queue_slots, size, told)
+    select f.channel, f.next_at, case when not f.died then f.id end, f.slots, f.queue_slots,
+      -f.deaths,
+      not f.died and lonnymq.channel_tell(f.channel, f.next_at)
+    from (
+      select distinct on (e.channel) e.channel, e.died, e.next_at, e.id,
+        sum(e.slot & 1) over whole as slots, sum((e.slot >> 1) & 1) over whole as queue_slots,
+        count(*) filter (where e.died and e.slot & 4 = 4) over whole as deaths
+      from ended e
+      window whole as (partition by e.channel)
+      order by e.channel, e.died, e.next_at, e.id
+    ) f
+    where not f.died or f.slots + f.queue_slots + f.deaths > 0
   )
-  select m.id, m.created_at, m.dequeue_at, m.dequeued_at, p_now, octet_length(m.content),
-    m.attempt, case when i.died then 'dead' else p_outcome end, m.channel, m.kind, m.name,
-    m.worker, i.error, m.headers, case when v_history = 'content' then m.content end
-  from unnest(p_ids, p_died, p_errors) as i (id, died, error)
-  cross join lateral (select * from lonnymq.message m where m.id = i.id limit 1) m
-  where v_history <> 'off';
+  select array_agg(e.tid) filter (where not e.died), array_agg(e.next_at) filter (where not e.died),
+    array_agg(e.error) filter (where not e.died), array_agg(e.tid) filter (where e.died),
+    array_agg(e.error) filter (where e.died)
+  into v_tids, v_next_ats, v_errors, v_dead_tids, v_dead_errors
+  from ended e;
 
-  insert into lonnymq.note (channel, dequeue_at, message_id, slots, queue_slots, size, told)
-  select m.channel, case when not i.died then i.next_at end, m.id, m.slot & 1, m.slot >> 1,
-    case when i.died and s.max_size is not null then -1 else 0 end,
-    not i.died and lonnymq.channel_tell(m.channel, i.next_at)
-  from unnest(p_ids, p_died, p_next_ats) as i (id, died, next_at)
-  cross join lateral (select * from lonnymq.message m where m.id = i.id limit 1) m
-  cross join lateral lonnymq.channel_capacity(m.channel) s
-  where not i.died or m.slot > 0 or s.max_size is not null;
-
-  -- One by one: no join whose order a stale statistic could turn round.
-  for v_at in 1 .. cardinality(p_ids) loop
-    if p_died[v_at] then
-      with gone as (
-        delete from lonnymq.message m where m.id = p_ids[v_at] returning m.*
-      )
-      insert into lonnymq.dead (
-        id, dequeue_at, created_at, died_at, attempt, channel, kind, name, headers, state, error,
-        content
-      )
-      select g.id, g.dequeue_at, g.created_at, p_now, g.attempt, g.channel, g.kind, g.name,
-        g.headers, g.state, p_errors[v_at], g.content
-      from gone g;
-    else
-      update lonnymq.message m
-      set token = null, lease_until = null, dequeued_at = null, worker = null, slot = 0,
-        dequeue_at = p_next_ats[v_at], error = p_errors[v_at]
-      where m.id = p_ids[v_at];
-    end if;
-  end loop;
+  if v_tids is not null then
+    update lonnymq.message m
+    set token = null, lease_until = null, dequeued_at = null, worker = null, slot = 0,
+      dequeue_at = t.next_at, error = t.error
+    from unnest(v_tids, v_next_ats, v_errors) as t (tid, next_at, error)
+    where m.ctid = t.tid;
+  end if;
+  if v_dead_tids is not null then
+    with gone as (
+      delete from lonnymq.message m
+      using unnest(v_dead_tids, v_dead_errors) as t (tid, error)
+      where m.ctid = t.tid
+      returning m.*, t.error as last_error
+    )
+    insert into lonnymq.dead (
+      id, dequeue_at, created_at, died_at, attempt, channel, kind, name, headers, state, error,
+      content
+    )
+    select g.id, g.dequeue_at, g.created_at, p_now, g.attempt, g.channel, g.kind, g.name,
+      g.headers, g.state, g.last_error, g.content
+    from gone g;
+  end if;
 end
 $$;
 

@@ -83,8 +83,7 @@ begin
       from (
         select i.id
         from (
-          select l.message_ids from lonnymq.lease l
-          where p_channels is null order by l.due_at limit p_limit
+          select l.message_ids from lonnymq.lease_latest(p_limit) l where p_channels is null
         ) l
         cross join unnest(l.message_ids) as i (id)
         limit 10 * p_limit
@@ -118,6 +117,7 @@ begin
           (select t.until from lonnymq.tick t order by t.id desc limit 1), '0'::xid8)
         limit 10000
       ) f
+      where f.channel <> ''  -- a note without a name is of the queue's own settings
       limit p_limit
     )
   )

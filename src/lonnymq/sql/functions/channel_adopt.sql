@@ -1,8 +1,6 @@
 -- Gives a channel whose row the caller has locked the policy that people said, and has its whole
--- line looked at: it gets a seat unless it is paused, and its floor falls.
---
--- A limit that was not there before counts what is leased already, except for leases that somebody
--- is settling at this moment, and those that a dequeue takes while the setting is being committed.
+-- line looked at: it gets a seat unless it is paused, and its floor falls. A dequeue obeys the settings
+-- themselves, folded or not: this brings back into the ring what they let go on.
 create or replace function lonnymq.channel_adopt(p_channel text, p_now bigint)
 returns void
 language plpgsql
@@ -10,17 +8,12 @@ as $$
 declare
   v_old lonnymq.channel;
   v_new record;
-  v_counted bigint;
+  v_epoch bigint;
 begin
   select * into v_old from lonnymq.channel c where c.name = p_channel;
   select * into v_new from lonnymq.channel_policy(p_channel);
-
-  if v_old.max_concurrency is null and v_new.max_concurrency is not null then
-    v_counted := lonnymq.lease_count(p_channel, 1);
-    if v_counted > 0 then
-      perform lonnymq.meter_add(v_old.id, v_counted, 0);
-    end if;
-  end if;
+  v_epoch := coalesce((
+    select s.limit_epoch from lonnymq.channel_setting s where s.name = p_channel), 0);
 
   update lonnymq.channel c
   set max_concurrency = v_new.max_concurrency,
@@ -34,7 +27,10 @@ begin
     retry_delays_ms = v_new.retry_delays_ms,
     retry_jitter = v_new.retry_jitter,
     releasing = v_new.releasing,
-    recount_after = case when v_new.max_size is not null then '0'::xid8 end
+    recount_after = case when v_new.max_size is null then null
+      when c.max_size is null or c.size_epoch <> v_epoch then '0'::xid8 else c.recount_after end,
+    size_epoch = v_epoch,
+    early_ids = case when v_new.max_size is not null and c.size_epoch = v_epoch then c.early_ids end
   where c.id = v_old.id;
 
   perform lonnymq.place_move(array[p.tid], array[row(

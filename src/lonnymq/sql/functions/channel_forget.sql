@@ -43,7 +43,7 @@ begin
   from unnest(v_names) as n (name)
   where n.name = any (v_released)
     or (select s.name from lonnymq.channel_setting s where s.name = n.name) is null;
-  select * into v_tick from lonnymq.tick t order by t.id desc limit 1;
+  select * into v_tick from lonnymq.tick_now();
 
   select array_agg(d.id), array_agg(d.name) into v_ids, v_names
   from (

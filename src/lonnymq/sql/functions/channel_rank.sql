@@ -37,7 +37,7 @@ begin
     select m.channel, count(distinct m.id)
     from (
       select i.id
-      from (select l.message_ids from lonnymq.lease l order by l.due_at desc limit 2000) l
+      from lonnymq.lease_latest(2000) l
       cross join unnest(l.message_ids) as i (id)
       limit 2000
     ) i

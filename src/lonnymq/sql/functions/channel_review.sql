@@ -49,6 +49,8 @@ begin
       <> (l.floor_at, l.floor_id);
   if v_old is not null then
     perform lonnymq.place_move(v_old, v_new);
+    update lonnymq.tick t set has_moved = true, made_by = pg_current_xact_id()
+    where t.id = (select n.id from lonnymq.tick n order by n.id desc limit 1) and not t.has_moved;
   end if;
 end
 $$;

@@ -72,7 +72,8 @@ begin
     l.waiting, l.scheduled, l.leased, d.dead, l.oldest_at,
     case when w.seat is null then w.wake_at end,
     coalesce(m.in_flight, l.leased),
-    case when p.max_size is not null then lonnymq.channel_size(n.name, c.id)
+    case when p.max_size is not null
+      then lonnymq.channel_size(n.name, c.id, c.max_size is not null, p.max_size)
       else l.waiting + l.scheduled + l.leased end,
     l.waiting + l.scheduled + l.leased < 10000 and d.dead < 10000,
     p.max_concurrency, p.release_interval_ms, p.burst, p.max_size, p.when_full, p.weight,

@@ -50,16 +50,17 @@ begin
     update lonnymq.stream s set acknowledged = p_seq where s.name = p_stream and s.acknowledged < p_seq;
     return;
   end if;
-  v_low := (v_claim.token || '0000000000000000')::uuid;
-  v_high := (v_claim.token || 'ffffffffffffffff')::uuid;
-
   select * into v_part from lonnymq.claim_part p
   where p.stream = p_stream and p.seq = p_seq order by p.part limit 1;
   v_ids := v_part.message_ids;
+  select r.low, r.high into v_low, v_high
+  from lonnymq.claim_range(coalesce(v_part.token, v_claim.token)) r;
   if exists (select from lonnymq.claim_outcome o where o.token between v_low and v_high) then
     select s.deferred, s.retrying, s.dead, s.lost, s.rest
     into deferred, retrying, dead, lost, v_ids
     from lonnymq.claim_settle(v_ids, v_low, v_high) s;
+    delete from lonnymq.claim_outcome o
+    where o.token between v_low and v_high and o.message_id = any (v_part.message_ids);
   end if;
   completed := lonnymq.claim_complete(v_ids, v_low, v_high);
   lost := lost + cardinality(v_ids) - completed;

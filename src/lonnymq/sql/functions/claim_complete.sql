@@ -9,16 +9,12 @@ as $$
 declare
   v_now bigint := lonnymq.epoch();
   v_history text;
-  v_has_capacity boolean := lonnymq.commit_durably();
   v_count bigint;
   v_channels text[];
   v_slots integer[];
 begin
-  select q.history, q.default_max_size is not null
-    or exists (select from lonnymq.channel_setting s where s.max_size is not null)
-    or exists (select from lonnymq.channel c where c.max_size is not null)
-  into v_history, v_has_capacity
-  from lonnymq.queue q where q.only_row;
+  perform lonnymq.commit_durably();
+  select q.history into v_history from lonnymq.queue q where q.only_row;
 
   -- The index is walked in the order of ids, whatever the planner believes about the table.
   with gone as (
@@ -29,30 +25,24 @@ begin
       case when v_history = 'content' then m.content end as content
   ), logged as (
     insert into lonnymq.history (
-      message_id, created_at, dequeue_at, dequeued_at, finished_at, size, attempt, outcome,
+      xid, message_id, created_at, dequeue_at, dequeued_at, finished_at, size, attempt, outcome,
       channel, kind, name, worker, error, headers, content
     )
-    select g.id, g.created_at, g.dequeue_at, g.dequeued_at, v_now, g.size, g.attempt, 'completed',
+    select (select p.at from lonnymq.history_position() as p (at)),
+      g.id, g.created_at, g.dequeue_at, g.dequeued_at, v_now, g.size, g.attempt, 'completed',
       g.channel, g.kind, g.name, g.worker, null, g.headers, g.content
     from gone g
     where v_history <> 'off'
   )
-  select count(*), array_agg(g.channel) filter (where g.slot > 0 or v_has_capacity),
-    array_agg(g.slot::integer) filter (where g.slot > 0 or v_has_capacity)
+  select count(*), array_agg(g.channel) filter (where g.slot > 0),
+    array_agg(g.slot::integer) filter (where g.slot > 0)
   into v_count, v_channels, v_slots
   from gone g;
 
   insert into lonnymq.note (channel, slots, queue_slots, size)
-  select g.channel, g.slots, g.queue_slots, case when s.max_size is null then 0 else -g.ended end
-  from (
-    select o.channel, sum(o.slot & 1) as slots, sum(o.slot >> 1) as queue_slots, count(*) as ended
-    from unnest(v_channels, v_slots) as o (channel, slot)
-    group by o.channel
-  ) g
-  left join lateral (
-    select c.max_size from lonnymq.channel_capacity(g.channel) c where v_has_capacity
-  ) s on true
-  where g.slots + g.queue_slots > 0 or s.max_size is not null;
+  select o.channel, sum(o.slot & 1), sum((o.slot >> 1) & 1), -sum(o.slot >> 2)
+  from unnest(v_channels, v_slots) as o (channel, slot)
+  group by o.channel;
   return v_count;
 end
 $$;

@@ -13,7 +13,16 @@ as $$
       select p.message_ids[p_first : p_last] from lonnymq.claim_part p
       where p.stream = p_stream and p.seq = p_seq and p.part = p_part
     )::bigint[])
-    and m.token between (p_token || '0000000000000000')::uuid and (p_token || 'ffffffffffffffff')::uuid
+    and m.token between (
+      select (coalesce(p.token, c.token) || '0000000000000000')::uuid
+      from lonnymq.claim_part p
+      join lonnymq.claim c on c.stream = p.stream and c.seq = p.seq and c.token = p_token
+      where p.stream = p_stream and p.seq = p_seq and p.part = p_part
+    ) and (
+      select (coalesce(p.token, p_token) || 'ffffffffffffffff')::uuid
+      from lonnymq.claim_part p
+      where p.stream = p_stream and p.seq = p_seq and p.part = p_part
+    )
 $$;
 
 comment on function lonnymq.claim_read(text, bigint, text, integer, integer, integer) is

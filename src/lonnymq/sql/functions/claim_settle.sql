@@ -40,7 +40,7 @@ begin
 
   select coalesce(array_agg(i.id order by i.id), '{}') into rest
   from unnest(p_ids) as i (id)
-  where i.id <> all (v_others);
+  where i.id not in (select o.id from unnest(v_others) as o (id));
 end
 $$;
 

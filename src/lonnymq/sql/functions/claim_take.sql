@@ -43,19 +43,14 @@ set jit = off
 as $$
 #variable_conflict use_column
 declare
-  v_now bigint := lonnymq.epoch();
-  v_is_folder boolean;
-  v_is_contended boolean := false;
-  v_left integer := p_limit;
-  v_seat bigint := p_cursor[1];
-  v_lap bigint := abs(greatest(p_cursor[2], -9223372036854775807));
-  v_is_tail boolean := coalesce(p_cursor[2] < 0, false);
-  v_used bigint := greatest(p_cursor[3], 0);
-  v_tick lonnymq.tick;
-  v_folded text;
-  v_seat_last bigint;
+  v_walk lonnymq.walk;
   v_token text;
-  v_taken record;
+  v_ids bigint[];
+  v_made_at bigint;
+  v_due_at bigint;
+  -- The tokens of the messages begin with these digits: a part has its own, so that a message which the
+  -- same claim leases again has another token than before.
+  v_part_token text := left(replace(gen_random_uuid()::text, '-', ''), 16);
 begin
   perform lonnymq.guard_range('limit', p_limit, 1, 10000);
   perform lonnymq.guard_range('lease_ms', p_lease_ms, 1, 2592000000);
@@ -71,38 +66,16 @@ begin
   select c.token into v_token from lonnymq.claim c where c.stream = p_stream and c.seq = p_seq;
   v_token := coalesce(v_token, left(replace(gen_random_uuid()::text, '-', ''), 16));
 
-  v_is_folder := lonnymq.fold_lock();
-  if v_is_folder then
-    for v_round in 1 .. 10 loop
-      v_folded := lonnymq.queue_fold(v_now);
-      exit when v_folded <> 'more';
-    end loop;
-    v_is_contended := v_folded <> 'done';
-  elsif exists (select from lonnymq.note n where n.look) then
-    -- A setting that is not folded yet is the folder's.
-    v_left := 0;
-  end if;
-  select * into v_tick from lonnymq.tick t order by t.id desc limit 1;
-  v_tick.seat_floor := coalesce(v_tick.seat_floor, 0);
-  select n.last_value into v_seat_last from lonnymq.seat_seq n;
-  if v_seat is null or v_lap is null or v_seat not between 0 and v_seat_last then
-    v_seat := v_tick.seat_floor - 1 + floor(random() * (v_seat_last - v_tick.seat_floor + 1));
-    v_lap := v_seat_last;
-    v_is_tail := false;
-    v_used := 0;
-  elsif v_seat < v_tick.seat_floor - 1 then
-    v_seat := v_tick.seat_floor - 1;
-    v_used := 0;
-  end if;
-
-  -- Leases are dated after what was folded: what they were waiting for has happened by then.
-  select * into v_taken from lonnymq.ring_lease(v_left, p_lease_ms, p_stream, lonnymq.epoch(), v_seat,
-    v_lap, v_is_tail, v_used, 0, v_seat_last, v_tick.seat_floor, v_is_folder, v_is_contended, v_tick,
-    p_cursor[4], v_token, p_channels, p_pattern, p_last_id, p_last_at);
-  cursor := v_taken.cursor;
-  if v_taken.id is null then
-    answer := v_taken.answer;
-    look_at := v_taken.look_at;
+  v_walk := lonnymq.walk_fold(lonnymq.walk_begin(p_cursor, p_limit));
+  select array_agg(l.id order by l.ordinal) filter (where l.id is not null), min(l.dequeued_at),
+    min(l.lease_until), bool_or(l.answer = 'counted'), min(l.answer), min(l.look_at),
+    (array_agg(l.cursor::text order by l.ordinal desc))[1]::bigint[]
+  into v_ids, v_made_at, v_due_at, is_limited, answer, look_at, cursor
+  from lonnymq.walk_lease(v_walk, p_lease_ms, p_stream,
+    row(v_part_token, p_channels, p_pattern, p_last_id, p_last_at)) with ordinality as l (
+      answer, id, token, channel, content, state, attempt, kind, headers, name, created_at, dequeue_at,
+      dequeued_at, lease_until, look_at, cursor, ordinal);
+  if v_ids is null then
     messages := 0;
     is_limited := false;
     return;
@@ -110,10 +83,10 @@ begin
 
   answer := 'claimed';
   token := v_token;
-  is_limited := v_taken.answer = 'counted';
+  messages := cardinality(v_ids);
   perform lonnymq.stream_guard(p_stream, p_epoch);
   insert into lonnymq.claim (stream, seq, made_at, timeout_at, token)
-  values (p_stream, p_seq, v_taken.dequeued_at, v_taken.dequeued_at + p_timeout_ms, v_token)
+  values (p_stream, p_seq, v_made_at, v_made_at + p_timeout_ms, v_token)
   on conflict (stream, seq) do nothing;
   perform from lonnymq.claim c
   where c.stream = p_stream and c.seq = p_seq and c.token = v_token
@@ -123,14 +96,11 @@ begin
       message = format('claim %s of stream %s was begun by another call', p_seq, p_stream),
       hint = 'Call again; only a claim that is begun is added to by several calls at once.';
   end if;
-  insert into lonnymq.claim_part (stream, seq, part, due_at, message_ids)
+  insert into lonnymq.claim_part (stream, seq, part, due_at, message_ids, token)
   select p_stream, p_seq, coalesce((
       select p.part from lonnymq.claim_part p
       where p.stream = p_stream and p.seq = p_seq order by p.part desc limit 1
-    ), 0) + 1, l.due_at, l.message_ids
-  from lonnymq.lease l
-  where l.due_at = v_taken.lease_until and l.message_ids[1] = v_taken.id
-  returning cardinality(message_ids) into messages;
+    ), 0) + 1, v_due_at, v_ids, v_part_token;
 end
 $$;
 

@@ -10,16 +10,16 @@ declare
 begin
   select * into v_claim from lonnymq.claim c where c.stream = p_stream and c.seq = p_seq;
   for v_part in
-    select p.message_ids from lonnymq.claim_part p
+    select p.message_ids, r.low, r.high
+    from lonnymq.claim_part p
+    cross join lateral lonnymq.claim_range(coalesce(p.token, v_claim.token)) r
     where p.stream = p_stream and p.seq = p_seq order by p.part
   loop
     perform lonnymq.message_defer(array_agg(m.id), array_agg(m.token),
       p_dequeue_ats => array_agg(m.dequeue_at))
     from (
       select m.id, m.token, m.dequeue_at from lonnymq.message m
-      where m.id = any (v_part.message_ids)
-        and m.token between (v_claim.token || '0000000000000000')::uuid
-          and (v_claim.token || 'ffffffffffffffff')::uuid
+      where m.id = any (v_part.message_ids) and m.token between v_part.low and v_part.high
       order by m.id
     ) m
     having count(*) > 0;

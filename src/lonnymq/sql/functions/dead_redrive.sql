@@ -19,6 +19,7 @@ set jit = off
 as $$
 #variable_conflict use_column
 declare
+  v_is_fixed boolean := lonnymq.snapshot_is_fixed();
   v_picked bigint[];
   v_alive bigint[];
 begin
@@ -38,10 +39,17 @@ begin
     on conflict (channel, name) where name is not null do nothing
     returning message.id, message.channel, message.dequeue_at
   ), told as (
-    insert into lonnymq.note (channel, dequeue_at, message_id, size, told)
-    select a.channel, a.dequeue_at, a.id, case when s.max_size is null then 0 else 1 end, true
-    from alive a
-    cross join lateral lonnymq.channel_capacity(a.channel) s
+    insert into lonnymq.note (channel, dequeue_at, message_id, size, added, told)
+    select f.channel, f.dequeue_at, f.id,
+      case when s.max_size is not null or v_is_fixed then f.redriven else 0 end,
+      case when s.max_size is not null or v_is_fixed then 0 else f.redriven end, true
+    from (
+      select distinct on (a.channel) a.channel, a.dequeue_at, a.id,
+        count(*) over (partition by a.channel) as redriven
+      from alive a
+      order by a.channel, a.dequeue_at, a.id
+    ) f
+    cross join lateral lonnymq.channel_capacity(f.channel) s
   )
   select array_agg(a.id) into v_alive from alive a;
   delete from lonnymq.dead d where d.id = any (v_alive);

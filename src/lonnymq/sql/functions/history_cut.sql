@@ -20,13 +20,14 @@ set jit = off
 as $$
 #variable_conflict use_column
 declare
-  v_horizon xid8 := pg_snapshot_xmin(pg_current_snapshot());
+  v_horizon xid8 := pg_snapshot_xmin(lonnymq.history_snapshot());
   v_since xid8 := p_from;
   v_first xid8;
   v_next xid8;
 begin
   perform lonnymq.guard_range('rows', p_rows, 1, 1000000000);
   perform lonnymq.guard_range('parts', p_parts, 1, 10000);
+  perform lonnymq.guard_history();
   if p_from is null then
     raise exception using errcode = 'LM001', message = 'from must be given',
       hint = 'Begin at ''0''.';

@@ -18,7 +18,8 @@ declare
   v_first xid8;
 begin
   perform lonnymq.guard_range('rows', p_rows, 1, 1000000000);
-  horizon := pg_snapshot_xmin(pg_current_snapshot());
+  perform lonnymq.guard_history();
+  horizon := pg_snapshot_xmin(lonnymq.history_snapshot());
   select h.xid into v_first from lonnymq.history h
   where h.xid >= p_from and h.xid < horizon
   order by h.xid limit 1;

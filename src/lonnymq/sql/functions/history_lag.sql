@@ -4,8 +4,8 @@
 -- History can be read up to the horizon: the oldest transaction that has written and is still open.
 -- A reader's snapshot, however old, does not hold it back, nor does a replication slot.
 --
--- Answers: horizon; next_xid, the transaction id to come; the rows that can be read now and those
---   that wait for the horizon; first_xid and first_at, the transaction of the first row that was not
+-- Answers: horizon; next_xid, the position to come; the rows that can be read now and those
+--   that wait for the horizon; first_xid and first_at, the position of the first row that was not
 --   read and when its attempt finished; and of the transaction that holds the horizon back the pid,
 --   or the name if it is a prepared one, its application, user, database (any of the server's may be
 --   it), state and since when it has been open.
@@ -40,12 +40,13 @@ as $$
 #variable_conflict use_column
 begin
   perform lonnymq.guard_range('most', p_most, 1, 1000000000);
+  perform lonnymq.guard_history();
   if p_from is null then
     raise exception using errcode = 'LM001', message = 'from must be given',
       hint = 'Begin at ''0''.';
   end if;
-  horizon := pg_snapshot_xmin(pg_current_snapshot());
-  next_xid := pg_snapshot_xmax(pg_current_snapshot());
+  horizon := pg_snapshot_xmin(lonnymq.history_snapshot());
+  next_xid := pg_snapshot_xmax(lonnymq.history_snapshot());
   now_at := lonnymq.epoch();
   is_held := horizon < next_xid;
   select h.xid, h.finished_at into first_xid, first_at from lonnymq.history h

@@ -1,5 +1,7 @@
 -- Drops days of history that are older than the queue keeps, and that every reader has confirmed.
--- Gives up, for now, where it would have to wait.
+-- To drop one, all of history is locked for a moment. Where somebody is in the way it gives up, for now;
+-- one call in ten waits 50 ms first, or a busy queue would never get to it. Everybody who settles waits as
+-- long, and that is shorter than deadlock_timeout: nobody else is ever the one to give way.
 -- Answers: how many partitions were dropped.
 create or replace function lonnymq.history_prune()
 returns bigint
@@ -11,6 +13,8 @@ declare
   v_confirmed xid8;
   v_partition record;
   v_is_needed boolean;
+  v_timeout constant text := current_setting('lock_timeout');
+  v_is_patient constant boolean := random() < 0.1;
   v_dropped bigint := 0;
 begin
   select q.history_keep_ms into v_keep_ms from lonnymq.queue q where q.only_row;
@@ -41,9 +45,15 @@ begin
     execute format('select exists (select from lonnymq.%I h where h.xid >= $1)', v_partition.name)
     into v_is_needed using v_confirmed;
     continue when v_is_needed;
-    perform set_config('lock_timeout', '100ms', true);
     begin
-      lock table only lonnymq.history in access exclusive mode nowait;
+      if v_is_patient then
+        perform set_config('lock_timeout', '50ms', true);
+        lock table only lonnymq.history in access exclusive mode;
+        perform set_config('lock_timeout', v_timeout, true);
+      else
+        lock table only lonnymq.history in access exclusive mode nowait;
+      end if;
+      lock table lonnymq.history_other in access exclusive mode nowait;
       execute format('lock table lonnymq.%I in access exclusive mode nowait', v_partition.name);
       execute format('drop table lonnymq.%I', v_partition.name);
       v_dropped := v_dropped + 1;

@@ -1,6 +1,6 @@
 -- Reads the slice of history from p_from up to p_upto, which is not included; up to the horizon if
 -- none is given. See history_horizon.
--- Answers: the rows by transaction; raises LM005 if the slice is not settled yet.
+-- Answers: the rows by position; raises LM005 if the slice is not settled yet.
 create or replace function lonnymq.history_read(p_from xid8, p_upto xid8 default null)
 returns table (
   xid xid8, message_id bigint, channel text, kind text, name text, attempt integer, worker text,
@@ -12,8 +12,9 @@ stable
 as $$
 #variable_conflict use_column
 declare
-  v_horizon xid8 := pg_snapshot_xmin(pg_current_snapshot());
+  v_horizon xid8 := pg_snapshot_xmin(lonnymq.history_snapshot());
 begin
+  perform lonnymq.guard_history();
   if p_from is null then
     raise exception using errcode = 'LM001', message = 'from must be given',
       hint = 'Begin at ''0''.';
@@ -34,4 +35,4 @@ end
 $$;
 
 comment on function lonnymq.history_read(xid8, xid8) is
-'Reads a slice of history by transaction id.';
+'Reads a slice of history by position.';

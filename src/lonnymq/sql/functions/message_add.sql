@@ -21,6 +21,7 @@ as $$
 declare
   v_dequeue_at bigint;
   v_channel record;
+  v_is_sized boolean;
 begin
   v_dequeue_at := case
     when p_dequeue_at is not null then p_dequeue_at
@@ -34,7 +35,7 @@ begin
     coalesce(s.when_full, c.when_full, q.default_when_full) as when_full,
     coalesce(s.releasing, false) as releasing,
     c.id as channel_id,
-    c.max_size is null or c.recount_after is not null as is_uncounted
+    c.max_size is not null as is_folded
   into v_channel
   from lonnymq.queue q
   left join lonnymq.channel_setting s on s.name = p_channel
@@ -42,12 +43,11 @@ begin
   where q.only_row;
 
   max_size := v_channel.max_size;
-  if max_size is not null and v_channel.is_uncounted then
-    -- A capacity that is not folded yet: the line itself is counted, not much further than it may grow.
-    select count(*) into size
-    from (select from lonnymq.message m where m.channel = p_channel limit max_size + 10000) m;
-  elsif max_size is not null then
-    size := lonnymq.channel_size(p_channel, v_channel.channel_id);
+  -- Whose snapshot is older than its statement may know of no capacity where there is one.
+  v_is_sized := max_size is not null or lonnymq.snapshot_is_fixed();
+  if max_size is not null then
+    size := lonnymq.channel_size(p_channel, v_channel.channel_id, coalesce(v_channel.is_folded, false),
+      max_size);
   end if;
   if v_channel.releasing or size >= max_size then
     select m.id into id from lonnymq.message m where m.channel = p_channel and m.name = p_name;
@@ -84,9 +84,8 @@ begin
     end loop;
   end if;
 
-  insert into lonnymq.note (channel, dequeue_at, message_id, size, told)
-  values (p_channel, v_dequeue_at, p_id, case when max_size is null then 0 else 1 end,
-    lonnymq.channel_tell(p_channel, v_dequeue_at));
+  insert into lonnymq.note (channel, dequeue_at, message_id, size, added, told)
+  values (p_channel, v_dequeue_at, p_id, v_is_sized::integer, 1 - v_is_sized::integer, lonnymq.channel_tell(p_channel, v_dequeue_at));
   answer := 'created';
   id := p_id;
   size := size + 1;

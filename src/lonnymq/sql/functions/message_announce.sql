@@ -18,7 +18,7 @@ begin
     perform lonnymq.guard_text('channel', v_channel);
   end loop;
   perform lonnymq.commit_durably();
-  insert into lonnymq.note (channel, look, told) select distinct c.name, true, true
+  insert into lonnymq.note (channel, look, recount, told) select distinct c.name, true, true, true
   from unnest(p_channels) as c (name);
   get diagnostics v_told = row_count;
   perform pg_notify('lonnymq', '');

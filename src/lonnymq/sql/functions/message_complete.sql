@@ -18,7 +18,6 @@ as $$
 declare
   v_now bigint := lonnymq.epoch();
   v_history text;
-  v_has_capacity boolean;
   v_is_sorted boolean;
   v_sorted_ids bigint[];
   v_sorted_tokens uuid[];
@@ -28,15 +27,11 @@ declare
   v_slots integer[];
 begin
   if cardinality(p_ids) = cardinality(p_tokens) and cardinality(p_ids) <= 10000 then
-    v_has_capacity := lonnymq.commit_durably();
+    perform lonnymq.commit_durably();
   else
     perform lonnymq.guard_pairs(p_ids, p_tokens);
   end if;
-  select q.history, q.default_max_size is not null
-    or exists (select from lonnymq.channel_setting s where s.max_size is not null)
-    or exists (select from lonnymq.channel c where c.max_size is not null)
-  into v_history, v_has_capacity
-  from lonnymq.queue q where q.only_row;
+  select q.history into v_history from lonnymq.queue q where q.only_row;
 
   -- Among many tokens a message's own is found by a search in halves; not where an id is given twice,
   -- because of its tokens the one of the present lease counts.
@@ -58,34 +53,27 @@ begin
     returning m.*
   ), logged as (
     insert into lonnymq.history (
-      message_id, created_at, dequeue_at, dequeued_at, finished_at, size, attempt, outcome,
+      xid, message_id, created_at, dequeue_at, dequeued_at, finished_at, size, attempt, outcome,
       channel, kind, name, worker, error, headers, content
     )
-    select g.id, g.created_at, g.dequeue_at, g.dequeued_at, v_now, octet_length(g.content),
+    select (select p.at from lonnymq.history_position() as p (at)),
+      g.id, g.created_at, g.dequeue_at, g.dequeued_at, v_now, octet_length(g.content),
       g.attempt, 'completed', g.channel, g.kind, g.name, g.worker, null, g.headers,
       case when v_history = 'content' then g.content end
     from gone g
     where v_history <> 'off'
   )
   select array_agg(g.id), array_agg(g.token),
-    array_agg(g.channel) filter (where g.slot > 0 or v_has_capacity),
-    array_agg(g.slot::integer) filter (where g.slot > 0 or v_has_capacity)
+    array_agg(g.channel) filter (where g.slot > 0),
+    array_agg(g.slot::integer) filter (where g.slot > 0)
   into v_ids, v_done, v_channels, v_slots
   from gone g;
 
   if v_channels is not null then
     insert into lonnymq.note (channel, slots, queue_slots, size)
-    select g.channel, g.slots, g.queue_slots, case when s.max_size is null then 0 else -g.ended end
-    from (
-      select o.channel, sum(o.slot & 1) as slots, sum(o.slot >> 1) as queue_slots,
-        count(*) as ended
-      from unnest(v_channels, v_slots) as o (channel, slot)
-      group by o.channel
-    ) g
-    left join lateral (
-      select c.max_size from lonnymq.channel_capacity(g.channel) c where v_has_capacity
-    ) s on true
-    where g.slots + g.queue_slots > 0 or s.max_size is not null;
+    select o.channel, sum(o.slot & 1), sum((o.slot >> 1) & 1), -sum(o.slot >> 2)
+    from unnest(v_channels, v_slots) as o (channel, slot)
+    group by o.channel;
   end if;
   if cardinality(v_done) = cardinality(p_ids) then
     return query select i.id, 'completed' from unnest(p_ids) as i (id);
@@ -111,15 +99,13 @@ as $$
 declare
   v_gone lonnymq.message;
   v_history text;
-  v_has_capacity boolean := lonnymq.commit_durably();
-  v_max_size bigint;
+  v_position xid8;
 begin
-  select q.history, q.default_max_size is not null
-    or exists (select from lonnymq.channel_setting s where s.max_size is not null)
-    or exists (select from lonnymq.channel c where c.max_size is not null)
-  into v_history, v_has_capacity
+  perform lonnymq.commit_durably();
+  select q.history, lonnymq.history_position(q.generation
+      + lonnymq.queue_is_restored(q.written_by, q.xmin, q.table_oid, q.tableoid)::integer)
+  into v_history, v_position
   from lonnymq.queue q where q.only_row;
-
   delete from lonnymq.message m where m.id = p_id and m.token = p_token returning m.* into v_gone;
   if not found then
     return case when exists (select from lonnymq.message m where m.id = p_id) then 'lease_lost'
@@ -127,21 +113,17 @@ begin
   end if;
   if v_history <> 'off' then
     insert into lonnymq.history (
-      message_id, created_at, dequeue_at, dequeued_at, finished_at, size, attempt, outcome,
+      xid, message_id, created_at, dequeue_at, dequeued_at, finished_at, size, attempt, outcome,
       channel, kind, name, worker, error, headers, content
     )
-    values (v_gone.id, v_gone.created_at, v_gone.dequeue_at, v_gone.dequeued_at, lonnymq.epoch(),
-      octet_length(v_gone.content), v_gone.attempt, 'completed', v_gone.channel, v_gone.kind,
-      v_gone.name, v_gone.worker, null, v_gone.headers,
+    values (v_position, v_gone.id, v_gone.created_at, v_gone.dequeue_at, v_gone.dequeued_at,
+      lonnymq.epoch(), octet_length(v_gone.content), v_gone.attempt, 'completed', v_gone.channel,
+      v_gone.kind, v_gone.name, v_gone.worker, null, v_gone.headers,
       case when v_history = 'content' then v_gone.content end);
   end if;
-  if v_has_capacity then
-    v_max_size := (select c.max_size from lonnymq.channel_capacity(v_gone.channel) c);
-  end if;
-  if v_gone.slot > 0 or v_max_size is not null then
+  if v_gone.slot > 0 then
     insert into lonnymq.note (channel, slots, queue_slots, size)
-    values (v_gone.channel, v_gone.slot & 1, v_gone.slot >> 1,
-      case when v_max_size is null then 0 else -1 end);
+    values (v_gone.channel, v_gone.slot & 1, (v_gone.slot >> 1) & 1, -(v_gone.slot >> 2));
   end if;
   return 'completed';
 end

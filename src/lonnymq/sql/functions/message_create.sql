@@ -35,6 +35,7 @@ declare
   v_hold text;
   v_wake_at bigint;
   v_is_ahead boolean;
+  v_is_fresh boolean := not lonnymq.snapshot_is_fixed();
   v_told boolean;
 begin
   if p_channel is null or octet_length(p_channel) not between 1 and 255
@@ -92,8 +93,12 @@ begin
     v_told := v_seat is null and v_hold is null and (v_wake_at > v_dequeue_at) is not false;
   end if;
   v_told := v_told and lonnymq.queue_tell();
-  insert into lonnymq.note (channel, dequeue_at, message_id, told, quiet, single)
-  values (p_channel, v_dequeue_at, id, v_told, coalesce(not v_told and v_is_ahead, false), true);
+  -- A note can wait where a dequeue finds the message without it. Only read committed knows that, and
+  -- that there is no capacity: an older snapshot may show how the channel was.
+  insert into lonnymq.note (channel, dequeue_at, message_id, size, added, told, quiet)
+  values (p_channel, v_dequeue_at, id, case when v_is_fresh then 0 else 1 end,
+    case when v_is_fresh then 1 else 0 end, v_told, coalesce(not v_told and v_is_ahead and v_is_fresh,
+      false));
 end
 $$;
 

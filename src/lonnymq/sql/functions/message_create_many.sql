@@ -29,10 +29,12 @@ declare
   v_bad record;
   v_channels text[];
   v_is_plain boolean;
+  v_is_fresh boolean := not lonnymq.snapshot_is_fixed();
   v_ids bigint[];
   v_ats bigint[];
   v_first_ats bigint[];
   v_first_ids bigint[];
+  v_counts integer[];
   v_told boolean[];
   v_is_ahead boolean[];
 begin
@@ -101,11 +103,13 @@ begin
   select bool_and(p_names is null and s.name is null and c.max_size is null
       and (c.id is not null or q.default_max_size is null)),
     array_agg(f.channel), array_agg(f.dequeue_at), array_agg(f.id),
-    array_agg(p.seat is null and p.hold is null and (p.wake_at > f.dequeue_at) is not false),
-    array_agg((f.dequeue_at, f.id) >= (p.floor_at, p.floor_id))
-  into v_is_plain, v_channels, v_first_ats, v_first_ids, v_told, v_is_ahead
+    array_agg(f.count), array_agg(p.seat is null and p.hold is null
+      and (p.wake_at > f.dequeue_at) is not false),
+    array_agg((f.dequeue_at, f.id) >= (p.floor_at, p.floor_id) and v_is_fresh)
+  into v_is_plain, v_channels, v_first_ats, v_first_ids, v_counts, v_told, v_is_ahead
   from (
-    select distinct on (i.channel) i.channel, coalesce(i.dequeue_at, v_begin) as dequeue_at, i.id
+    select distinct on (i.channel) i.channel, coalesce(i.dequeue_at, v_begin) as dequeue_at, i.id,
+      (count(*) over (partition by i.channel))::integer as count
     from unnest(p_channels, v_ats, v_ids) as i (channel, dequeue_at, id)
     order by i.channel, i.dequeue_at, i.id
   ) f
@@ -132,10 +136,11 @@ begin
   select i.id, i.channel, i.content, coalesce(i.dequeue_at, v_begin), v_now, i.kind, i.headers
   from unnest(v_ids, p_channels, p_contents, v_ats, p_kinds, p_headers)
     as i (id, channel, content, dequeue_at, kind, headers);
-  insert into lonnymq.note (channel, dequeue_at, message_id, told, quiet)
-  select f.channel, f.dequeue_at, f.id, f.told, coalesce(not f.told and f.is_ahead, false)
-  from unnest(v_channels, v_first_ats, v_first_ids, v_told, v_is_ahead)
-    as f (channel, dequeue_at, id, told, is_ahead);
+  insert into lonnymq.note (channel, dequeue_at, message_id, size, added, told, quiet)
+  select f.channel, f.dequeue_at, f.id, case when v_is_fresh then 0 else f.count end,
+    case when v_is_fresh then f.count else 0 end, f.told, coalesce(not f.told and f.is_ahead, false)
+  from unnest(v_channels, v_first_ats, v_first_ids, v_counts, v_told, v_is_ahead)
+    as f (channel, dequeue_at, id, count, told, is_ahead);
   v_is_plain := true = any (v_told) and lonnymq.queue_tell();
 
   return query

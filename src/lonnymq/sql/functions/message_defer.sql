@@ -24,6 +24,7 @@ as $$
 declare
   v_now bigint := lonnymq.epoch();
   v_history text;
+  v_tids tid[];
   v_ids bigint[];
   v_done uuid[];
   v_states bytea[];
@@ -67,36 +68,43 @@ begin
     select m.*, i.dequeue_at as next_at, i.state as next_state
     from input i
     cross join lateral (
-      select * from lonnymq.message m where m.id = i.id and m.token = i.token for update
+      select m.ctid as tid, m.id, m.created_at, m.dequeue_at, m.dequeued_at, m.token,
+        octet_length(m.content) as size, m.attempt, m.slot, m.channel, m.kind, m.name, m.worker,
+        m.headers, case when v_history = 'content' then m.content end as content
+      from lonnymq.message m where m.id = i.id and m.token = i.token for update
     ) m
   ), logged as (
     insert into lonnymq.history (
-      message_id, created_at, dequeue_at, dequeued_at, finished_at, size, attempt, outcome,
+      xid, message_id, created_at, dequeue_at, dequeued_at, finished_at, size, attempt, outcome,
       channel, kind, name, worker, error, headers, content
     )
-    select h.id, h.created_at, h.dequeue_at, h.dequeued_at, v_now, octet_length(h.content),
-      h.attempt, 'deferred', h.channel, h.kind, h.name, h.worker, null, h.headers,
-      case when v_history = 'content' then h.content end
+    select (select p.at from lonnymq.history_position() as p (at)),
+      h.id, h.created_at, h.dequeue_at, h.dequeued_at, v_now, h.size, h.attempt, 'deferred',
+      h.channel, h.kind, h.name, h.worker, null, h.headers, h.content
     from held h
     where v_history <> 'off'
   ), told as (
     insert into lonnymq.note (channel, dequeue_at, message_id, slots, queue_slots, told)
-    select h.channel, h.next_at, h.id, h.slot & 1, h.slot >> 1,
-      lonnymq.channel_tell(h.channel, h.next_at)
-    from held h
+    select f.channel, f.next_at, f.id, f.slots, f.queue_slots,
+      lonnymq.channel_tell(f.channel, f.next_at)
+    from (
+      select distinct on (h.channel) h.channel, h.next_at, h.id,
+        sum(h.slot & 1) over whole as slots, sum((h.slot >> 1) & 1) over whole as queue_slots
+      from held h
+      window whole as (partition by h.channel)
+      order by h.channel, h.next_at, h.id
+    ) f
   )
-  select array_agg(h.id), array_agg(h.token), array_agg(h.next_at), array_agg(h.next_state)
-  into v_ids, v_done, v_dequeue_ats, v_states
+  select array_agg(h.tid), array_agg(h.id), array_agg(h.token), array_agg(h.next_at),
+    array_agg(h.next_state)
+  into v_tids, v_ids, v_done, v_dequeue_ats, v_states
   from held h;
 
-  -- One by one: no join whose order a stale statistic could turn round.
-  for v_at in 1 .. coalesce(cardinality(v_ids), 0) loop
-    update lonnymq.message m
-    set token = null, lease_until = null, dequeued_at = null, worker = null, slot = 0,
-      attempt = m.attempt - 1, dequeue_at = v_dequeue_ats[v_at],
-      state = coalesce(v_states[v_at], m.state)
-    where m.id = v_ids[v_at];
-  end loop;
+  update lonnymq.message m
+  set token = null, lease_until = null, dequeued_at = null, worker = null, slot = 0,
+    attempt = m.attempt - 1, dequeue_at = t.dequeue_at, state = coalesce(t.state, m.state)
+  from unnest(v_tids, v_dequeue_ats, v_states) as t (tid, dequeue_at, state)
+  where m.ctid = t.tid;
 
   return query
   select a.id, a.answer,

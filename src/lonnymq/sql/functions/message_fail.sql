@@ -56,13 +56,16 @@ begin
     ) m
   ), judged as materialized (
     select h.id, h.token, h.error,
-      h.dead or h.attempt >= coalesce(c.max_attempts, q.default_max_attempts) as is_dead,
+      h.dead or h.attempt >= coalesce(s.max_attempts, c.max_attempts, q.default_max_attempts) as is_dead,
       v_now + coalesce(h.retry_ms, lonnymq.retry_delay(h.attempt,
-        coalesce(c.retry_delays_ms, q.default_retry_delays_ms),
-        coalesce(c.retry_jitter, q.default_retry_jitter))) as retry_at
+        coalesce(s.retry_delays_ms, c.retry_delays_ms, q.default_retry_delays_ms),
+        coalesce(s.retry_jitter, c.retry_jitter, q.default_retry_jitter))) as retry_at
     from held h
     cross join lonnymq.queue q
     left join lateral (select * from lonnymq.channel c where c.name = h.channel limit 1) c on true
+    left join lateral (
+      select * from lonnymq.channel_setting s where s.name = h.channel limit 1
+    ) s on true
     where q.only_row
   )
   select array_agg(j.id), array_agg(j.token), array_agg(j.is_dead), array_agg(j.retry_at),

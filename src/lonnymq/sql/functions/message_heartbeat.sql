@@ -20,6 +20,7 @@ as $$
 #variable_conflict use_column
 declare
   v_now bigint := lonnymq.epoch();
+  v_tids tid[];
   v_ids bigint[];
   v_done uuid[];
   v_sooner bigint[];
@@ -28,22 +29,26 @@ begin
   perform lonnymq.guard_range('lease_ms', p_lease_ms, 1, 2592000000);
   perform lonnymq.commit_durably();
 
-  select array_agg(h.id), array_agg(h.token),
+  with input as materialized (
+    select distinct i.id, i.token from unnest(p_ids, p_tokens) as i (id, token) order by i.id
+  ), held as (
+    select m.* from input i
+    cross join lateral (
+      select m.ctid as tid, m.id, m.token, m.lease_until
+      from lonnymq.message m where m.id = i.id and m.token = i.token
+      for no key update skip locked
+    ) m
+  )
+  select array_agg(h.tid), array_agg(h.id), array_agg(h.token),
     array_agg(h.id) filter (where h.lease_until > v_now + p_lease_ms)
-  into v_ids, v_done, v_sooner
-  from (
-    select m.id, m.token, m.lease_until
-    from lonnymq.message m
-    where m.id = any (p_ids) and m.token is not null
-      and p_ids[array_position(p_tokens, m.token)] = m.id
-    order by m.id
-    for no key update skip locked
-  ) h;
-  update lonnymq.message m set lease_until = v_now + p_lease_ms where m.id = any (v_ids);
+  into v_tids, v_ids, v_done, v_sooner
+  from held h;
+  update lonnymq.message m set lease_until = v_now + p_lease_ms where m.ctid = any (v_tids);
 
   -- A lease made shorter ends before anybody would have looked at it.
   if v_sooner is not null then
-    insert into lonnymq.lease (due_at, message_ids) values (v_now + p_lease_ms, v_sooner);
+    insert into lonnymq.note (channel, lease_until, message_ids)
+    values ('', v_now + p_lease_ms, v_sooner);
   end if;
 
   if cardinality(v_done) = cardinality(p_ids) then

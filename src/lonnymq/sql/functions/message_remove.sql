@@ -6,6 +6,7 @@ returns bigint[]
 language plpgsql
 as $$
 declare
+  v_is_fixed boolean := lonnymq.snapshot_is_fixed();
   v_gone bigint[];
 begin
   select array_agg(h.id) into v_gone
@@ -17,13 +18,17 @@ begin
   ) h;
   with gone as (
     delete from lonnymq.message m where m.id = any (v_gone) returning m.channel
+  ), counted as (
+    select g.channel, count(*) as gone from gone g group by g.channel
   )
-  insert into lonnymq.note (channel, size)
-  select g.channel, -count(*)
-  from gone g
-  cross join lateral lonnymq.channel_capacity(g.channel) s
-  where s.max_size is not null
-  group by g.channel;
+  insert into lonnymq.note (channel, size, added, quiet)
+  select c.channel, case when s.is_sized then -c.gone else 0 end,
+    case when s.is_sized then 0 else -c.gone end, true
+  from counted c
+  cross join lateral (
+    select s.max_size is not null or v_is_fixed as is_sized
+    from lonnymq.channel_capacity(c.channel) s
+  ) s;
   return coalesce(v_gone, '{}');
 end
 $$;

@@ -11,7 +11,7 @@ declare
 begin
   select array_agg(m.tid), array_agg(row(
     i.id, coalesce(m.version, 0) + 1, coalesce(m.in_flight, 0) + i.in_flight,
-    coalesce(m.size, 0) + i.size, coalesce(m.tat, 0)
+    coalesce(m.size, 0) + i.size, coalesce(m.tat, 0), coalesce(m.epoch, 0)
   )::lonnymq.meter)
   into v_old, v_new
   from unnest(p_ids, p_in_flights, p_sizes) as i (id, in_flight, size)
@@ -20,8 +20,8 @@ begin
     where m.channel_id = i.id order by m.version desc limit 1
   ) m on true;
   delete from lonnymq.meter m where m.ctid = any (v_old);
-  insert into lonnymq.meter (channel_id, version, in_flight, size, tat)
-  select n.channel_id, n.version, n.in_flight, n.size, n.tat from unnest(v_new) as n;
+  insert into lonnymq.meter (channel_id, version, in_flight, size, tat, epoch)
+  select n.channel_id, n.version, n.in_flight, n.size, n.tat, n.epoch from unnest(v_new) as n;
 end
 $$;
 

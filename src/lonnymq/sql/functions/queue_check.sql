@@ -1,5 +1,7 @@
--- Looks for what must never be, in one snapshot, and so right while the queue is at work. Reads every
--- message: for tests, for doctors, not for every minute.
+-- Looks for what must never be, in one snapshot, and so right while the queue is at work: counts that are
+-- off, and every state from which a message would never be delivered: a note that nobody will read, a
+-- lease that nobody watches, a channel that nobody wakes. Reads the messages twice, whatever there is: for
+-- tests, for doctors, not for every minute.
 --
 -- Answers: one row a violation; none when all is well.
 create or replace function lonnymq.queue_check()
@@ -7,28 +9,48 @@ returns table (invariant text, channel text, message_id bigint, detail text)
 language sql
 stable
 as $$
-  with told as materialized (
-    select n.channel, n.dequeue_at, n.message_id, n.slots, n.queue_slots, n.size, n.look
-    from lonnymq.note n
-  ), told_sum as materialized (
-    select t.channel, sum(t.slots) as slots, sum(t.size) as size, bool_or(t.look) as look
-    from told t group by t.channel
+  with tick as materialized (
+    select * from lonnymq.tick_now()
+  ), noted as materialized (
+    select n.*, n.xid >= t.until or n.xid = any (t.again) as is_read
+    from lonnymq.note n cross join tick t
+  ), told as materialized (
+    select n.channel, sum(n.slots) as slots, sum(n.queue_slots) as queue_slots,
+      sum(n.size + n.added) as size, bool_or(n.look) as look, bool_or(n.recount) as recount,
+      bool_or(n.recheck) as recheck,
+      min(array[n.dequeue_at, n.message_id]) filter (where n.dequeue_at is not null) as first
+    from noted n where n.is_read group by n.channel
   ), metered as materialized (
     select distinct on (m.channel_id) m.* from lonnymq.meter m
     order by m.channel_id, m.version desc
   ), counted as materialized (
     select m.channel, count(*) as messages, count(*) filter (where m.slot & 1 = 1) as slots,
-      sum(m.slot >> 1) as queue_slots
+      count(*) filter (where m.slot & 2 = 2) as queue_slots,
+      min(array[m.dequeue_at, m.id]) filter (where m.token is null) as first, max(m.attempt) as attempt
     from lonnymq.message m group by m.channel
+  ), odd as materialized (
+    select m.id, m.channel, m.token, m.lease_until, m.dequeued_at, m.slot, m.attempt
+    from lonnymq.message m
+    where m.token is not null or m.lease_until is not null or m.dequeued_at is not null or m.slot <> 0
+      or m.attempt < 0
   ), watched as materialized (
     select i.id, min(l.due_at) as due_at
-    from lonnymq.lease l cross join unnest(l.message_ids) as i (id) group by i.id
+    from (
+      select l.due_at, l.message_ids from lonnymq.lease l cross join tick t
+      where l.due_at > t.lease_mark
+      union all
+      select n.lease_until, n.message_ids from noted n where n.is_read and n.message_ids is not null
+    ) l
+    cross join unnest(l.message_ids) as i (id) group by i.id
+  ), early as materialized (
+    select u.channel_id, count(*) as leases from lonnymq.uncounted u group by u.channel_id
   ), stood as materialized (
     select c.*, w.seat, w.hold, w.wake_at, w.floor_at, w.floor_id, w.version as place_version,
       coalesce(m.in_flight, 0) as in_flight, coalesce(m.size, 0) as size,
-      coalesce(n.messages, 0) as messages, coalesce(n.slots, 0) as leases,
+      coalesce(n.messages, 0) as messages, coalesce(n.slots, 0) + coalesce(e.leases, 0) as leases,
       coalesce(t.slots, 0) as told_slots, coalesce(t.size, 0) as told_size,
-      coalesce(t.look, false) as told_look
+      coalesce(t.look, false) as told_look, coalesce(t.recount, false) as told_recount,
+      coalesce(t.recheck, false) as told_recheck
     from lonnymq.channel c
     left join (
       select distinct on (p.channel_id) p.* from lonnymq.place p
@@ -36,8 +58,14 @@ as $$
     ) w on w.channel_id = c.id
     left join metered m on m.channel_id = c.id
     left join counted n on n.channel = c.name
-    left join told_sum t on t.channel = c.name
+    left join told t on t.channel = c.name
+    left join early e on e.channel_id = c.id
   )
+  select 'note_read', n.channel, n.message_id,
+    format('transaction %s left a note that is taken for read', n.xid)
+  from noted n
+  where not n.is_read
+  union all
   select 'in_flight', s.name, null::bigint,
     format('the meter says %s in flight, %s are leased and %s are told of', s.in_flight, s.leases,
       s.told_slots)
@@ -48,7 +76,8 @@ as $$
     coalesce(m.in_flight, 0), c.slots)
   from (
     select coalesce((select sum(c.queue_slots) from counted c), 0)
-      + coalesce((select sum(t.queue_slots) from told t), 0) as slots
+      + coalesce((select sum(t.queue_slots) from told t), 0)
+      + coalesce((select e.leases from early e where e.channel_id = 0), 0) as slots
   ) c
   left join metered m on m.channel_id = 0
   where coalesce(m.in_flight, 0) <> c.slots
@@ -56,7 +85,7 @@ as $$
   select 'size', s.name, null, format('the meter says %s, there are %s less %s to be told',
     s.size, s.messages, s.told_size)
   from stood s
-  where s.max_size is not null and s.recount_after is null and not s.told_look
+  where s.max_size is not null and s.recount_after is distinct from '0'::xid8 and s.early_ids is null and not s.told_look and not s.told_recount
     and s.size + s.told_size <> s.messages
   union all
   select 'stands_once', s.name, null, format('seat %s, hold %s, wake_at %s', s.seat, s.hold, s.wake_at)
@@ -65,6 +94,8 @@ as $$
     or (s.hold = 'throttled' and s.wake_at is null)
     or (s.hold = 'saturated' and s.told_slots = 0 and not s.told_look
       and s.in_flight < coalesce(s.max_concurrency, 2147483647))
+    or (s.hold = 'paused' and not s.told_look and not coalesce((
+      select p.paused from lonnymq.channel_setting p where p.name = s.name), false))
   union all
   select 'stands_once', null, null, format('channel %s has %s versions of %s', v.channel_id, v.versions,
     v.kind)
@@ -75,49 +106,50 @@ as $$
   ) v
   where v.versions > 1
   union all
-  select 'reachable', m.channel, m.id, format('waits since %s, floor %s, seat %s, hold %s, wake_at %s',
-    m.dequeue_at, s.floor_at, s.seat, s.hold, s.wake_at)
-  from lonnymq.message m
-  left join stood s on s.name = m.channel
-  where m.token is null
-    and not exists (
-      select from told t where t.channel = m.channel
-        and (t.look or (t.dequeue_at, t.message_id) <= (m.dequeue_at, m.id))
-    )
-    and (s.name is null or (m.dequeue_at, m.id) < (s.floor_at, s.floor_id)
+  select 'wakes', s.name, null,
+    format('it is to wake at %s, and all up to %s is taken for awake', s.wake_at, t.wake_mark)
+  from stood s cross join tick t
+  where s.wake_at <= t.wake_mark and not s.told_recheck and not s.told_look
+  union all
+  select 'reachable', c.channel, c.first[2], format(
+    'waits since %s, floor %s, seat %s, hold %s, wake_at %s', c.first[1], s.floor_at, s.seat, s.hold,
+    s.wake_at)
+  from counted c
+  left join stood s on s.name = c.channel
+  left join told t on t.channel = c.channel
+  where c.first is not null and not coalesce(t.look, false) and (t.first <= c.first) is not true
+    and (s.name is null or (c.first[1], c.first[2]) < (s.floor_at, s.floor_id)
       or (s.seat is null and s.hold is null
-        and (s.wake_at is null or s.wake_at > m.dequeue_at)))
+        and (s.wake_at is null or s.wake_at > c.first[1])))
   union all
   select 'lease_shape', m.channel, m.id, format('token %s, lease_until %s, dequeued_at %s, slot %s',
     m.token is not null, m.lease_until, m.dequeued_at, m.slot)
-  from lonnymq.message m
+  from odd m
   where (m.token is null) <> (m.lease_until is null) or (m.token is null) <> (m.dequeued_at is null)
     or (m.token is null and m.slot <> 0) or (m.token is not null and m.attempt < 1)
   union all
   select 'lease_watched', m.channel, m.id, format('the lease ends at %s, looked at %s', m.lease_until,
     coalesce(w.due_at::text, 'never'))
-  from lonnymq.message m
+  from odd m
   left join watched w on w.id = m.id
   where m.token is not null and (w.id is null or w.due_at > greatest(m.lease_until, lonnymq.epoch() + 1000))
   union all
   select 'lease_overdue', m.channel, m.id, format('the lease ended at %s', m.lease_until)
-  from lonnymq.message m
+  from odd m
   where m.token is not null and m.lease_until < lonnymq.epoch() - 60000
   union all
-  select 'attempts', m.channel, m.id, format('attempt %s of %s', m.attempt, s.most_attempts)
-  from lonnymq.message m
-  join stood s on s.name = m.channel
-  where m.attempt > s.most_attempts or m.attempt < 0
+  select 'attempts', c.channel, null, format('attempt %s of %s', c.attempt, s.most_attempts)
+  from counted c
+  join stood s on s.name = c.channel
+  where c.attempt > s.most_attempts
   union all
-  select 'one_name', m.channel, min(m.id), format('%s live messages are called %s', count(*), m.name)
-  from lonnymq.message m
-  where m.name is not null
-  group by m.channel, m.name
-  having count(*) > 1
+  select 'attempts', m.channel, m.id, format('attempt %s', m.attempt)
+  from odd m
+  where m.attempt < 0
   union all
   select 'dead_or_alive', m.channel, m.id, 'is both in message and in dead'
-  from lonnymq.message m
-  join lonnymq.dead d on d.id = m.id
+  from lonnymq.dead d
+  join lonnymq.message m on m.id = d.id
 $$;
 
 comment on function lonnymq.queue_check() is

@@ -43,13 +43,13 @@ begin
 
   v_ids := array(
     select i.id
-    from (select l.message_ids from lonnymq.lease l order by l.due_at desc limit 500) l
+    from lonnymq.lease_latest(500) l
     cross join unnest(l.message_ids) as i (id)
     limit 50000
   );
   v_step := greatest((cardinality(v_ids) + 499) / 500, 1);
   select cardinality(v_ids) < 500 and count(*) < 500 into running_is_exact
-  from (select from lonnymq.lease l limit 500) l;
+  from lonnymq.lease_latest(500) l;
   select count(distinct m.id), (array_agg(distinct m.channel))[1:100] into running, v_channels
   from unnest(v_ids) with ordinality as i (id, place)
   cross join lateral (

@@ -1,5 +1,6 @@
 -- Mends what queue_check finds, from the messages themselves: counts are counted, channels have their
--- whole line looked at, leases that nobody watches are watched. Waits for those who fold and settle
+-- whole line looked at, leases that nobody watches are watched, and every note and every moment is looked
+-- at again. Waits for those who fold and settle
 -- at this moment.
 --
 -- Answers: one row for each thing that was wrong; none when all was well.
@@ -40,6 +41,8 @@ begin
         when 'size' then
           update lonnymq.channel c set recount_after = '0' where c.name = v_found.channel;
           insert into lonnymq.note (channel, look) values (v_found.channel, true);
+        when 'note_read', 'wakes' then
+          null;  -- all notes and all moments are looked at again below
         when 'stands_once', 'reachable' then
           insert into lonnymq.note (channel, look) values (v_found.channel, true);
         when 'lease_shape' then
@@ -56,8 +59,9 @@ begin
         when 'attempts' then
           update lonnymq.channel c
           set most_attempts = greatest(c.most_attempts,
-            (select m.attempt from lonnymq.message m where m.id = v_found.message_id))
+            (select max(m.attempt) from lonnymq.message m where m.channel = v_found.channel))
           where c.name = v_found.channel;
+          update lonnymq.message m set attempt = 0 where m.id = v_found.message_id and m.attempt < 0;
         when 'dead_or_alive' then
           delete from lonnymq.dead d where d.id = v_found.message_id;
         else
@@ -66,7 +70,11 @@ begin
       return query select v_found.invariant, v_found.channel, v_found.detail;
     end loop;
   end loop;
-  perform lonnymq.queue_fold(v_now);
+  delete from lonnymq.tick;
+  insert into lonnymq.tick (until, again, seat_floor, told_at) values ('0', '{}', 0, '-infinity');
+  loop
+    exit when (select f.answer from lonnymq.fold_run(v_now) f) not in ('notes', 'late');
+  end loop;
 end
 $$;
 

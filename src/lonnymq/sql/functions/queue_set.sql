@@ -27,6 +27,7 @@ begin
   if v_new is not distinct from v_old then
     return 'unchanged';
   end if;
+  perform lonnymq.queue_stamp();
   update lonnymq.queue q
   set max_concurrency = v_new.max_concurrency,
     history = v_new.history,
@@ -40,8 +41,12 @@ begin
     default_weight = v_new.default_weight,
     default_max_attempts = v_new.default_max_attempts,
     default_retry_delays_ms = v_new.default_retry_delays_ms,
-    default_retry_jitter = v_new.default_retry_jitter
+    default_retry_jitter = v_new.default_retry_jitter,
+    limit_epoch = case when v_old.max_concurrency is null and v_new.max_concurrency is not null
+      then nextval('lonnymq.limit_epoch_seq') else q.limit_epoch end
   where q.only_row;
+  -- Who wrote the row stands in it: see queue_generation.
+  update lonnymq.queue q set written_by = q.xmin where q.only_row and q.written_by <> q.xmin;
   -- The channel without a name is the queue itself.
   perform lonnymq.channel_note('');
   return 'changed';

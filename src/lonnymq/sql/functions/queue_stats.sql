@@ -38,7 +38,7 @@ begin
   select count(distinct m.id), count(*) >= 100000 into leased, estimated
   from (
     select i.id
-    from (select * from lonnymq.lease l order by l.due_at desc limit 100000) l
+    from lonnymq.lease_latest(100000) l
     cross join unnest(l.message_ids) as i (id)
     limit 100000
   ) i

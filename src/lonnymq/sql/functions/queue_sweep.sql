@@ -4,7 +4,8 @@
 --
 -- Answers: how many leases ran out, how many of their messages died, how many channels were
 --   forgotten, how many days of history were dropped.
--- Locks: never waits for one. Runs in a transaction of its own.
+-- Locks: never waits for one, but for 50 ms now and then for a day of history that has to be made or
+--   dropped (history_extend, history_prune). Runs in a transaction of its own.
 -- Notifies: when a channel has something due again.
 create or replace function lonnymq.queue_sweep(
   p_limit integer default 1000,
@@ -20,23 +21,28 @@ set enable_bitmapscan = off
 set jit = off
 as $$
 declare
-  v_now bigint := lonnymq.epoch();
+  v_now bigint;
 begin
   perform lonnymq.guard_range('limit', p_limit, 1, 1000000);
   perform lonnymq.guard_own_transaction('queue_sweep');
+  v_now := lonnymq.epoch();
   perform set_config('idle_in_transaction_session_timeout', '10s', true);
-  perform lonnymq.consumer_end();
-  perform lonnymq.sample_take(v_now);
+  expired := 0;
+  died := 0;
   forgotten := 0;
-  select e.expired, e.died into expired, died
-  from lonnymq.lease_expire(-9223372036854775808, v_now, p_limit) e;
+  partitions_dropped := 0;
+  if lonnymq.history_validate() then
+    return;
+  end if;
+  perform lonnymq.consumer_end();
+  perform lonnymq.queue_stamp();
+  perform lonnymq.sample_take(v_now);
   if lonnymq.fold_lock() then
-    perform lonnymq.channel_wake(-9223372036854775808, v_now, p_limit);
-    perform lonnymq.queue_fold(v_now);
+    select s.expired, s.died into expired, died from lonnymq.lease_sweep(v_now, p_limit) s;
     forgotten := lonnymq.channel_forget(v_now, p_limit);
-    perform lonnymq.history_prepare(v_now);
   end if;
   partitions_dropped := lonnymq.history_prune();
+  perform lonnymq.history_extend(v_now, 3);
 end
 $$;
 

@@ -1,6 +1,6 @@
 -- Tells those who wait for messages that this transaction has put one where nobody would look in time.
 -- Not where another transaction's note that was told of waits to be folded: who folds it goes on to look
--- until every transaction that ran at the time has ended (dequeue_nothing). The caller has written
+-- until every transaction that ran at the time has ended (walk_nothing). The caller has written
 -- something before it asks, so that its transaction is one of them. And not within 4 ms after such a note
 -- was folded: whoever that notification woke and who found nothing looks once more after that time.
 -- Each of these holds until this transaction ends, so it is found out once: a note of its own that was
@@ -17,7 +17,12 @@ declare
   v_until xid8;
   v_told_at timestamptz;
 begin
-  select t.until, t.told_at into v_until, v_told_at from lonnymq.tick t order by t.id desc limit 1;
+  -- Under serializable a look at the notes of others would be a conflict with every one of them.
+  if current_setting('transaction_isolation') = 'serializable' then
+    perform pg_notify('lonnymq', '');
+    return true;
+  end if;
+  select t.until, t.told_at into v_until, v_told_at from lonnymq.tick_now() t;
   if v_told_at > clock_timestamp() - interval '4 milliseconds' then
     return true;
   end if;

@@ -1,19 +1,29 @@
 -- The next seats of the ring after p_seat, as a consumer walks it: to the end of its lap, then those who
 -- sat down during the lap up to p_seat_last (unless it is in that tail already), then from the start.
+-- With each its channel as people set it, committed by now, whether that is folded or not; and where its
+-- line begins, with what notes tell that are not folded yet (p_pending).
 -- Written into the query that calls it: it costs no call.
 create or replace function lonnymq.ring_walk(
   p_seat bigint, p_lap bigint, p_is_tail boolean, p_seat_last bigint, p_seat_floor bigint,
-  p_most integer
+  p_most integer, p_pending jsonb
 )
 returns table (
   seat bigint, channel_id bigint, floor_at bigint, floor_id bigint, name text, weight bigint,
-  max_concurrency integer, release_interval_ms bigint
+  bits integer, is_limited boolean, paused boolean
 )
 language sql
 stable
 as $$
-  select p.seat, p.channel_id, p.floor_at, p.floor_id, c.name, c.weight::bigint, c.max_concurrency,
-    c.release_interval_ms
+  select p.seat, p.channel_id,
+    case when f.is_lower then (f.told ->> 0)::bigint else p.floor_at end,
+    case when f.is_lower then (f.told ->> 1)::bigint else p.floor_id end,
+    c.name, coalesce(s.weight, c.weight)::bigint,
+    case when case when s.name is null then c.max_concurrency else s.max_concurrency end is null
+      then 0 else 1 end + case when case when s.name is null then c.max_size else s.max_size end is null
+      then 0 else 4 end,
+    case when s.name is null then c.max_concurrency is not null or c.release_interval_ms is not null
+      else s.max_concurrency is not null or s.release_interval_ms is not null end,
+    coalesce(s.paused, false)
   from (
     (
       select p.seat, p.channel_id, p.floor_at, p.floor_id from lonnymq.place p
@@ -35,7 +45,17 @@ as $$
     limit p_most
   ) p
   cross join lateral (select * from lonnymq.channel c where c.id = p.channel_id limit 1) c
+  left join lateral (
+    select * from lonnymq.channel_setting s where s.name = c.name limit 1
+  ) s on true
+  cross join lateral (
+    select p_pending -> c.name as told,
+      coalesce(((p_pending -> c.name ->> 0)::bigint, (p_pending -> c.name ->> 1)::bigint)
+        < (p.floor_at, p.floor_id), false) as is_lower
+  ) f
 $$;
 
-comment on function lonnymq.ring_walk(bigint, bigint, boolean, bigint, bigint, integer) is
+comment on function lonnymq.ring_walk(
+  bigint, bigint, boolean, bigint, bigint, integer, jsonb
+) is
 'The next seats of the ring, as a consumer walks it.';

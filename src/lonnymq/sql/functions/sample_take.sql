@@ -1,6 +1,6 @@
 -- Writes down how the queue stands, for charts, unless somebody did so less than 5 seconds ago.
 -- Called by queue_sweep. It counts the attempts that ended since the sample before it: those of
--- transactions that its snapshot did not see, up to 200,000 of them, and each once. Nothing is
+-- transactions that its snapshot, in positions, did not see, up to 200,000 of them, and each once. Nothing is
 -- counted after a pause of more than 5 minutes: charts have a gap there. The 100 channels with the
 -- most of them are told apart, by the minute. Samples are kept for 25 hours.
 --
@@ -79,7 +79,7 @@ begin
     at, seen, last_id, created, completed, failed, deferred, expired, died, waiting, running, dead,
     oldest_ms, workers, whole, all_channels
   )
-  select p_now, pg_current_snapshot(), v_figures.last_id,
+  select p_now, lonnymq.history_snapshot(), v_figures.last_id,
     greatest(v_figures.last_id - coalesce(v_last.last_id, v_figures.last_id), 0),
     coalesce(sum(p.completed), 0), coalesce(sum(p.failed), 0), coalesce(sum(p.deferred), 0),
     coalesce(sum(p.expired), 0), coalesce(sum(p.died), 0),

@@ -100,8 +100,8 @@ begin
     refused := v_fit.refused;
   end if;
 
-  insert into lonnymq.note (channel, look, told)
-  select c.name, true, true from unnest(v_channels) as c (name)
+  insert into lonnymq.note (channel, look, recount, told)
+  select c.name, true, true, true from unnest(v_channels) as c (name)
   where c.name <> all (v_careful);
   perform pg_notify('lonnymq', '');
 end

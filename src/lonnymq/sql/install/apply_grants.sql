@@ -63,9 +63,10 @@ begin
       select format('schema %I', n.nspname) as thing from pg_namespace n
       where n.nspname = 'lonnymq' and n.nspowner <> v_owner::regrole
       union all
-      select format('%s %s', case c.relkind when 'S' then 'sequence' else 'table' end, c.oid::regclass)
+      select format('%s %s', case c.relkind when 'S' then 'sequence' when 'c' then 'type' else 'table' end,
+        c.oid::regclass)
       from pg_class c
-      where c.relnamespace = 'lonnymq'::regnamespace and c.relkind in ('r', 'p', 'S')
+      where c.relnamespace = 'lonnymq'::regnamespace and c.relkind in ('r', 'p', 'S', 'c')
         and c.relowner <> v_owner::regrole
         -- A sequence of a column goes with its table.
         and not exists (

@@ -1,0 +1,82 @@
+-- Folds what was noted, and what time has brought, into channels: seats, counts and floors.
+-- Called by whoever holds the fold lock (fold_lock), in a dequeue or a sweep.
+--
+--   lease_unlocked ─▶ fold_leases ─▶ lease_reclaim ─▶ channel_wake_due ─▶ fold_read ─▶ channel_adopt ─▶ channel_place ─▶ fold_mark
+--
+-- Only the folder writes lease, and only it gives seats and moves floors; others who hold a channel back
+-- leave a note of it. So its marks are right whoever commits late.
+--
+-- Answers: done; notes (there are more than one fold takes); late (more leases have run out, or channels
+--   are to wake, than one fold takes); busy (a channel is locked by a dequeue at this moment, and its
+--   notes were left). And how many leases had run out, and how many of their messages died.
+-- Locks: channels that change, in the order of their names, without ever waiting for one.
+create or replace function lonnymq.fold_run(
+  p_now bigint, out answer text, out expired bigint, out died bigint
+)
+language plpgsql
+as $$
+declare
+  c_most constant integer := 2000;
+  v_tick lonnymq.tick;
+  v_old lonnymq.tick;
+  v_leases record;
+  v_expired record;
+  v_woken record;
+  v_batch lonnymq.fold_batch;
+begin
+  select * into v_tick from lonnymq.tick_now();
+  v_old := v_tick;
+
+  perform lonnymq.lease_unlocked(p_now);
+  select * into v_leases from lonnymq.fold_leases(v_tick, c_most);
+  -- A clock that was set back brings moments again that are marked already.
+  v_tick.lease_mark := least(v_tick.lease_mark, p_now, v_leases.first_at - 1);
+  v_tick.wake_mark := least(v_tick.wake_mark, p_now);
+  select * into v_expired from lonnymq.lease_reclaim(v_tick.lease_mark, p_now, 500);
+  v_tick.lease_mark := v_expired.mark;
+  select * into v_woken from lonnymq.channel_wake_due(v_tick.wake_mark, p_now, 1000);
+  v_tick.wake_mark := v_woken.mark;
+  if exists (select from lonnymq.uncounted u where u.channel_id >= 0) then
+    perform lonnymq.limit_check();
+  end if;
+
+  v_batch := lonnymq.fold_read(v_tick, c_most);
+  if v_batch.names is not null then
+    if v_batch.has_new then
+      perform lonnymq.channel_found(v_batch.names, p_now);
+    end if;
+    v_batch := lonnymq.fold_lock_channels(v_batch);
+    if true = any (v_batch.looks) then
+      perform lonnymq.channel_adopt(l.name, p_now)
+      from unnest(v_batch.names, v_batch.looks) as l (name, look)
+      where l.look;
+    end if;
+    if true = any (v_batch.recounts) then
+      update lonnymq.channel c set recount_after = '0'
+      from unnest(v_batch.names, v_batch.recounts) as r (name, recount)
+      where r.recount and c.name = r.name and c.max_size is not null;
+    end if;
+    perform lonnymq.channel_place(v_batch.names, v_batch.due_ats, v_batch.due_ids, v_batch.slots,
+      v_batch.sizes, p_now);
+  end if;
+  if v_batch.queue_slots <> 0 then
+    perform lonnymq.meter_add(0, -v_batch.queue_slots, 0);
+  end if;
+  delete from lonnymq.note n where n.ctid = any (v_batch.tids);
+  if exists (select from lonnymq.channel c where c.recount_after >= '0')
+    or exists (select from lonnymq.channel c where c.id > 0 and c.early_ids is not null)
+  then
+    perform lonnymq.size_begin(v_tick);
+  end if;
+
+  v_batch.is_more := v_batch.is_more or v_leases.is_more;
+  perform lonnymq.fold_mark(v_old, v_tick, v_batch, v_leases.snapshot, p_now);
+  expired := v_expired.expired;
+  died := v_expired.died;
+  answer := case when v_batch.is_more then 'notes' when v_expired.is_more or v_woken.is_more then 'late'
+    when v_batch.busy is not null then 'busy' else 'done' end;
+end
+$$;
+
+comment on function lonnymq.fold_run(bigint) is
+'Folds what was noted, and what time has brought, into channels.';

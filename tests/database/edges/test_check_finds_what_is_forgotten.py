@@ -1,0 +1,93 @@
+"""queue_check finds every state from which a message would never be delivered, and one queue_repair mends it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from database.rules.conftest import on_18
+from database.rules.factories import Session
+from lonnymq.testing import Clock
+
+MINUTE = 60_000
+# What the engine writes down when it has looked at every lease and every channel that sleeps.
+ALL_WAS_LOOKED_AT = """
+update lonnymq.tick
+set lease_mark = lonnymq.epoch(), wake_mark = lonnymq.epoch(), made_by = pg_current_xact_id()
+"""
+ALL_WAS_READ = """
+update lonnymq.tick
+set until = pg_snapshot_xmax(pg_current_snapshot()), again = '{}', made_by = pg_current_xact_id()
+"""
+
+
+def a_note_that_was_passed(session: Session, clock: Clock) -> None:
+    session.create("a")
+    session.rows(ALL_WAS_READ)
+
+
+def a_setting_that_was_passed(session: Session, clock: Clock) -> None:
+    session.create("a")
+    session.rows("select lonnymq.channel_pause('a')")
+    assert session.dequeue() == []
+    session.rows("select lonnymq.channel_resume('a')")
+    session.rows(ALL_WAS_READ)
+
+
+def a_slot_that_was_passed(session: Session, clock: Clock) -> None:
+    session.set("a", max_concurrency=1)
+    session.fill("a", 2)
+    session.complete(*session.dequeue())
+    session.rows(ALL_WAS_READ)
+
+
+def a_lease_that_nobody_watches(session: Session, clock: Clock) -> None:
+    session.create("a")
+    assert len(session.dequeue(1, MINUTE)) == 1
+    assert session.dequeue() == []  # the lease is in its table
+    session.rows(f"update lonnymq.lease set due_at = due_at - {10 * MINUTE}")
+    session.rows(ALL_WAS_LOOKED_AT)
+
+
+def a_channel_that_nobody_wakes(session: Session, clock: Clock) -> None:
+    session.create("a", delay_ms=1000)
+    assert session.dequeue() == []
+    clock.advance(10 * MINUTE)
+    session.rows(ALL_WAS_LOOKED_AT)
+
+
+def a_rate_that_nobody_waits_for(session: Session, clock: Clock) -> None:
+    session.set("a", release_interval_ms=1000)
+    session.fill("a", 2)
+    session.complete(*session.dequeue())
+    assert session.dequeue() == []
+    clock.advance(10 * MINUTE)
+    session.rows(ALL_WAS_LOOKED_AT)
+
+
+FORGOTTEN = [
+    a_note_that_was_passed,
+    a_setting_that_was_passed,
+    a_slot_that_was_passed,
+    a_lease_that_nobody_watches,
+    a_channel_that_nobody_wakes,
+    a_rate_that_nobody_waits_for,
+]
+
+
+@on_18
+@pytest.mark.parametrize("forget", FORGOTTEN)
+def test_a_check_finds_it_and_one_repair_has_it_delivered(
+    session: Session, clock: Clock, forget: Callable[[Session, Clock], None]
+) -> None:
+    session.create_many(["a", "a"])  # the channel exists, and is idle
+    session.drain()
+    assert session.dequeue() == []
+    assert session.check() == []
+    forget(session, clock)
+    assert session.check() != []
+    assert session.rows("select * from lonnymq.queue_repair()") != []
+    assert session.check() == []
+    clock.advance(MINUTE)
+    assert [each.channel for each in session.drain()] == ["a"]

@@ -1,0 +1,92 @@
+"""Leases that run out together are taken back in bounded steps that are kept, and nobody else waits for them."""
+
+from __future__ import annotations
+
+import psycopg
+import pytest
+
+from database.rules.conftest import OpenSession
+from database.rules.factories import Session
+from lonnymq.testing import Clock
+
+HOUR = 3_600_000
+EXPIRED = 40_000
+CALL_MS = 2000  # what a single call may take: the server cancels it otherwise
+BATCH = 100
+
+
+def lease_all(producer: Session, consumer: Session, count: int) -> None:
+    """Lease so many messages of one channel, 10,000 a dequeue, as a stream reader does."""
+    producer.set("dead fleet", max_attempts=100)
+    for _ in range(count // 10_000):
+        producer.fill("dead fleet", 10_000)
+        assert len(consumer.dequeue(10_000, 30_000)) == 10_000
+
+
+def hurried(open_session: OpenSession, dsn: str) -> Session:
+    """A consumer whose calls are cancelled by the server after a while."""
+    session = open_session(dsn)
+    session.rows(f"set statement_timeout = {CALL_MS}")
+    return session
+
+
+def try_dequeue(consumer: Session) -> tuple[int, int]:
+    """How many messages a call brought, and how many calls were cancelled."""
+    try:
+        return len(consumer.dequeue_once(BATCH, HOUR)), 0
+    except psycopg.errors.QueryCanceled:
+        return 0, 1
+
+
+@pytest.mark.heavy
+def test_every_call_is_short_while_leases_that_ran_out_together_are_taken_back(
+    open_session: OpenSession, dsn_18: str, clock_18: Clock
+) -> None:
+    producer, consumer = open_session(dsn_18), hurried(open_session, dsn_18)
+    lease_all(producer, open_session(dsn_18), EXPIRED)
+    clock_18.advance(HOUR)
+    calls = delivered = cancelled = 0
+    while delivered < EXPIRED and calls < 2 * EXPIRED // BATCH:
+        had, failed = try_dequeue(consumer)
+        calls, delivered, cancelled = calls + 1, delivered + had, cancelled + failed
+        if cancelled > 2:
+            break
+    assert (delivered, cancelled) == (EXPIRED, 0)
+
+
+@pytest.mark.heavy
+def test_two_consumers_with_a_statement_timeout_make_progress_and_another_tenant_is_served(
+    open_session: OpenSession, dsn_18: str, clock_18: Clock
+) -> None:
+    producer = open_session(dsn_18)
+    lease_all(producer, open_session(dsn_18), EXPIRED)
+    clock_18.advance(HOUR)
+    others = set(producer.fill("another tenant", 95))
+    consumers = [hurried(open_session, dsn_18) for _ in range(2)]
+    cancelled = 0
+    for consumer in consumers * 8:
+        try:
+            leases = consumer.dequeue_once(BATCH, HOUR)
+        except psycopg.errors.QueryCanceled:
+            cancelled += 1
+            if cancelled > 2:
+                break
+        else:
+            others -= {each.id for each in leases}
+    assert (len(others), cancelled) == (0, 0)
+
+
+@pytest.mark.heavy
+def test_one_dequeue_of_one_takes_the_same_pages_however_many_leases_have_run_out(
+    open_session: OpenSession, dsn_18: str, clock_18: Clock
+) -> None:
+    """Pages are counted for the first call after the expiry of 10,000 and of 20,000."""
+    session, pages = open_session(dsn_18), []
+    for count in (10_000, 20_000):
+        lease_all(session, session, count)
+        clock_18.advance(HOUR)
+        pages.append(session.dequeue_buffers())
+        while leases := session.dequeue(10_000):
+            session.complete(*leases)
+        session.rows("vacuum lonnymq.message")
+    assert pages[1] < 1.5 * pages[0]

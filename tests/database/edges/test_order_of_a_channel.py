@@ -1,0 +1,98 @@
+"""A channel's messages come by dequeue_at and id, among those that were committed when the dequeue began."""
+
+import pytest
+
+from database.rules.conftest import OpenSession
+
+ROUNDS = 20  # the engine may put off a note for 20 ms: of so many rounds most are quicker than that
+
+
+def test_a_message_that_is_committed_while_its_channel_empties_comes_before_a_later_one(
+    open_session: OpenSession, dsn: str
+) -> None:
+    slow, quick, consumer = (open_session(dsn) for _ in range(3))
+    overtaken = 0
+    for _ in range(ROUNDS):
+        quick.fill("a", 2)
+        consumer.complete(*consumer.dequeue())
+        with slow.open():
+            earlier = slow.create("a")
+            consumer.complete(
+                *consumer.dequeue()
+            )  # the channel looks empty, and is idle from here on
+        later = quick.create("a")
+        [first] = consumer.dequeue()
+        overtaken += first.id != earlier
+        assert first.id in (earlier, later)
+        consumer.complete(first)
+        consumer.drain()
+    assert overtaken == 0
+
+
+def test_a_message_that_is_committed_below_what_waits_already_comes_first(
+    open_session: OpenSession, dsn: str
+) -> None:
+    slow, quick, canceller, consumer = (open_session(dsn) for _ in range(4))
+    overtaken = 0
+    for _ in range(ROUNDS):
+        quick.fill("a", 2)
+        consumer.complete(*consumer.dequeue())
+        with slow.open():
+            earlier = slow.create("a")
+            later = quick.create("a")
+            with canceller.connection.transaction(force_rollback=True):
+                canceller.rows("select * from lonnymq.message_cancel(array[%s]::bigint[])", later)
+                consumer.complete(*consumer.dequeue_once(2))
+        [first] = consumer.dequeue()
+        overtaken += first.id != earlier
+        assert first.id in (earlier, later)
+        consumer.complete(first)
+        consumer.drain()
+    assert overtaken == 0
+
+
+@pytest.mark.parametrize("limit", [1, 5])
+def test_a_message_that_is_committed_while_another_dequeue_is_open_comes_before_a_later_one(
+    open_session: OpenSession, dsn: str, limit: int
+) -> None:
+    slow, quick, other, consumer = (open_session(dsn) for _ in range(4))
+    with slow.open():
+        earlier = slow.create("a")
+        quick.fill("a", 4)
+        consumer.complete(*consumer.dequeue())
+        other.connection.execute("begin")
+        assert len(other.dequeue_once()) == 1
+    had = consumer.dequeue_once(limit)
+    other.connection.execute("commit")
+    had += consumer.dequeue(limit)
+    assert had[0].id == earlier
+
+
+@pytest.mark.parametrize("limit", [1, 5])
+def test_an_urgent_message_comes_first_while_another_dequeue_is_open(
+    open_session: OpenSession, dsn: str, limit: int
+) -> None:
+    producer, other, consumer = (open_session(dsn) for _ in range(3))
+    producer.fill("a", 4)
+    consumer.complete(*consumer.dequeue())
+    with other.open():
+        assert len(other.dequeue_once()) == 1
+        urgent = producer.create("a", dequeue_at=producer.now() - 60_000)
+        had = consumer.dequeue_once(limit)
+    had += consumer.dequeue(limit)
+    assert had[0].id == urgent
+
+
+@pytest.mark.parametrize("limit", [1, 5])
+def test_a_message_that_was_deferred_to_an_earlier_moment_comes_first_while_another_dequeue_is_open(
+    open_session: OpenSession, dsn_18: str, limit: int
+) -> None:
+    producer, other, consumer = (open_session(dsn_18) for _ in range(3))
+    producer.fill("a", 6)
+    [lease] = consumer.dequeue()
+    with other.open():
+        assert len(other.dequeue_once()) == 1
+        consumer.settle("defer", [lease], dequeue_ats=[lease.dequeue_at - 1])
+        had = consumer.dequeue_once(limit)
+    had += consumer.dequeue(limit)
+    assert had[0].id == lease.id
