@@ -160,6 +160,8 @@ class Contract(Sessions):
                 "a dequeue was answered in a transaction that has written, or is isolated",
             )
         turns = statement.turns if len(self.committed.messages) < MANY else None
+        if self.is_dequeuing(session):  # it may hold a channel, whose turn is passed over then
+            turns = None
         before = (
             self.deliverable(session) if isinstance(answer, Nothing) or turns is not None else {}
         )
@@ -521,42 +523,43 @@ class Contract(Sessions):
     def judge_setchannel(self, session: str, statement: SetChannel, answer: str) -> None:
         """A setting is made, changed or left as it is; what is not given stays."""
         channel, options, words, changed = statement.channel, statement.options, set(), None
+        is_pause = "paused" in options
         for world in reversed(self.views(session)):
             known, old = channel in world.policies, self.policy(world, channel)
             changed = replace(old, **options)
-            if "paused" in options:
+            if is_pause:
                 word = (
                     ("paused", "already_paused") if options["paused"] else ("resumed", "not_paused")
                 )
                 words.add(word[changed == old])
                 is_known = known or any(m and m.channel == channel for m in world.messages.values())
                 words |= set() if is_known else {"not_found"}
-            else:
-                words.add("created" if not known else "changed" if changed != old else "unchanged")
-        if self.open[session].before is not None and "paused" not in options:
-            words |= {
-                "created",
-                "changed",
-                "unchanged",
-            }  # who came first of those who waited is not known
+            else:  # the last of the views: who had to wait answers by what it has waited for
+                words = {"created" if not known else "changed" if changed != old else "unchanged"}
         if answer not in words:
             raise Violation(
                 "setting", f"{describe(statement)} was answered {answer}; expected {words}"
             )
-        if answer not in ("not_found", "not_paused") and changed is not None:
-            self.open[session].changes.policies[channel] = changed
+        if answer in ("not_found", "not_paused"):
+            return
+        if any(channel in each.changes.policies for each in self.others(session)):
+            raise Violation(
+                "setting", f"{describe(statement)} did not wait for another who sets {channel}"
+            )
+        self.open[session].changes.policies[channel] = changed
 
     def judge_setqueue(self, session: str, statement: SetQueue, answer: str) -> None:
         """The queue's own limit."""
-        limits = [
-            world.queue_limit[-1] if world.queue_limit else None for world in self.views(session)
-        ]
-        words = {
-            "unchanged" if limit == statement.max_concurrency else "changed" for limit in limits
-        }
-        if answer not in words:
+        limits = self.view(session).queue_limit
+        limit = limits[-1] if limits else None
+        word = "unchanged" if limit == statement.max_concurrency else "changed"
+        if answer != word:
             raise Violation(
-                "setting", f"{describe(statement)} was answered {answer}; expected {words}"
+                "setting", f"{describe(statement)} was answered {answer}; expected {word}"
+            )
+        if any(each.changes.queue_limit for each in self.others(session)):
+            raise Violation(
+                "setting", f"{describe(statement)} did not wait for another who sets the queue"
             )
         self.open[session].changes.queue_limit = [statement.max_concurrency]
 

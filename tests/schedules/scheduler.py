@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from itertools import groupby, permutations
 from typing import Any
 
@@ -514,6 +514,7 @@ class Run:
                 for session in order:
                     number = pending[session].number
                     self.conclude(session, f"{number:>4} {session}  ... goes on")
+                self.compare_settings([pending[session].statement for session in sessions])
                 return
             except Violation as violation:
                 broken.append(violation)
@@ -524,6 +525,22 @@ class Run:
             self.pending.pop(session, None)
         rule = next((each.rule for each in broken if each.rule != "phantom"), broken[0].rule)
         raise Violation(rule, "; in another order ".join(dict.fromkeys(map(str, broken))))
+
+    def compare_settings(self, statements: list[Statement | str]) -> None:
+        """Which of several settings came last is seen by what is set, where their answers do not tell."""
+        channels = [each.channel for each in statements if isinstance(each, SetChannel)]
+        for channel in {each for each in channels if channels.count(each) > 1}:
+            policy = self.contract.policy(self.contract.committed, channel)
+            names = ", ".join(each.name for each in fields(policy))
+            query = f"select row_to_json(p) from (select {names} from lonnymq.channel_policy(%s)) p"
+            [stored] = self.stage.column(query, channel)
+            if stored != asdict(policy):
+                raise Violation("setting", f"{channel} is set to {stored}, not {policy}")
+        if sum(isinstance(each, SetQueue) for each in statements) > 1:
+            limits = self.contract.committed.queue_limit or [None]
+            [limit] = self.stage.column("select max_concurrency from lonnymq.queue")
+            if limit != limits[-1]:
+                raise Violation("setting", f"the queue is set to {limit}, not {limits[-1]}")
 
     # ---- the end
 
