@@ -266,14 +266,16 @@ class Contract(Sessions):
 
     def judge_line(self, channel: str, taken: list[Message], waiting: list[Message]) -> None:
         """The messages of a channel come in order, and no earlier one is left behind."""
-        ranks = [message.rank for message in taken]
+        # What became visible while the dequeue ran may come late: its channel is visited more than once.
+        ranks = [message.rank for message in taken if message.tag not in self.concurrent]
         if ranks != sorted(ranks):
             raise Violation(
                 "order", f"{channel} came in the order {[message.tag for message in taken]}"
             )
         tags = {message.tag for message in taken} | self.concurrent
+        last = max(message.rank for message in taken)
         left = [
-            message for message in waiting if message.rank < ranks[-1] and message.tag not in tags
+            message for message in waiting if message.rank < last and message.tag not in tags
         ]
         if left:
             first = min(left, key=lambda message: message.rank)
