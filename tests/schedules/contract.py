@@ -16,8 +16,9 @@ turns, so which channel comes next is the engine's choice, within the bounds of 
 **Leases.** A dequeue hands out a message with a random token and a deadline. Until then nobody else gets the message.
 A lease of a dequeue that is rolled back never was. A lease whose deadline has passed is over: the message counts as
 due again, where it stood, unless it is out of attempts; then it is dead. Until somebody takes the message back, its
-holder may still settle it or extend the lease, so both answers are allowed after the deadline. A token that has been
-followed by another one is answered `lease_lost`, a message that is gone `not_found`.
+holder may still settle it or extend the lease, so both answers are allowed after the deadline. Where hundreds are over
+at once, each dequeue takes `LOOKED_AT` back, and later messages may overtake those that are not back yet. A token that
+has been followed by another one is answered `lease_lost`, a message that is gone `not_found`.
 
 **Limits.** `max_concurrency` of a channel, and of the queue, counts the leases that were handed out, by committed and
 by open transactions, until their settlement commits or their deadline passes. `release_interval_ms` with `burst` is
@@ -72,6 +73,7 @@ from .statements import (
 from .visibility import READ_COMMITTED, Sessions, World
 
 PATIENCE = 200  # immediate tries after `contended` when nobody is in the way
+LOOKED_AT = 500  # leases that one call takes back
 MANY = 2_000  # messages, above which turns are not counted: it would take too long
 RETRY_DELAYS_MS = (1000, 5000, 30000, 120000, 600000)
 RETRY_JITTER = 0.1
@@ -274,8 +276,13 @@ class Contract(Sessions):
             )
         tags = {message.tag for message in taken} | self.concurrent
         last = max(message.rank for message in taken)
+        are_many = len(self.tokens) > LOOKED_AT
         left = [
-            message for message in waiting if message.rank < last and message.tag not in tags
+            message
+            for message in waiting
+            if message.rank < last
+            and message.tag not in tags
+            and not (are_many and message.lease is not None)
         ]
         if left:
             first = min(left, key=lambda message: message.rank)

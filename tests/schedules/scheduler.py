@@ -523,6 +523,9 @@ class Run:
                     del self.log[lines:]
         for session in sessions:
             self.pending.pop(session, None)
+            future = pending[session].future
+            answer = future.exception() or calls.describe(future.result())
+            self.say(f"{pending[session].number:>4} {session}  ... goes on -> {answer}")
         rule = next((each.rule for each in broken if each.rule != "phantom"), broken[0].rule)
         raise Violation(rule, "; in another order ".join(dict.fromkeys(map(str, broken))))
 
