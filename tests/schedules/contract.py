@@ -16,8 +16,9 @@ turns, so which channel comes next is the engine's choice, within the bounds of 
 **Leases.** A dequeue hands out a message with a random token and a deadline. Until then nobody else gets the message.
 A lease of a dequeue that is rolled back never was. A lease whose deadline has passed is over: the message counts as
 due again, where it stood, unless it is out of attempts; then it is dead. Until somebody takes the message back, its
-holder may still settle it or extend the lease, so both answers are allowed after the deadline. A token that has been
-followed by another one is answered `lease_lost`, a message that is gone `not_found`.
+holder may still settle it or extend the lease, so both answers are allowed after the deadline. Where hundreds are over
+at once, each dequeue takes `LOOKED_AT` back, and later messages may overtake those that are not back yet. A token that
+has been followed by another one is answered `lease_lost`, a message that is gone `not_found`.
 
 **Limits.** `max_concurrency` of a channel, and of the queue, counts the leases that were handed out, by committed and
 by open transactions, until their settlement commits or their deadline passes. `release_interval_ms` with `burst` is
@@ -72,6 +73,7 @@ from .statements import (
 from .visibility import READ_COMMITTED, Sessions, World
 
 PATIENCE = 200  # immediate tries after `contended` when nobody is in the way
+LOOKED_AT = 500  # leases that one call takes back
 MANY = 2_000  # messages, above which turns are not counted: it would take too long
 RETRY_DELAYS_MS = (1000, 5000, 30000, 120000, 600000)
 RETRY_JITTER = 0.1
@@ -160,6 +162,8 @@ class Contract(Sessions):
                 "a dequeue was answered in a transaction that has written, or is isolated",
             )
         turns = statement.turns if len(self.committed.messages) < MANY else None
+        if self.is_dequeuing(session):  # it may hold a channel, whose turn is passed over then
+            turns = None
         before = (
             self.deliverable(session) if isinstance(answer, Nothing) or turns is not None else {}
         )
@@ -264,14 +268,21 @@ class Contract(Sessions):
 
     def judge_line(self, channel: str, taken: list[Message], waiting: list[Message]) -> None:
         """The messages of a channel come in order, and no earlier one is left behind."""
-        ranks = [message.rank for message in taken]
+        # What became visible while the dequeue ran may come late: its channel is visited more than once.
+        ranks = [message.rank for message in taken if message.tag not in self.concurrent]
         if ranks != sorted(ranks):
             raise Violation(
                 "order", f"{channel} came in the order {[message.tag for message in taken]}"
             )
         tags = {message.tag for message in taken} | self.concurrent
+        last = max(message.rank for message in taken)
+        are_many = len(self.tokens) > LOOKED_AT
         left = [
-            message for message in waiting if message.rank < ranks[-1] and message.tag not in tags
+            message
+            for message in waiting
+            if message.rank < last
+            and message.tag not in tags
+            and not (are_many and message.lease is not None)
         ]
         if left:
             first = min(left, key=lambda message: message.rank)
@@ -521,42 +532,43 @@ class Contract(Sessions):
     def judge_setchannel(self, session: str, statement: SetChannel, answer: str) -> None:
         """A setting is made, changed or left as it is; what is not given stays."""
         channel, options, words, changed = statement.channel, statement.options, set(), None
+        is_pause = "paused" in options
         for world in reversed(self.views(session)):
             known, old = channel in world.policies, self.policy(world, channel)
             changed = replace(old, **options)
-            if "paused" in options:
+            if is_pause:
                 word = (
                     ("paused", "already_paused") if options["paused"] else ("resumed", "not_paused")
                 )
                 words.add(word[changed == old])
                 is_known = known or any(m and m.channel == channel for m in world.messages.values())
                 words |= set() if is_known else {"not_found"}
-            else:
-                words.add("created" if not known else "changed" if changed != old else "unchanged")
-        if self.open[session].before is not None and "paused" not in options:
-            words |= {
-                "created",
-                "changed",
-                "unchanged",
-            }  # who came first of those who waited is not known
+            else:  # the last of the views: who had to wait answers by what it has waited for
+                words = {"created" if not known else "changed" if changed != old else "unchanged"}
         if answer not in words:
             raise Violation(
                 "setting", f"{describe(statement)} was answered {answer}; expected {words}"
             )
-        if answer not in ("not_found", "not_paused") and changed is not None:
-            self.open[session].changes.policies[channel] = changed
+        if answer in ("not_found", "not_paused"):
+            return
+        if any(channel in each.changes.policies for each in self.others(session)):
+            raise Violation(
+                "setting", f"{describe(statement)} did not wait for another who sets {channel}"
+            )
+        self.open[session].changes.policies[channel] = changed
 
     def judge_setqueue(self, session: str, statement: SetQueue, answer: str) -> None:
         """The queue's own limit."""
-        limits = [
-            world.queue_limit[-1] if world.queue_limit else None for world in self.views(session)
-        ]
-        words = {
-            "unchanged" if limit == statement.max_concurrency else "changed" for limit in limits
-        }
-        if answer not in words:
+        limits = self.view(session).queue_limit
+        limit = limits[-1] if limits else None
+        word = "unchanged" if limit == statement.max_concurrency else "changed"
+        if answer != word:
             raise Violation(
-                "setting", f"{describe(statement)} was answered {answer}; expected {words}"
+                "setting", f"{describe(statement)} was answered {answer}; expected {word}"
+            )
+        if any(each.changes.queue_limit for each in self.others(session)):
+            raise Violation(
+                "setting", f"{describe(statement)} did not wait for another who sets the queue"
             )
         self.open[session].changes.queue_limit = [statement.max_concurrency]
 

@@ -11,8 +11,8 @@ import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from copy import deepcopy
-from dataclasses import dataclass, field
-from itertools import permutations
+from dataclasses import asdict, dataclass, field, fields
+from itertools import groupby, permutations
 from typing import Any
 
 import psycopg
@@ -40,6 +40,10 @@ from .steps import Step
 from .visibility import READ_COMMITTED
 
 SLOW_SECONDS = 10.0
+FEW, SHORT_SECONDS = (
+    100,
+    2.0,
+)  # a dequeue of few messages takes milliseconds, whatever ran out meanwhile
 MOST_AT_ONCE = 10_000  # messages that message_create_many takes
 DRAIN_ROUNDS = 10_000
 LIMITED_ROUNDS = 6
@@ -56,7 +60,11 @@ class Failure:
     log: list[str]
 
     def __str__(self) -> str:
-        return "\n".join([*self.log[-80:], f"VIOLATION of {self.text}"])
+        lines: list[str] = []
+        for _, repeated in groupby(self.log, key=lambda line: line.split(" -> ")[0]):
+            first, *more = repeated
+            lines += [first, *(["      ..."] if len(more) > 1 else []), *more[-1:]]
+        return "\n".join([*lines[-80:], f"VIOLATION of {self.text}"])
 
 
 @dataclass
@@ -332,7 +340,9 @@ class Run:
         is_burst = (
             isinstance(statement, Create) and statement.is_burst
         )  # thousands of transactions by one statement
-        if (took := time.monotonic() - began) > SLOW_SECONDS and not is_burst:
+        is_short = isinstance(statement, Dequeue) and statement.limit <= FEW
+        allowed = SHORT_SECONDS if is_short else SLOW_SECONDS
+        if (took := time.monotonic() - began) > allowed and not is_burst:
             self.say(str(step))
             raise Violation("slow", f"{type(statement).__name__} took {took:.1f} s")
         return self.judge(session, statement, future, step, quiet=quiet)
@@ -448,7 +458,14 @@ class Run:
         """Whether a session is free for a statement of its own, or for the end of its transaction."""
         transaction = self.contract.open.get(step.session)
         if step.op in ("commit", "rollback"):
-            return bool(transaction and transaction.explicit and not transaction.failed)
+            # A dequeue that met a commit may have seen its messages and not its settings.
+            return bool(
+                transaction
+                and transaction.explicit
+                and not transaction.failed
+                and not transaction.changes.policies
+                and not transaction.changes.queue_limit
+            )
         return transaction is None
 
     # ---- statements that wait
@@ -497,6 +514,7 @@ class Run:
                 for session in order:
                     number = pending[session].number
                     self.conclude(session, f"{number:>4} {session}  ... goes on")
+                self.compare_settings([pending[session].statement for session in sessions])
                 return
             except Violation as violation:
                 broken.append(violation)
@@ -505,8 +523,27 @@ class Run:
                     del self.log[lines:]
         for session in sessions:
             self.pending.pop(session, None)
+            future = pending[session].future
+            answer = future.exception() or calls.describe(future.result())
+            self.say(f"{pending[session].number:>4} {session}  ... goes on -> {answer}")
         rule = next((each.rule for each in broken if each.rule != "phantom"), broken[0].rule)
         raise Violation(rule, "; in another order ".join(dict.fromkeys(map(str, broken))))
+
+    def compare_settings(self, statements: list[Statement | str]) -> None:
+        """Which of several settings came last is seen by what is set, where their answers do not tell."""
+        channels = [each.channel for each in statements if isinstance(each, SetChannel)]
+        for channel in {each for each in channels if channels.count(each) > 1}:
+            policy = self.contract.policy(self.contract.committed, channel)
+            names = ", ".join(each.name for each in fields(policy))
+            query = f"select row_to_json(p) from (select {names} from lonnymq.channel_policy(%s)) p"
+            [stored] = self.stage.column(query, channel)
+            if stored != asdict(policy):
+                raise Violation("setting", f"{channel} is set to {stored}, not {policy}")
+        if sum(isinstance(each, SetQueue) for each in statements) > 1:
+            limits = self.contract.committed.queue_limit or [None]
+            [limit] = self.stage.column("select max_concurrency from lonnymq.queue")
+            if limit != limits[-1]:
+                raise Violation("setting", f"the queue is set to {limit}, not {limits[-1]}")
 
     # ---- the end
 

@@ -50,7 +50,9 @@ class Stage:
         self.close()
         self.control = psycopg.connect(self.dsn, autocommit=True)
         for name in SESSIONS:
-            connection = psycopg.connect(self.dsn, autocommit=True)
+            # Nothing is prepared: psycopg drops what is prepared after a rollback to a savepoint, and that statement
+            # would take the snapshot of a transaction that has none yet.
+            connection = psycopg.connect(self.dsn, autocommit=True, prepare_threshold=None)
             connection.execute("set lock_timeout = '1500ms'")
             connection.execute("set statement_timeout = '30s'")
             self.sessions[name] = connection

@@ -29,7 +29,7 @@ WEIGHTS = {
 LARGE = {"create_many": 1, "burst": 5, "wide": 5, "bulk": 5, "nibble": 2, "grab": 5}
 LARGE_BEGINNINGS = (
     ("burst",), ("wide",), ("wide", "clock"), ("create_many", "nibble", "clock"), ("wide", "nibble", "clock"),
-    ("bulk", "grab", "clock"), ("create_many", "dequeue", "burst", "pause", "dequeue"),
+    ("bulk", "grab", "clock", "dequeue"), ("create_many", "dequeue", "burst", "pause", "dequeue"),
     ("create_many", "dequeue", "burst", "set", "dequeue"),
 )  # fmt: skip
 ALWAYS = {"create", "dequeue", "complete", "end"}

@@ -138,6 +138,22 @@ def test_a_capacity_that_is_taken_away_and_comes_back_counts_right_for_old_snaps
     assert setter.check() == []
 
 
+def test_what_came_between_two_capacities_counts_before_either_change_is_folded(
+    open_session: OpenSession, dsn: str
+) -> None:
+    session = open_session(dsn)
+    session.set("a", max_size=5)
+    session.fill("a", 2)
+    fold(session)
+    session.set("a", max_size=None)
+    session.create("a")
+    session.set("a", max_size=6)
+    assert session.create_answer("a").size == 4
+    fold(session)
+    assert fill_up(session) == 6
+    assert session.check() == []
+
+
 def load(session: Session, count: int) -> None:
     """Load messages by COPY and announce them, in the transaction that is open."""
     cursor = session.connection.cursor()

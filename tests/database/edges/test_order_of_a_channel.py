@@ -96,3 +96,41 @@ def test_a_message_that_was_deferred_to_an_earlier_moment_comes_first_while_anot
         had = consumer.dequeue_once(limit)
     had += consumer.dequeue(limit)
     assert had[0].id == lease.id
+
+
+@pytest.mark.parametrize("limit", [1, 5])
+def test_messages_that_came_in_by_copy_come_first_while_another_dequeue_is_open(
+    open_session: OpenSession, dsn: str, limit: int
+) -> None:
+    producer, holder, consumer = (open_session(dsn) for _ in range(3))
+    producer.fill("a", 2)
+    producer.fill("held", 2)
+    assert len(holder.dequeue(2)) == 2
+    with holder.open():
+        assert holder.dequeue_once()
+        with producer.open():
+            with producer.connection.cursor().copy(
+                "copy lonnymq.message (channel, content, dequeue_at) from stdin"
+            ) as rows:
+                rows.write_row(("a", b"", 1))
+            producer.rows("select lonnymq.message_announce('{a}')")
+        had = [each for _ in range(3) for each in consumer.dequeue_once(limit)]
+    assert next(each for each in had if each.channel == "a").dequeue_at == 1
+
+
+def test_a_dequeue_that_takes_nothing_of_a_limited_channel_locks_nothing_of_it(
+    open_session: OpenSession, dsn: str
+) -> None:
+    producer, holder, other, consumer = (open_session(dsn) for _ in range(4))
+    producer.set("limited", max_concurrency=3)
+    made = producer.fill("limited", 4)
+    producer.fill("else", 1)
+    assert len(consumer.dequeue(2)) == 2
+    holder.connection.execute("begin")
+    holder.dequeue_once()
+    other.connection.execute("begin")
+    other.dequeue_once()
+    holder.connection.execute("commit")
+    had = consumer.dequeue_once()
+    other.connection.execute("rollback")
+    assert [each.id for each in had] == [made[2]]

@@ -115,6 +115,22 @@ def test_everything_is_delivered_after_a_restore_into_a_cluster_with_higher_ids(
 
 
 @pytest.mark.heavy
+def test_a_restored_queue_that_has_nothing_to_fold_delivers_what_comes_after_its_backlog(
+    open_session: OpenSession, dsn_18: str, fresh_server: str, tmp_path: Path
+) -> None:
+    source = open_session(dsn_18)
+    use_ids(source, AHEAD)
+    made = source.fill("seated", 3)
+    assert len(source.dequeue()) == 1
+    source.sweep()
+    restored = open_session(dump_and_restore(dsn_18, fresh_server, tmp_path))
+    assert [each.id for _ in made[1:] for each in restored.dequeue()] == made[1:]
+    new = restored.create("new")
+    assert [each.id for each in restored.drain()] == [new]
+    assert restored.check() == []
+
+
+@pytest.mark.heavy
 def test_what_a_restored_queue_does_not_deliver_by_itself_is_found_by_its_check(
     open_session: OpenSession, dsn_18: str, fresh_server: str, tmp_path: Path
 ) -> None:

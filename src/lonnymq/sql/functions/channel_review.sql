@@ -50,7 +50,9 @@ begin
   if v_old is not null then
     perform lonnymq.place_move(v_old, v_new);
     update lonnymq.tick t set has_moved = true, made_by = pg_current_xact_id()
-    where t.id = (select n.id from lonnymq.tick n order by n.id desc limit 1) and not t.has_moved;
+    where t.id = (select n.id from lonnymq.tick n order by n.id desc limit 1) and not t.has_moved
+      -- One that was restored must not be taken for our own (tick_now).
+      and t.xmin = t.made_by::xid;
   end if;
 end
 $$;

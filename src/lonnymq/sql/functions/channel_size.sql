@@ -1,6 +1,7 @@
 -- How many messages a channel with a capacity holds: what was folded, and what is committed but not
 -- folded yet. Both are read from one snapshot, so that nothing counts twice.
--- Where counting has not begun (size_begin), because the capacity is new or messages came in by COPY a
+-- Where counting has not begun (size_begin), because the capacity is new (also where there was another one
+-- before, and none in between) or messages came in by COPY a
 -- moment ago, they are counted one by one; so they are when a lease from before the capacity has ended.
 create or replace function lonnymq.channel_size(
   p_channel text, p_channel_id bigint, p_is_folded boolean, p_max_size bigint
@@ -15,7 +16,9 @@ declare
   v_is_told boolean;
 begin
   select c.recount_after, c.early_ids,
-    p_is_folded and c.recount_after is distinct from '0'::xid8 as is_counted into v_channel
+    p_is_folded and c.recount_after is distinct from '0'::xid8 and c.size_epoch = coalesce((
+      select s.limit_epoch from lonnymq.channel_setting s where s.name = p_channel
+    ), 0) as is_counted into v_channel
   from lonnymq.channel c where c.id = p_channel_id;
   if v_channel.is_counted then
     select m.size into v_size from lonnymq.meter m

@@ -1,6 +1,7 @@
 -- What notes tell of messages that are committed and not folded yet, for a call that could not fold them:
--- {channel: [dequeue_at, id]} of the first message of each, so that the walk looks there. Where there are
--- more than it reads, nothing may be taken.
+-- {channel: [dequeue_at, id]} of the first message of each, so that the walk looks there; at the whole line
+-- where messages came in by COPY, of which no note tells one by one. Where there are more than it reads,
+-- nothing may be taken.
 create or replace function lonnymq.note_pending(p_walk lonnymq.walk)
 returns lonnymq.walk
 language plpgsql
@@ -10,7 +11,7 @@ declare
   c_most constant integer := 2000;
   v_count bigint;
 begin
-  select count(*), jsonb_object_agg(n.channel, jsonb_build_array(n.dequeue_at, n.message_id))
+  select count(*), jsonb_object_agg(n.channel, jsonb_build_array(n.dequeue_at, coalesce(n.message_id, 0)))
     filter (where n.is_first and n.dequeue_at is not null)
   into v_count, p_walk.pending
   from (
@@ -18,14 +19,18 @@ begin
       partition by n.channel order by n.dequeue_at, n.message_id) = 1 as is_first
     from (
       (
-        select n.channel, n.dequeue_at, n.message_id from lonnymq.note n
+        select n.channel, n.message_id,
+          case when n.recount then -9223372036854775808 else n.dequeue_at end as dequeue_at
+        from lonnymq.note n
         where n.quiet = any (case when p_walk.has_moved then '{false,true}' else '{false}' end::boolean[])
           and n.xid >= p_walk.until and n.message_ids is null
         limit c_most
       )
       union all
       (
-        select n.channel, n.dequeue_at, n.message_id from lonnymq.note n
+        select n.channel, n.message_id,
+          case when n.recount then -9223372036854775808 else n.dequeue_at end
+        from lonnymq.note n
         where n.quiet = any ('{false,true}') and n.xid = any (p_walk.again) and n.xid < p_walk.until
           and n.message_ids is null
         limit c_most

@@ -14,7 +14,7 @@ as $$
     case when t.is_own then t.lease_mark else -9223372036854775808 end,
     case when t.is_own then t.wake_mark else -9223372036854775808 end,
     case when t.is_own then t.folded_at else -9223372036854775808 end,
-    coalesce(t.has_moved, true)
+    t.is_own is not true or t.has_moved
   from (select) o
   left join lateral (
     select t.xmin = t.made_by::xid as is_own, t.* from lonnymq.tick t order by t.id desc limit 1

@@ -22,11 +22,13 @@ begin
       p_walk.pending) w
     left join lateral (
       select m.ctid as tid, m.id, m.dequeue_at from lonnymq.message m
-      where m.channel = w.name and (m.dequeue_at, m.id) >= (w.floor_at, w.floor_id)
+      -- Asked in here: a message that is not taken must not be locked, or others would pass it over.
+      where not w.is_limited and not w.paused
+        and m.channel = w.name and (m.dequeue_at, m.id) >= (w.floor_at, w.floor_id)
         and m.dequeue_at <= p_walk.now_at and m.token is null
       order by m.dequeue_at, m.id limit 1
       for update skip locked
-    ) m on not w.is_limited and not w.paused;
+    ) m on true;
     if not found and p_walk.is_tail then
       -- Only channels that sat down after this lap had come to its end.
       p_walk.is_tail := false;
