@@ -26,14 +26,14 @@ as $$
   with gone as (
     delete from lonnymq.message m where m.id = any (p_ids) returning m.*
   ), logged as (
-    insert into lonnymq.history (message_id, created_at, dequeue_at, dequeued_at, finished_at, size,
+    insert into lonnymq.history (xid, message_id, created_at, dequeue_at, dequeued_at, finished_at, size,
       attempt, outcome, channel, kind, name, worker)
-    select g.id, g.created_at, g.dequeue_at, coalesce(g.dequeued_at, lonnymq.epoch()), lonnymq.epoch(),
+    select lonnymq.history_position(), g.id, g.created_at, g.dequeue_at, coalesce(g.dequeued_at, lonnymq.epoch()), lonnymq.epoch(),
       octet_length(g.content), g.attempt, 'completed', g.channel, g.kind, g.name, g.worker
     from gone g
   ), told as (
-    insert into lonnymq.note (channel, slots, queue_slots)
-    select g.channel, g.slot & 1, g.slot >> 1 from gone g where g.slot > 0
+    insert into lonnymq.note (channel, slots, queue_slots, size)
+    select g.channel, g.slot & 1, (g.slot >> 1) & 1, -(g.slot >> 2) from gone g where g.slot > 0
   )
   select i.id, case when g.id is null then 'not_found' else 'completed' end
   from unnest(p_ids) as i (id) left join gone g on g.id = i.id

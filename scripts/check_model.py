@@ -18,22 +18,28 @@ from pathlib import Path
 
 MODEL = Path(__file__).parents[1] / "src" / "lonnymq" / "sql" / "model" / "queue.tla"
 RULES = (
-    "TickKeepsAgain", "QuietNotesAreFolded", "FloorIsLowered", "OnlyFolderReviews", "LooksAfterLock",
-    "CountsOnce", "TokenIsCompared", "TokenIsRandom", "CreateIsDurable", "CompleteIsDurable",
+    "TickKeepsAgain", "QuietNotesAreFolded", "FloorIsLowered", "OnlyFolderReviews", "LeasesAreNoted",
+    "MarkGoesBack", "MovesAreKept", "PendingIsRead", "OneLook", "SettingsAreRead", "WaitsForDequeues",
+    "LooksAfterLock", "CountsOnce", "TokenIsCompared", "TokenIsRandom", "CreateIsDurable", "CompleteIsDurable",
 )  # fmt: skip
-INVARIANTS = ("Reachable", "Counted", "Limited", "Fenced", "Kept", "NoGhost")
+INVARIANTS = ("Reachable", "Watched", "Counted", "Limited", "InOrder", "Fenced", "Kept", "NoGhost")
 STATES = re.compile(r"^(\d+) states generated, (\d+) distinct states found", re.MULTILINE)
 VIOLATED = re.compile(r"Invariant (\w+) is violated")
 
 
 @dataclass(frozen=True)
 class Size:
-    """How much of the world is looked at; concurrency 0 is a channel without a limit."""
+    """How much of the world is looked at; concurrency 0 is a channel without a limit.
+
+    With `first`, the limit is set while the queue is at work. A lease ends one unit of time after it was taken.
+    """
 
     messages: int = 2
     consumers: int = 2
     concurrency: int = 0
+    first: bool = False
     transactions: int = 5
+    time: int = 1
     crashes: int = 0
 
 
@@ -66,28 +72,38 @@ class Found:
 SMALL = (
     Case("no limit", Size(transactions=4)),
     Case("one at a time", Size(concurrency=1, transactions=4)),
+    Case("a first limit", Size(concurrency=1, first=True, transactions=4, time=0)),
     Case("no limit, a crash", Size(transactions=3, crashes=1)),
     Case("one at a time, a crash", Size(concurrency=1, transactions=3, crashes=1)),
 )
 LARGE = (
     Case("no limit", Size(transactions=6)),
-    Case("one at a time", Size(concurrency=1, transactions=7)),
-    Case("two at a time of three", Size(messages=3, concurrency=2, transactions=5)),
-    Case("three consumers, one at a time", Size(consumers=3, concurrency=1, transactions=5)),
+    Case("one at a time", Size(concurrency=1, transactions=6)),
+    Case("a first limit", Size(concurrency=1, first=True, transactions=6, time=0)),
+    Case("a first limit, leases run out", Size(concurrency=1, first=True, transactions=5)),
+    Case("three messages, no limit", Size(messages=3, transactions=5, time=0)),
+    Case("three consumers, one at a time", Size(consumers=3, concurrency=1, transactions=4)),
     Case("no limit, two crashes", Size(transactions=4, crashes=2)),
     Case("one at a time, a crash", Size(concurrency=1, transactions=5, crashes=1)),
 )
 BROKEN = (
-    Case("a tick forgets who was running", Size(transactions=3), "TickKeepsAgain", "Reachable"),
+    Case("a tick forgets who was running", Size(transactions=3, time=0), "TickKeepsAgain", "Reachable"),
     Case("quiet notes are not folded", Size(consumers=1, transactions=6), "QuietNotesAreFolded", "Reachable"),
     Case("no note lowers the floor", Size(transactions=4), "FloorIsLowered", "Reachable"),
-    Case("anybody takes a seat away", Size(transactions=5), "OnlyFolderReviews", "Reachable"),
-    Case("the count is read before the lock", Size(concurrency=1, transactions=5), "LooksAfterLock", "Limited"),
-    Case("a slot is counted twice", Size(concurrency=1, transactions=3), "CountsOnce", "Counted"),
+    Case("anybody takes a seat away", Size(transactions=5, time=0), "OnlyFolderReviews", "Reachable"),
+    Case("a dequeue writes its lease itself", Size(transactions=4), "LeasesAreNoted", "Watched"),
+    Case("a mark never goes back", Size(transactions=5), "MarkGoesBack", "Watched"),
+    Case("quiet notes wait though a floor moved", Size(messages=3, transactions=6, time=0), "MovesAreKept", "InOrder"),
+    Case("nobody reads what another folds", Size(transactions=4, time=0), "PendingIsRead", "InOrder"),
+    Case("the tick is read before the ring", Size(messages=3, transactions=6, time=0), "OneLook", "InOrder"),
+    Case("a limit holds once it is folded", Size(concurrency=1, first=True, transactions=5, time=0), "SettingsAreRead", "Limited"),
+    Case("a first limit waits for nobody", Size(concurrency=1, first=True, transactions=5, time=0), "WaitsForDequeues", "Limited"),
+    Case("the count is read before the lock", Size(concurrency=1, transactions=5, time=0), "LooksAfterLock", "Limited"),
+    Case("a slot is counted twice", Size(concurrency=1, transactions=3, time=0), "CountsOnce", "Counted"),
     Case("any token will do", Size(transactions=5), "TokenIsCompared", "Fenced"),
-    Case("tokens are counted", Size(transactions=3, crashes=1), "TokenIsRandom", "Fenced"),
-    Case("creates are not durable", Size(transactions=2, crashes=1), "CreateIsDurable", "Kept"),
-    Case("completions are not durable", Size(transactions=3, crashes=1), "CompleteIsDurable", "Kept"),
+    Case("tokens are counted", Size(transactions=3, time=0, crashes=1), "TokenIsRandom", "Fenced"),
+    Case("creates are not durable", Size(transactions=2, time=0, crashes=1), "CreateIsDurable", "Kept"),
+    Case("completions are not durable", Size(transactions=3, time=0, crashes=1), "CompleteIsDurable", "Kept"),
 )  # fmt: skip
 
 
@@ -98,7 +114,9 @@ def configuration(case: Case) -> str:
         "Consumers": "{" + ", ".join(f"c{number + 1}" for number in range(size.consumers)) + "}",
         "Messages": "{" + ", ".join(str(number + 1) for number in range(size.messages)) + "}",
         "MaxConcurrency": size.concurrency,
+        "LimitComesLater": str(size.first).upper(),
         "MaxXid": size.transactions,
+        "MaxTime": size.time,
         "Crashes": size.crashes,
         **{rule: "FALSE" if rule == case.without else "TRUE" for rule in RULES},
     }

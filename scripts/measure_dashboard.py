@@ -61,7 +61,7 @@ insert into lonnymq.note (channel, dequeue_at, message_id)
 select distinct on (channel) channel, dequeue_at, id from lonnymq.message
 order by channel, dequeue_at, id
 """
-FOLD = "select lonnymq.queue_fold(lonnymq.epoch()) from lonnymq.fold_lock() as mine where mine"
+FOLD = "select f.answer from lonnymq.fold_lock() as mine cross join lonnymq.fold_run(lonnymq.epoch()) as f where mine"
 DEAD = """
 insert into lonnymq.dead (id, dequeue_at, created_at, died_at, attempt, channel, content, error)
 select -i, 1, 1, 1, 5, 'tenant ' || i % 1000, 'x', 'ValueError: ' || i

@@ -40,7 +40,8 @@ begin
     retry_delays_ms = v_new.retry_delays_ms,
     retry_jitter = v_new.retry_jitter,
     limit_epoch = case when (v_old.max_concurrency is null and v_new.max_concurrency is not null)
-      or (v_old.max_size is null and v_new.max_size is not null) then nextval('lonnymq.limit_epoch_seq') else s.limit_epoch end
+      or (v_old.max_size is null and v_new.max_size is not null)
+      then nextval('lonnymq.limit_epoch_seq') else s.limit_epoch end
   where s.name = p_channel;
   perform lonnymq.channel_note(p_channel);
   return case when v_is_new then 'created' else 'changed' end;

@@ -3,7 +3,7 @@
 --
 -- Also gives the transaction its id before its caller reads what the channel's settings are: one that
 -- did not see a new capacity, and so leaves no note of what it adds or takes away, is then known to
--- have been running when that capacity was folded in, and is waited for (channel_recount).
+-- have been running when that capacity was folded in, and is taken account of (recount_after, size_told).
 -- One expression in SQL: it is written into the statement that calls it, and costs no call.
 --
 -- Answers: true, always.

@@ -1,8 +1,8 @@
 -- How the engine stands, in one look: the newest tick, the queue's own limit, the last seat, and whether
 -- something is to be folded: notes of messages, slots or settings (is_told), or else (is_late) leases or
--- channels whose time has come. Notes of leases, and of messages that a dequeue finds without them, can wait for 20 ms;
--- not those of transactions that ran when the last tick was written, and none if a channel has moved
--- since: then whoever left the note may have seen the channel where it was.
+-- channels whose time has come. Notes of leases, and of messages that a dequeue finds without them, can
+-- wait for 20 ms; not those of transactions that ran when the last tick was written, and none if a
+-- channel has moved since: then whoever left the note may have seen the channel where it was.
 -- Written into the query that calls it: it costs no call.
 create or replace function lonnymq.engine_state(p_now bigint)
 returns table (
@@ -25,7 +25,9 @@ as $$
       select from lonnymq.place p where p.wake_at > t.wake_mark and p.wake_at <= p_now
     ) or exists (
       select from lonnymq.lease l where l.is_settling and l.due_at > 0
-    ) or exists (select from lonnymq.uncounted u where u.channel_id >= 0) or p_now < t.lease_mark or p_now < t.wake_mark or (
+    ) or exists (
+      select from lonnymq.uncounted u where u.channel_id >= 0
+    ) or p_now < t.lease_mark or p_now < t.wake_mark or (
       (p_now between t.folded_at and t.folded_at + 20) is not true and (exists (
         select from lonnymq.note n where n.quiet and n.xid >= t.until
       ) or exists (

@@ -1,7 +1,8 @@
 -- Folds what was noted, and what time has brought, into channels: seats, counts and floors.
 -- Called by whoever holds the fold lock (fold_lock), in a dequeue or a sweep.
 --
---   lease_unlocked ─▶ fold_leases ─▶ lease_reclaim ─▶ channel_wake_due ─▶ fold_read ─▶ channel_adopt ─▶ channel_place ─▶ fold_mark
+--   lease_unlocked ─▶ fold_leases ─▶ lease_reclaim ─▶ channel_wake_due
+--   ─▶ fold_read ─▶ channel_adopt ─▶ channel_place ─▶ fold_mark
 --
 -- Only the folder writes lease, and only it gives seats and moves floors; others who hold a channel back
 -- leave a note of it. So its marks are right whoever commits late.

@@ -85,7 +85,8 @@ begin
   end if;
 
   insert into lonnymq.note (channel, dequeue_at, message_id, size, added, told)
-  values (p_channel, v_dequeue_at, p_id, v_is_sized::integer, 1 - v_is_sized::integer, lonnymq.channel_tell(p_channel, v_dequeue_at));
+  values (p_channel, v_dequeue_at, p_id, v_is_sized::integer, 1 - v_is_sized::integer,
+    lonnymq.channel_tell(p_channel, v_dequeue_at));
   answer := 'created';
   id := p_id;
   size := size + 1;

@@ -40,7 +40,8 @@ begin
     cross join lateral lonnymq.channel_level(c.name) l
   ), named as materialized (
     select d.*,
-      min(d.ordinal) over (partition by d.channel, coalesce(d.name, d.ordinal::text), d.name is null) as first,
+      min(d.ordinal) over (
+        partition by d.channel, coalesce(d.name, d.ordinal::text), d.name is null) as first,
       (
         select m.id from lonnymq.message m where m.channel = d.channel and m.name = d.name limit 1
       ) as live_id

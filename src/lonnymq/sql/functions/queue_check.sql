@@ -85,7 +85,8 @@ as $$
   select 'size', s.name, null, format('the meter says %s, there are %s less %s to be told',
     s.size, s.messages, s.told_size)
   from stood s
-  where s.max_size is not null and s.recount_after is distinct from '0'::xid8 and s.early_ids is null and not s.told_look and not s.told_recount
+  where s.max_size is not null and s.recount_after is distinct from '0'::xid8
+    and s.early_ids is null and not s.told_look and not s.told_recount
     and s.size + s.told_size <> s.messages
   union all
   select 'stands_once', s.name, null, format('seat %s, hold %s, wake_at %s', s.seat, s.hold, s.wake_at)
@@ -132,7 +133,8 @@ as $$
     coalesce(w.due_at::text, 'never'))
   from odd m
   left join watched w on w.id = m.id
-  where m.token is not null and (w.id is null or w.due_at > greatest(m.lease_until, lonnymq.epoch() + 1000))
+  where m.token is not null
+    and (w.id is null or w.due_at > greatest(m.lease_until, lonnymq.epoch() + 1000))
   union all
   select 'lease_overdue', m.channel, m.id, format('the lease ended at %s', m.lease_until)
   from odd m

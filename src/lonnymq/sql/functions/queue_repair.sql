@@ -1,7 +1,6 @@
 -- Mends what queue_check finds, from the messages themselves: counts are counted, channels have their
 -- whole line looked at, leases that nobody watches are watched, and every note and every moment is looked
--- at again. Waits for those who fold and settle
--- at this moment.
+-- at again. Waits for those who fold and settle at this moment.
 --
 -- Answers: one row for each thing that was wrong; none when all was well.
 create or replace function lonnymq.queue_repair()

@@ -1,6 +1,8 @@
 -- Counts the messages of a channel, less what notes tell that are not folded yet. Those who ran at this
 -- moment, and knew of no capacity, tell of what they add all the same (recount_after, channel_size).
-create or replace function lonnymq.size_count(p_channel_id bigint, p_channel text, p_tick lonnymq.tick)
+create or replace function lonnymq.size_count(
+  p_channel_id bigint, p_channel text, p_tick lonnymq.tick
+)
 returns void
 language plpgsql
 as $$

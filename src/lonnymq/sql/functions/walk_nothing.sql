@@ -61,7 +61,9 @@ begin
       (select l.due_at from lonnymq.lease l
         where l.due_at > p_walk.now_at order by l.due_at limit 1),
       case when p_walk.visits > 0 and p_is_whole then p_walk.now_at + 20 end,
-      case when exists (select from lonnymq.uncounted u where u.channel_id >= 0) then p_walk.now_at + 20 end,
+      case when exists (
+        select from lonnymq.uncounted u where u.channel_id >= 0
+      ) then p_walk.now_at + 20 end,
       case when v_is_early then p_walk.now_at + 6 end,
       case when pg_snapshot_xmin(v_snapshot)::text::bigint < v_until
         then p_walk.now_at + case when p_walk.looked is null then 5 else 50 end end

@@ -50,7 +50,9 @@ alter table lonnymq.meter add column epoch bigint not null default 0;
 
 -- Leases that were taken before there was a capacity: they do not tell of their messages' end. And which
 -- time a capacity was set it is that the size belongs to.
-alter table lonnymq.channel add column early_ids bigint[], add column size_epoch bigint not null default 0;
+alter table lonnymq.channel
+  add column early_ids bigint[],
+  add column size_epoch bigint not null default 0;
 create index channel_early_ix on lonnymq.channel (id) where early_ids is not null;
 
 -- Leases that were taken before there was a limit to count them in: they count until they end.
@@ -95,8 +97,8 @@ create type lonnymq.dequeued as (
 --     now_at, is_contended   when they were asked, and whether another call held one of them
 --     is_whole  nobody comes after them in this lap
 create type lonnymq.ring_window as (
-  seats bigint[], ids bigint[], names text[], floor_ats bigint[], floor_ids bigint[], weights bigint[],
-  quotas bigint[], bits integer[], limited bigint[], locked bigint[], rounds bigint, used bigint,
+  seats bigint[], ids bigint[], names text[], floor_ats bigint[], floor_ids bigint[],
+  weights bigint[], quotas bigint[], bits integer[], limited bigint[], locked bigint[], rounds bigint, used bigint,
   is_whole boolean, is_contended boolean, now_at bigint
 );
 --   claim_choice: what a claim may take: channels by name or pattern, what was created or due by then
