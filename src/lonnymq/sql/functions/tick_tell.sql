@@ -6,7 +6,7 @@ as $$
 declare
   v_old lonnymq.tick;
 begin
-  select * into v_old from lonnymq.tick t order by t.id desc limit 1;
+  select * into v_old from lonnymq.tick_now();
   if v_old.told_at >= clock_timestamp() - interval '2 milliseconds' then
     return;
   end if;
