@@ -10,6 +10,7 @@ returns table (invariant text, channel text, message_id bigint, detail text)
 language sql
 stable
 set enable_nestloop = off
+set jit = off
 as $$
   with tick as materialized (
     select * from lonnymq.tick_now()
