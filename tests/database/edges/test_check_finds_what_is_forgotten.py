@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from database.rules.conftest import on_18
+from database.rules.conftest import OpenSession, on_18
 from database.rules.factories import Session
 from lonnymq.testing import Clock
 
@@ -91,3 +91,19 @@ def test_a_check_finds_it_and_one_repair_has_it_delivered(
     assert session.check() == []
     clock.advance(MINUTE)
     assert [each.channel for each in session.drain()] == ["a"]
+
+
+@pytest.mark.heavy
+def test_the_check_of_many_channels_is_short_whatever_the_planner_believes(
+    open_session: OpenSession, dsn_18: str
+) -> None:
+    session = open_session(dsn_18)
+    session.create_many([f"channel {number}" for number in range(8000)])
+    while session.dequeue(10_000):
+        pass
+    session.rows("vacuum analyze lonnymq.channel, lonnymq.place")
+    session.rows(
+        "update pg_class set reltuples = 1 where oid in ('lonnymq.channel'::regclass, 'lonnymq.place'::regclass)"
+    )
+    session.rows("set statement_timeout = '10s'")
+    assert session.check() == []
