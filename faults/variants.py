@@ -28,7 +28,8 @@ as $$
   ), logged as (
     insert into lonnymq.history (xid, message_id, created_at, dequeue_at, dequeued_at, finished_at, size,
       attempt, outcome, channel, kind, name, worker)
-    select lonnymq.history_position(), g.id, g.created_at, g.dequeue_at, coalesce(g.dequeued_at, lonnymq.epoch()), lonnymq.epoch(),
+    select lonnymq.history_position(), g.id, g.created_at, g.dequeue_at,
+      coalesce(g.dequeued_at, lonnymq.epoch()), lonnymq.epoch(),
       octet_length(g.content), g.attempt, 'completed', g.channel, g.kind, g.name, g.worker
     from gone g
   ), told as (

@@ -98,8 +98,8 @@ create type lonnymq.dequeued as (
 --     is_whole  nobody comes after them in this lap
 create type lonnymq.ring_window as (
   seats bigint[], ids bigint[], names text[], floor_ats bigint[], floor_ids bigint[],
-  weights bigint[], quotas bigint[], bits integer[], limited bigint[], locked bigint[], rounds bigint, used bigint,
-  is_whole boolean, is_contended boolean, now_at bigint
+  weights bigint[], quotas bigint[], bits integer[], limited bigint[], locked bigint[],
+  rounds bigint, used bigint, is_whole boolean, is_contended boolean, now_at bigint
 );
 --   claim_choice: what a claim may take: channels by name or pattern, what was created or due by then
 create type lonnymq.claim_choice as (

@@ -192,7 +192,7 @@ Begin(c) ==
   /\ tx[c].step = "idle"
   /\ xid <= MaxXid
   /\ place.seat \/ \E n \in note : IsUnread(n)
-     \/ \E row \in lease : row.due > tick.mark /\ row.due <= now   \* else it finds nothing
+     \/ now > tick.mark   \* else it finds nothing
   /\ tx' = [tx EXCEPT ![c] = [step |-> "begun", xid |-> 0, is_folder |-> fold_lock = Nobody,
       place |-> Unset, in_flight |-> 0, tick |-> IF OneLook THEN Unset ELSE tick, moves |-> FALSE,
       ticks |-> FALSE, folded |-> {}, left |-> {}, lease |-> {}, leases |-> FALSE, expired |-> {},
@@ -254,7 +254,7 @@ Fold(c) ==
   IN
   /\ tx[c].step = "begun"
   /\ tx[c].is_folder
-  /\ read # {} \/ told_leases # {} \/ looked # {} \/ ended # {}
+  /\ read # {} \/ told_leases # {} \/ now > tick.mark \/ ended # {}   \* a sweep folds in any case
   /\ xid <= MaxXid
   /\ xid' = xid + 1
   /\ tx' = [tx EXCEPT ![c].step = "folded", ![c].xid = xid, ![c].ticks = TRUE,
