@@ -1,7 +1,5 @@
 """Settling a claim leaves the leases of others watched, though they share a row of `lease`."""
 
-import pytest
-
 from database.claims.taking import Reader
 from database.rules.conftest import on_18
 from database.rules.factories import Session
@@ -10,9 +8,6 @@ from lonnymq.testing import Clock
 pytestmark = on_18
 
 
-@pytest.mark.xfail(
-    strict=True, reason="claim_acknowledge deletes the whole row that small leases share"
-)
 def test_an_acknowledgement_leaves_the_leases_of_others_watched(
     session: Session, clock: Clock
 ) -> None:

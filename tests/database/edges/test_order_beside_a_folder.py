@@ -21,9 +21,6 @@ $$
 CREATE = "select id from lonnymq.message_create('a', 'x', p_dequeue_at => %s)"
 
 
-@pytest.mark.xfail(
-    strict=True, reason="the tick is read in walk_begin, the ring in a later statement"
-)
 @pytest.mark.parametrize("limit", [1, 2])
 def test_a_floor_that_moves_between_the_tick_and_the_ring_hides_no_message(
     open_session: OpenSession, dsn_18: str, limit: int

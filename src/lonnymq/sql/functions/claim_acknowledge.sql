@@ -69,7 +69,7 @@ begin
   delete from lonnymq.lease l
   where l.ctid = any (array(
     select l.ctid from lonnymq.lease l
-    where l.due_at = v_part.due_at and l.message_ids[1] = v_part.message_ids[1]
+    where l.due_at = v_part.due_at and l.message_ids = v_part.message_ids
     for update skip locked
   ));
   delete from lonnymq.claim_part p

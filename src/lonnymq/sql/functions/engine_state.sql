@@ -6,13 +6,13 @@
 -- Written into the query that calls it: it costs no call.
 create or replace function lonnymq.engine_state(p_now bigint)
 returns table (
-  until xid8, again xid8[], has_moved boolean, seat_floor bigint, seat_last bigint,
+  tick_id bigint, until xid8, again xid8[], has_moved boolean, seat_floor bigint, seat_last bigint,
   has_limit boolean, is_told boolean, is_late boolean
 )
 language sql
 stable
 as $$
-  select t.until, t.again, t.has_moved, t.seat_floor, s.last_value, q.max_concurrency is not null,
+  select t.id, t.until, t.again, t.has_moved, t.seat_floor, s.last_value, q.max_concurrency is not null,
     exists (select from lonnymq.note n where not n.quiet and n.xid >= t.until),
     exists (
       select from lonnymq.note n

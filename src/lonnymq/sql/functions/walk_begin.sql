@@ -19,8 +19,9 @@ begin
   v_walk.lap := abs(greatest(p_cursor[2], -9223372036854775807));
   v_walk.is_tail := coalesce(p_cursor[2] < 0, false);
   v_walk.used := greatest(p_cursor[3], 0);
-  select e.until, e.again, e.has_moved, e.seat_floor, e.seat_last, e.has_limit, e.is_told, e.is_late
-  into v_walk.until, v_walk.again, v_walk.has_moved, v_walk.seat_floor, v_walk.seat_last,
+  select e.tick_id, e.until, e.again, e.has_moved, e.seat_floor, e.seat_last, e.has_limit, e.is_told,
+    e.is_late
+  into v_walk.tick_id, v_walk.until, v_walk.again, v_walk.has_moved, v_walk.seat_floor, v_walk.seat_last,
     v_walk.has_limit, v_walk.is_told, v_walk.is_late
   from lonnymq.engine_state(v_walk.now_at) e;
   return v_walk;

@@ -45,6 +45,13 @@ begin
       continue;
     end if;
     exit when v_window.seats is null;
+    if not p_walk.is_folder then
+      p_walk := lonnymq.walk_look_again(p_walk);
+      if not p_walk.is_same then
+        p_walk.seat := p_walk.seat + case when p_walk.used > 0 then 1 else 0 end;
+        continue;
+      end if;
+    end if;
     -- Leases are dated after the settings were read by which they are taken.
     p_walk.now_at := lonnymq.epoch();
     if v_window.limited is not null then

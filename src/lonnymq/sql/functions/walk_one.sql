@@ -35,8 +35,12 @@ begin
       p_walk.used := 0;
       continue;
     end if;
+    if not p_walk.is_folder then
+      p_walk := lonnymq.walk_look_again(p_walk);
+      exit when not p_walk.is_same;
+    end if;
     p_walk.visits := p_walk.visits + 1;
-    exit when not found or v_next.is_limited or v_next.paused or v_next.seat = v_first
+    exit when v_next.seat is null or v_next.is_limited or v_next.paused or v_next.seat = v_first
       or p_walk.visits > 16;
     v_first := coalesce(v_first, v_next.seat);
     p_walk.used := case when v_next.id is null then 0 else 1 end + case

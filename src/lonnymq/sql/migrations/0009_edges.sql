@@ -80,7 +80,7 @@ create type lonnymq.walk as (
   now_at bigint, is_folder boolean, is_contended boolean, remaining integer, visits integer,
   seat bigint, lap bigint, is_tail boolean, used bigint, seat_last bigint, seat_floor bigint,
   looked bigint, pending jsonb, until xid8, again xid8[], has_moved boolean, has_limit boolean,
-  is_told boolean, is_late boolean
+  is_told boolean, is_late boolean, tick_id bigint, is_same boolean
 );
 --   dequeued: a row that message_dequeue answers
 create type lonnymq.dequeued as (
