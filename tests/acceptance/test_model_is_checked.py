@@ -41,6 +41,17 @@ def test_the_model_speaks_of_functions_and_tables_that_there_are(model) -> None:
     text = model.MODEL.read_text()
     stored = " ".join(sql_files("migrations").values()) + " ".join(sql_files("functions"))
     assert all(re.search(rf"\b{name}\b", stored) for name in SQL_NAMES)
-    named = set(re.findall(r"\b(?:message|queue|channel|ring|lease|commit|walk|fold|note|limit|engine)_[a-z]+\b", text))
-    known = set(sql_files("functions")) | {"message_lock", "channel_lock", "lease_lost", "lease_watched", "limit_wait"}
+    named = set(
+        re.findall(
+            r"\b(?:message|queue|channel|ring|lease|commit|walk|fold|note|limit|engine)_[a-z]+\b",
+            text,
+        )
+    )
+    known = set(sql_files("functions")) | {
+        "message_lock",
+        "channel_lock",
+        "lease_lost",
+        "lease_watched",
+        "limit_wait",
+    }
     assert named <= known, named - known
