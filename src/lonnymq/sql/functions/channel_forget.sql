@@ -63,6 +63,8 @@ begin
       ))
     for update skip locked
   ) d;
+  delete from lonnymq.limit_wait w
+  where w.channel_id = any (v_ids || array(select -i.id from unnest(v_ids) as i (id)));
   delete from lonnymq.meter m where m.channel_id = any (v_ids);
   delete from lonnymq.place p where p.channel_id = any (v_ids);
   delete from lonnymq.channel c where c.id = any (v_ids);
