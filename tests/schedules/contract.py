@@ -164,6 +164,11 @@ class Contract(Sessions):
         turns = statement.turns if len(self.committed.messages) < MANY else None
         if self.is_dequeuing(session):  # it may hold a channel, whose turn is passed over then
             turns = None
+        if len(self.tokens) > LOOKED_AT and any(
+            message and message.lease and message.lease.until <= self.now
+            for message in self.committed.messages.values()
+        ):  # of these some may not be back yet
+            turns = None
         before = (
             self.deliverable(session) if isinstance(answer, Nothing) or turns is not None else {}
         )
