@@ -510,6 +510,7 @@ class Contract(Sessions):
     ) -> None:
         """A message that nobody has leased is taken back."""
         held, world = self.held(session), self.view(session)
+        sure = self.held(session, maybe=False)
         for tag, id_ in statement.messages:
             message, words = world.messages.get(tag), set()
             if message is None:
@@ -521,7 +522,9 @@ class Contract(Sessions):
             else:
                 words = {"leased"}
             if tag in held:
-                words = (words - {"cancelled"}) | {"busy"}
+                words.add("busy")
+            if tag in sure:  # not who waits for this very session
+                words.discard("cancelled")
             if self.is_dequeuing(session):
                 words.add("busy")
             word = answers.get(id_, ("nothing", None))[0]
