@@ -164,6 +164,11 @@ class Contract(Sessions):
         turns = statement.turns if len(self.committed.messages) < MANY else None
         if self.is_dequeuing(session):  # it may hold a channel, whose turn is passed over then
             turns = None
+        if len(self.tokens) > LOOKED_AT and any(
+            message and message.lease and message.lease.until <= self.now
+            for message in self.committed.messages.values()
+        ):  # of these some may not be back yet
+            turns = None
         before = (
             self.deliverable(session) if isinstance(answer, Nothing) or turns is not None else {}
         )
@@ -505,6 +510,7 @@ class Contract(Sessions):
     ) -> None:
         """A message that nobody has leased is taken back."""
         held, world = self.held(session), self.view(session)
+        sure = self.held(session, maybe=False)
         for tag, id_ in statement.messages:
             message, words = world.messages.get(tag), set()
             if message is None:
@@ -516,7 +522,9 @@ class Contract(Sessions):
             else:
                 words = {"leased"}
             if tag in held:
-                words = (words - {"cancelled"}) | {"busy"}
+                words.add("busy")
+            if tag in sure:  # not who waits for this very session
+                words.discard("cancelled")
             if self.is_dequeuing(session):
                 words.add("busy")
             word = answers.get(id_, ("nothing", None))[0]
