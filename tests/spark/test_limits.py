@@ -37,7 +37,11 @@ def test_limits_hold_for_a_stream_a_shift_and_consumers_together(
         eventually(lambda: over.wait(0.2) or "s" in workers(dsn_18), within=240)
         for each in consumers:
             each.start()
-        run_shifts(spark, lambda: None, url=dsn_18, tasks=1, duration=3000, concurrency=4)
+        # A shift that was over before its process had started is followed by a longer one.
+        for duration in (3000, 15_000, 60_000):
+            run_shifts(spark, lambda: None, url=dsn_18, tasks=1, duration=duration, concurrency=4)
+            if "spark" in workers(dsn_18):
+                break
         eventually(lambda: over.wait(0.2) or workers(dsn_18) >= KINDS, within=240)
         enough.set()
         producer.join()
