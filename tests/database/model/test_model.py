@@ -167,8 +167,7 @@ class QueueMachine(RuleBasedStateMachine):
         )
         assert [answer[0] for answer in answers] == list(range(1, len(inputs) + 1))
         pairs = list(zip(inputs, (answer[1:] for answer in answers), strict=True))
-        # Equal names are taken in the order of channel and name; what has none follows.
-        for given, answer in sorted(pairs, key=lambda pair: (pair[0][0], pair[0][4] or "~")):
+        for given, answer in pairs:
             self.judge_create(given, answer)
         ids = [answer[2] for answer in answers if answer[1] == "created"]
         assert ids == sorted(ids)

@@ -40,7 +40,7 @@ def test_messages_of_several_idle_channels_come_in_the_order_in_which_they_were_
     session: Session,
 ) -> None:
     idle(session, *"abcdefgh")
-    made = [session.create(channel) for channel in "hgfedcba"]
+    made = [session.create(channel, dequeue_at=at) for at, channel in enumerate("hgfedcba")]
     assert [session.dequeue()[0].id for _ in made] == made
     assert session.dequeue() == []
     assert session.check() == []

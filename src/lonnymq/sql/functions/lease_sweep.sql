@@ -16,6 +16,15 @@ begin
     died := died + v_folded.died;
     exit when v_folded.answer not in ('notes', 'late') or expired + died >= p_limit;
   end loop;
+  -- What the queue's own first limit counts is known before the next dequeue asks.
+  if exists (
+    select from lonnymq.queue q
+    where q.only_row and q.max_concurrency is not null and q.limit_epoch <> coalesce((
+      select m.epoch from lonnymq.meter m where m.channel_id = 0 order by m.version desc limit 1
+    ), 0)
+  ) then
+    perform lonnymq.limit_begin('{0}');
+  end if;
 end
 $$;
 
