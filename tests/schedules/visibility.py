@@ -194,7 +194,17 @@ class Sessions:
         others = [each for name, each in self.open.items() if name != session]
         if isinstance(statement, Create):
             names = {(row.channel, row.name) for row in statement.rows if row.name}
-            return bool(names) and any(names & self.names_in(each) for each in others)
+            # A dequeue that is open may have taken back the last attempt of who has the name.
+            return bool(names) and (
+                any(names & self.names_in(each) for each in others)
+                or (
+                    self.is_dequeuing(session)
+                    and any(
+                        (each.channel, each.name) in names and self.is_maybe_over(each)
+                        for each in self.committed.messages.values()
+                    )
+                )
+            )
         if isinstance(statement, SetChannel):
             return any(
                 statement.channel in each.changes.policies
