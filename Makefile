@@ -36,6 +36,7 @@ check: setup ## lint, format, types, import layers, SQL; changes nothing
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	scripts/check-sql
+	$(BIN)/python scripts/check_english.py
 
 format: setup ## put Python into the one format
 	$(BIN)/ruff check --fix
