@@ -2,7 +2,7 @@
 -- Called by whoever holds the fold lock (fold_lock), in a dequeue or a sweep.
 --
 --   lease_unlocked ─▶ fold_leases ─▶ lease_reclaim ─▶ channel_wake_due
---   ─▶ fold_read ─▶ channel_adopt ─▶ channel_place ─▶ fold_mark
+--   ─▶ fold_read ─▶ channel_apply_settings ─▶ channel_place ─▶ fold_mark
 --
 -- Only the folder writes lease, and only it gives seats and moves floors; others who hold a channel back
 -- leave a note of it. So its marks are right whoever commits late.
@@ -17,7 +17,7 @@ create or replace function lonnymq.fold_run(
 language plpgsql
 as $$
 declare
-  c_most constant integer := 2000;
+  c_most constant integer := 1000;
   v_tick lonnymq.tick;
   v_old lonnymq.tick;
   v_leases record;
@@ -33,8 +33,16 @@ begin
   -- A clock that was set back brings moments again that are marked already.
   v_tick.lease_mark := least(v_tick.lease_mark, p_now, v_leases.first_at - 1);
   v_tick.wake_mark := least(v_tick.wake_mark, p_now);
-  select * into v_expired from lonnymq.lease_reclaim(v_tick.lease_mark, p_now, 500);
-  v_tick.lease_mark := v_expired.mark;
+  expired := 0;
+  died := 0;
+  -- Most leases were settled in time: such a look costs little, and another one follows.
+  for v_look in 1 .. 8 loop
+    select * into v_expired from lonnymq.lease_reclaim(v_tick.lease_mark, p_now, 500);
+    v_tick.lease_mark := v_expired.mark;
+    expired := expired + v_expired.expired;
+    died := died + v_expired.died;
+    exit when not v_expired.is_more or expired + died >= 250;
+  end loop;
   select * into v_woken from lonnymq.channel_wake_due(v_tick.wake_mark, p_now, 1000);
   v_tick.wake_mark := v_woken.mark;
   if exists (select from lonnymq.uncounted u where u.channel_id >= 0) then
@@ -48,7 +56,7 @@ begin
     end if;
     v_batch := lonnymq.fold_lock_channels(v_batch);
     if true = any (v_batch.looks) then
-      perform lonnymq.channel_adopt(l.name, p_now)
+      perform lonnymq.channel_apply_settings(array_agg(l.name), p_now)
       from unnest(v_batch.names, v_batch.looks) as l (name, look)
       where l.look;
     end if;
@@ -72,8 +80,6 @@ begin
 
   v_batch.is_more := v_batch.is_more or v_leases.is_more;
   perform lonnymq.fold_mark(v_old, v_tick, v_batch, v_leases.snapshot, p_now);
-  expired := v_expired.expired;
-  died := v_expired.died;
   answer := case when v_batch.is_more then 'notes' when v_expired.is_more or v_woken.is_more then 'late'
     when v_batch.busy is not null then 'busy' else 'done' end;
 end

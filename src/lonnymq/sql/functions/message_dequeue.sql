@@ -3,7 +3,7 @@
 -- The ring of channels that have something due is walked from p_cursor, which is handed back with
 -- every row: {seat of the last visit, where this lap ends, messages already taken in a turn that was
 -- cut short}, and after an empty answer a fourth number (walk_nothing). Hand in that of the last row.
--- The second number is negative in a lap's tail (walk_step). A caller without one starts anywhere. Each
+-- The second number is negative in a lap's tail (walk_lap). A caller without one starts anywhere. Each
 -- visit is worth the channel's weight; where the limit is more than one round gives, several rounds are
 -- taken at once.
 --

@@ -16,8 +16,7 @@ begin
   v_walk.visits := 0;
   v_walk.looked := p_cursor[4];
   v_walk.seat := p_cursor[1];
-  v_walk.lap := abs(greatest(p_cursor[2], -9223372036854775807));
-  v_walk.is_tail := coalesce(p_cursor[2] < 0, false);
+  v_walk.lap := greatest(p_cursor[2], -9223372036854775807);
   v_walk.used := greatest(p_cursor[3], 0);
   select e.tick_id, e.until, e.again, e.has_moved, e.seat_floor, e.seat_last, e.has_limit, e.is_told,
     e.is_late

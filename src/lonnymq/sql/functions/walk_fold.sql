@@ -36,7 +36,6 @@ begin
     p_walk.seat := p_walk.seat_floor - 1
       + floor(random() * (p_walk.seat_last - p_walk.seat_floor + 1));
     p_walk.lap := p_walk.seat_last;
-    p_walk.is_tail := false;
     p_walk.used := 0;
   elsif p_walk.seat < p_walk.seat_floor - 1 then
     -- Those between have left the ring: who was away for long does not walk past what is left of them.

@@ -38,9 +38,9 @@ begin
       p_walk.seat := p_walk.seat - 1;
     end if;
     v_window := lonnymq.walk_window(p_walk, v_next, p_choice);
-    if v_window.seats is null and p_walk.is_tail then
+    if v_window.seats is null and p_walk.lap < 0 then
       -- Only channels that sat down after this lap had come to its end.
-      p_walk.is_tail := false;
+      p_walk.lap := -p_walk.lap;
       p_walk.used := 0;
       continue;
     end if;
@@ -77,7 +77,7 @@ begin
         m.id, m.token, m.channel, case when p_choice.token is null then m.content end, m.state,
         m.attempt, m.kind, m.headers, m.name, m.created_at, m.dequeue_at, m.dequeued_at,
         m.lease_until, null::bigint,
-        array[p_walk.seat, case when p_walk.is_tail then -p_walk.lap else p_walk.lap end, p_walk.used];
+        array[p_walk.seat, p_walk.lap, p_walk.used];
     end if;
     if v_window.locked is not null then
       perform lonnymq.channel_charge(array_agg(w.id), array_agg(w.taken), array_agg(w.bits),

@@ -44,8 +44,7 @@ begin
   v_row.answer := case when p_walk.is_contended or p_is_cut then 'contended' else 'empty' end;
   v_row.dequeued_at := p_walk.now_at;
   v_row.look_at := p_walk.now_at;
-  v_row.cursor := array[p_walk.seat, case when p_walk.is_tail then -p_walk.lap else p_walk.lap end,
-    p_walk.used];
+  v_row.cursor := array[p_walk.seat, p_walk.lap, p_walk.used];
   v_snapshot := pg_current_snapshot();
   v_is_early := pg_current_xact_id_if_assigned() is not null or coalesce((
       select t.told_at from lonnymq.tick t order by t.id desc limit 1

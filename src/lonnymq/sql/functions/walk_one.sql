@@ -18,8 +18,7 @@ begin
   loop
     v_from := p_walk.seat - case when p_walk.used > 0 then 1 else 0 end;
     select w.*, m.tid, m.id, m.dequeue_at into v_next
-    from lonnymq.ring_walk(v_from, p_walk.lap, p_walk.is_tail, p_walk.seat_last, p_walk.seat_floor, 1,
-      p_walk.pending) w
+    from lonnymq.ring_seats(v_from, p_walk.lap, p_walk.seat_last, p_walk.seat_floor, 1, p_walk.pending) w
     left join lateral (
       select m.ctid as tid, m.id, m.dequeue_at from lonnymq.message m
       -- Asked in here: a message that is not taken must not be locked, or others would pass it over.
@@ -29,9 +28,9 @@ begin
       order by m.dequeue_at, m.id limit 1
       for update skip locked
     ) m on true;
-    if not found and p_walk.is_tail then
+    if not found and p_walk.lap < 0 then
       -- Only channels that sat down after this lap had come to its end.
-      p_walk.is_tail := false;
+      p_walk.lap := -p_walk.lap;
       p_walk.used := 0;
       continue;
     end if;
@@ -48,13 +47,7 @@ begin
     if v_next.id is null or p_walk.used >= v_next.weight then
       p_walk.used := 0;
     end if;
-    if v_next.seat > p_walk.lap then
-      p_walk.is_tail := true;
-      p_walk.lap := p_walk.seat_last;
-    elsif v_next.seat <= v_from then
-      p_walk.lap := case when p_walk.is_tail then p_walk.lap else p_walk.seat_last end;
-      p_walk.is_tail := false;
-    end if;
+    p_walk.lap := lonnymq.walk_lap(p_walk.lap, v_from, v_next.seat, p_walk.seat_last);
     p_walk.seat := v_next.seat;
     if v_next.id is not null then
       -- Leases are dated after the settings were read by which they are taken.
@@ -67,7 +60,7 @@ begin
       where m.ctid = v_next.tid
       returning 'leased', m.id, m.token, m.channel, m.content, m.state, m.attempt, m.kind, m.headers,
         m.name, m.created_at, m.dequeue_at, m.dequeued_at, m.lease_until, null::bigint,
-        array[p_walk.seat, case when p_walk.is_tail then -p_walk.lap else p_walk.lap end, p_walk.used];
+        array[p_walk.seat, p_walk.lap, p_walk.used];
       insert into lonnymq.note (channel, quiet, lease_until, message_ids)
       values ('', p_lease_ms >= 1000, p_walk.now_at + p_lease_ms, array[v_next.id]);
     end if;

@@ -1,6 +1,5 @@
 -- Moves a walk past a window from which messages were taken: to its end, or into the middle of it if
--- nothing more may be taken. A lap ends with those who sat down during it, up to the moment when the walk
--- came to the first of them; from then on it is in its tail.
+-- nothing more may be taken.
 create or replace function lonnymq.walk_step(
   p_walk lonnymq.walk, p_window lonnymq.ring_window, p_places integer[], p_taken bigint[]
 )
@@ -18,13 +17,7 @@ begin
   if v_is_cut then
     v_last := p_places[v_count];
   end if;
-  if p_window.seats[v_last] > p_walk.lap then
-    p_walk.is_tail := true;
-    p_walk.lap := p_walk.seat_last;
-  elsif p_window.seats[v_last] <= p_walk.seat then
-    p_walk.lap := case when p_walk.is_tail then p_walk.lap else p_walk.seat_last end;
-    p_walk.is_tail := false;
-  end if;
+  p_walk.lap := lonnymq.walk_lap(p_walk.lap, p_walk.seat, p_window.seats[v_last], p_walk.seat_last);
   p_walk.used := case when v_is_cut then p_taken[v_last]
     + case when v_last = 1 then p_window.used else 0 end else 0 end;
   if p_walk.used >= p_window.weights[v_last] then

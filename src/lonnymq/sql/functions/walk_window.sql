@@ -19,8 +19,8 @@ begin
       array_agg(w.channel_id) filter (where w.is_limited), array_agg(w.paused), sum(w.weight)
     into v_window.seats, v_window.ids, v_window.names, v_window.floor_ats, v_window.floor_ids,
       v_window.weights, v_window.bits, v_window.limited, v_paused, v_weight
-    from lonnymq.ring_walk(p_walk.seat, p_walk.lap, p_walk.is_tail, p_walk.seat_last,
-      p_walk.seat_floor, p_most, p_walk.pending) w;
+    from lonnymq.ring_seats(p_walk.seat, p_walk.lap, p_walk.seat_last, p_walk.seat_floor, p_most,
+      p_walk.pending) w;
   else
     select array_agg(w.seat), array_agg(w.channel_id), array_agg(w.name), array_agg(w.floor_at),
       array_agg(w.floor_id), array_agg(w.weight), array_agg(w.bits),
@@ -28,17 +28,17 @@ begin
     into v_window.seats, v_window.ids, v_window.names, v_window.floor_ats, v_window.floor_ids,
       v_window.weights, v_window.bits, v_window.limited, v_paused, v_weight
     from (
-      select * from lonnymq.ring_choose(p_choice.channels, p_walk.seat, p_walk.lap, p_walk.is_tail,
+      select * from lonnymq.ring_seats_of(p_choice.channels, p_walk.seat, p_walk.lap,
         p_walk.seat_last, p_walk.seat_floor, p_walk.pending)
       union all
-      select * from lonnymq.ring_walk(p_walk.seat, p_walk.lap, p_walk.is_tail, p_walk.seat_last,
-        p_walk.seat_floor, 2147483647, p_walk.pending) w
+      select * from lonnymq.ring_seats(p_walk.seat, p_walk.lap, p_walk.seat_last, p_walk.seat_floor,
+        2147483647, p_walk.pending) w
       where p_choice.channels is null and w.name ~ ('^(?:' || p_choice.pattern || ')$')
       limit p_most
     ) w;
   end if;
   v_window.is_whole := coalesce(cardinality(v_window.seats), 0) < p_most
-    and not (p_walk.is_tail and p_walk.lap < p_walk.seat_last);
+    and not (p_walk.lap < 0 and -p_walk.lap < p_walk.seat_last);
   v_window.rounds := case when v_window.is_whole then greatest(1, p_walk.remaining / v_weight)
     else 1 end;
   v_window.used := case when v_window.seats[1] = p_walk.seat + 1

@@ -44,7 +44,7 @@ CONSTANTS
   MovesAreKept,     \* channel_review: has_moved, after which no quiet note waits
   PendingIsRead,    \* note_pending: who cannot fold reads what is to be folded
   OneLook,          \* the tick and the ring are read from one snapshot
-  SettingsAreRead,  \* ring_walk: the limit that is set, not the one that was folded
+  SettingsAreRead,  \* ring_seats: the limit that is set, not the one that was folded
   WaitsForDequeues, \* limit_must_wait
   LooksAfterLock,   \* walk_allow: the count is read once the channel is locked
   CountsOnce,       \* message_complete: one note for one slot
@@ -211,7 +211,7 @@ StateOf(c, m) == IF m \in tx[c].expired THEN "waiting" ELSE message[m].state
 MayLock(c) == channel_lock \in {Nobody, c}
 IsFree(c, m) == message_lock[m] \in {Nobody, c}
 
-\* ring_walk, as far as it is one channel: where its line begins, with what notes tell that are not
+\* ring_seats, as far as it is one channel: where its line begins, with what notes tell that are not
 \* folded (note_pending), and its limit as it is set. stands is what the call sees of place, t of tick.
 Walked(stands, t) ==
   LET told == {n.message : n \in {n \in note : IsLine(n) /\ IsUrgent(n, t)}}

@@ -1,11 +1,11 @@
 -- The next seats of the ring after p_seat, as a consumer walks it: to the end of its lap, then those who
--- sat down during the lap up to p_seat_last (unless it is in that tail already), then from the start.
+-- sat down during the lap up to p_seat_last (unless it is in that tail already: walk_lap), then from the start.
 -- With each its channel as people set it, committed by now, whether that is folded or not; and where its
 -- line begins, with what notes tell that are not folded yet (p_pending).
 -- Written into the query that calls it: it costs no call.
-create or replace function lonnymq.ring_walk(
-  p_seat bigint, p_lap bigint, p_is_tail boolean, p_seat_last bigint, p_seat_floor bigint,
-  p_most integer, p_pending jsonb
+create or replace function lonnymq.ring_seats(
+  p_seat bigint, p_lap bigint, p_seat_last bigint, p_seat_floor bigint, p_most integer,
+  p_pending jsonb
 )
 returns table (
   seat bigint, channel_id bigint, floor_at bigint, floor_id bigint, name text, weight bigint,
@@ -27,13 +27,13 @@ as $$
   from (
     (
       select p.seat, p.channel_id, p.floor_at, p.floor_id from lonnymq.place p
-      where p.seat > p_seat and p.seat <= p_lap
+      where p.seat > p_seat and p.seat <= abs(p_lap)
       order by p.seat limit p_most
     )
     union all
     (
       select p.seat, p.channel_id, p.floor_at, p.floor_id from lonnymq.place p
-      where not p_is_tail and p.seat > p_lap and p.seat > p_seat and p.seat <= p_seat_last
+      where p_lap >= 0 and p.seat > p_lap and p.seat > p_seat and p.seat <= p_seat_last
       order by p.seat limit p_most
     )
     union all
@@ -55,7 +55,5 @@ as $$
   ) f
 $$;
 
-comment on function lonnymq.ring_walk(
-  bigint, bigint, boolean, bigint, bigint, integer, jsonb
-) is
+comment on function lonnymq.ring_seats(bigint, bigint, bigint, bigint, integer, jsonb) is
 'The next seats of the ring, as a consumer walks it.';
