@@ -55,18 +55,9 @@ begin
       select * from lonnymq.message m where m.id = i.id and m.token = i.token for update
     ) m
   ), judged as materialized (
-    select h.id, h.token, h.error,
-      h.dead or h.attempt >= coalesce(s.max_attempts, c.max_attempts, q.default_max_attempts) as is_dead,
-      v_now + coalesce(h.retry_ms, lonnymq.retry_delay(h.attempt,
-        coalesce(s.retry_delays_ms, c.retry_delays_ms, q.default_retry_delays_ms),
-        coalesce(s.retry_jitter, c.retry_jitter, q.default_retry_jitter))) as retry_at
-    from held h
-    cross join lonnymq.queue q
-    left join lateral (select * from lonnymq.channel c where c.name = h.channel limit 1) c on true
-    left join lateral (
-      select * from lonnymq.channel_setting s where s.name = h.channel limit 1
-    ) s on true
-    where q.only_row
+    select h.id, h.token, h.error, h.dead or r.is_last as is_dead,
+      v_now + coalesce(h.retry_ms, lonnymq.retry_delay(h.attempt, r.delays_ms, r.jitter)) as retry_at
+    from held h cross join lateral lonnymq.retry_rule(h.channel, h.attempt) r
   )
   select array_agg(j.id), array_agg(j.token), array_agg(j.is_dead), array_agg(j.retry_at),
     array_agg(j.error)
@@ -74,7 +65,7 @@ begin
   from judged j;
 
   if v_done is not null then
-    perform lonnymq.attempt_end(v_ids, v_died, v_retry_ats, v_errors, 'failed', v_now);
+    perform lonnymq.lease_end(v_ids, v_retry_ats, 'failed', v_now, v_died, v_errors);
   end if;
 
   return query

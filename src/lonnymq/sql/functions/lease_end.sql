@@ -1,13 +1,17 @@
--- Ends attempts that did not succeed, of messages whose rows the caller has locked: back into the
--- line at the moment given, or dead. Writes history and the notes. Shared by message_fail and
+-- Ends leases whose messages are not done, and whose rows the caller has locked: back into the line at the
+-- moment given, or dead. Writes history and the notes. Shared by message_fail, message_defer and
 -- lease_reclaim.
-create or replace function lonnymq.attempt_end(
+--
+-- p_outcome is what history says: failed, expired or deferred. A deferred message gets its attempt back,
+-- keeps its error, and has the state given if there is one.
+create or replace function lonnymq.lease_end(
   p_ids bigint[],
-  p_died boolean[],
   p_next_ats bigint[],
-  p_errors text[],
   p_outcome text,
-  p_now bigint
+  p_now bigint,
+  p_died boolean[] default null,
+  p_errors text[] default null,
+  p_states bytea[] default null
 )
 returns void
 language plpgsql
@@ -23,14 +27,16 @@ declare
   v_tids tid[];
   v_next_ats bigint[];
   v_errors text[];
+  v_states bytea[];
   v_dead_tids tid[];
   v_dead_errors text[];
 begin
   select q.history into v_history from lonnymq.queue q where q.only_row;
 
   with ended as materialized (
-    select m.*, i.died, i.error, case when not i.died then i.next_at end as next_at
-    from unnest(p_ids, p_died, p_next_ats, p_errors) as i (id, died, next_at, error)
+    select m.*, coalesce(i.died, false) as died, i.error, i.state,
+      case when i.died is not true then i.next_at end as next_at
+    from unnest(p_ids, p_died, p_next_ats, p_errors, p_states) as i (id, died, next_at, error, state)
     cross join lateral (
       select m.ctid as tid, m.id, m.created_at, m.dequeue_at, m.dequeued_at,
         octet_length(m.content) as size, m.attempt, m.slot, m.channel, m.kind, m.name, m.worker,
@@ -65,16 +71,18 @@ begin
     where not f.died or f.slots + f.queue_slots + f.deaths > 0
   )
   select array_agg(e.tid) filter (where not e.died), array_agg(e.next_at) filter (where not e.died),
-    array_agg(e.error) filter (where not e.died), array_agg(e.tid) filter (where e.died),
-    array_agg(e.error) filter (where e.died)
-  into v_tids, v_next_ats, v_errors, v_dead_tids, v_dead_errors
+    array_agg(e.error) filter (where not e.died), array_agg(e.state) filter (where not e.died),
+    array_agg(e.tid) filter (where e.died), array_agg(e.error) filter (where e.died)
+  into v_tids, v_next_ats, v_errors, v_states, v_dead_tids, v_dead_errors
   from ended e;
 
   if v_tids is not null then
     update lonnymq.message m
     set token = null, lease_until = null, dequeued_at = null, worker = null, slot = 0,
-      dequeue_at = t.next_at, error = t.error
-    from unnest(v_tids, v_next_ats, v_errors) as t (tid, next_at, error)
+      dequeue_at = t.next_at, state = coalesce(t.state, m.state),
+      error = case when p_outcome = 'deferred' then m.error else t.error end,
+      attempt = case when p_outcome = 'deferred' then m.attempt - 1 else m.attempt end
+    from unnest(v_tids, v_next_ats, v_errors, v_states) as t (tid, next_at, error, state)
     where m.ctid = t.tid;
   end if;
   if v_dead_tids is not null then
@@ -95,5 +103,7 @@ begin
 end
 $$;
 
-comment on function lonnymq.attempt_end(bigint[], boolean[], bigint[], text[], text, bigint) is
-'Ends attempts that did not succeed: back into the line, or dead.';
+comment on function lonnymq.lease_end(
+  bigint[], bigint[], text, bigint, boolean[], text[], bytea[]
+) is
+'Ends leases whose messages are not done: back into the line, or dead.';
