@@ -102,7 +102,7 @@ begin
   if v_due is null then
     return;
   end if;
-  perform lonnymq.lease_end(v_due, v_next_ats, 'expired', p_now, v_died,
+  perform lonnymq.lease_end(v_due, null, 'expired', p_now, v_next_ats, v_died,
     array_fill('the lease ran out'::text, array[cardinality(v_due)]));
   select count(*) filter (where not d), count(*) filter (where d) into expired, died
   from unnest(v_died) as d;

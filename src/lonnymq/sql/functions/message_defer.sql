@@ -23,10 +23,6 @@ as $$
 #variable_conflict use_column
 declare
   v_now bigint := lonnymq.epoch();
-  v_ids bigint[];
-  v_done uuid[];
-  v_states bytea[];
-  v_dequeue_ats bigint[];
   v_length integer := cardinality(p_ids);
   v_bad record;
 begin
@@ -55,31 +51,11 @@ begin
   end loop;
   perform lonnymq.commit_durably();
 
-  with input as materialized (
-    select distinct on (i.id, i.token) i.id, i.token, i.state,
-      coalesce(i.dequeue_at, v_now + coalesce(i.delay_ms, 0)) as dequeue_at
-    from unnest(p_ids, p_tokens, p_delays_ms, p_states, p_dequeue_ats)
-      with ordinality as i (id, token, delay_ms, state, dequeue_at, ordinal)
-    order by i.id, i.token, i.ordinal
-  ), held as materialized (
-    select m.id, m.token, i.dequeue_at, i.state
-    from input i
-    cross join lateral (
-      select m.id, m.token from lonnymq.message m where m.id = i.id and m.token = i.token for update
-    ) m
-  )
-  select array_agg(h.id), array_agg(h.token), array_agg(h.dequeue_at), array_agg(h.state)
-  into v_ids, v_done, v_dequeue_ats, v_states
-  from held h;
-
-  if v_ids is not null then
-    perform lonnymq.lease_end(v_ids, v_dequeue_ats, 'deferred', v_now, p_states => v_states);
-  end if;
-
   return query
-  select a.id, a.answer,
-    case when a.answer = 'deferred' then v_dequeue_ats[a.place] end
-  from lonnymq.settle_answers(p_ids, p_tokens, v_ids, v_done, 'deferred') a;
+  select * from lonnymq.lease_end(p_ids, p_tokens, 'deferred', v_now, array(
+    select coalesce(i.dequeue_at, v_now + coalesce(i.delay_ms, 0))
+    from unnest(p_ids, p_delays_ms, p_dequeue_ats) as i (id, delay_ms, dequeue_at)
+  ), p_states => p_states);
 end
 $$;
 
