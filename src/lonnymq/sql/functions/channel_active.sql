@@ -32,15 +32,10 @@ as $$
 declare
   v_now bigint := lonnymq.epoch();
   v_is_kept boolean;
-  v_percent real := 0;
 begin
   perform lonnymq.guard_range('limit', p_limit, 1, 1000);
   perform lonnymq.guard_range('count', p_count, 1, 10000);
   select q.history <> 'off' into v_is_kept from lonnymq.queue q where q.only_row;
-  if p_channels is null then
-    v_percent := least(100, 100 * 200 / greatest(
-      pg_relation_size('lonnymq.message') / current_setting('block_size')::real, 1));
-  end if;
 
   return query
   with ended as materialized (
@@ -55,70 +50,15 @@ begin
     from ended e
     where e.finished_at > v_now - (select s.ms from span s)
     group by e.channel
-  ), standing as materialized (
-    (
-      select p.channel_id from lonnymq.place p
-      where p_channels is null and p.seat is not null order by p.seat limit p_limit
-    )
-    union
-    (
-      select p.channel_id from lonnymq.place p
-      where p_channels is null and p.wake_at is not null order by p.wake_at limit p_limit
-    )
   ), named as materialized (
     select g.name collate "C" as name from unnest(p_channels) as g (name)
     where lonnymq.channel_exists(g.name)
     union
-    select c.name from standing s
-    cross join lateral (select c.name from lonnymq.channel c where c.id = s.channel_id limit 1) c
-    union
-    (
-      select m.channel from lonnymq.message m tablesample system (v_percent) repeatable (0)
-      where m.token is null
-      group by m.channel order by count(*) desc, m.channel limit p_limit
-    )
-    union
-    (
-      select m.channel
-      from (
-        select i.id
-        from (
-          select l.message_ids from lonnymq.lease_latest(p_limit) l where p_channels is null
-        ) l
-        cross join unnest(l.message_ids) as i (id)
-        limit 10 * p_limit
-      ) i
-      cross join lateral (
-        select m.channel from lonnymq.message m
-        where m.id = i.id and m.token is not null limit 1
-      ) m
-      limit p_limit
-    )
+    select b.channel from lonnymq.channel_busy(p_limit) b where p_channels is null
     union
     (
       select r.name from rate r
       where p_channels is null order by r.finished desc, r.name limit p_limit
-    )
-    union
-    (
-      select s.name
-      from (
-        select s.name, s.paused from lonnymq.channel_setting s
-        where p_channels is null order by s.name limit 10000
-      ) s
-      where s.paused limit p_limit
-    )
-    union
-    (
-      select distinct f.channel
-      from (
-        select n.channel from lonnymq.note n
-        where p_channels is null and n.quiet = any ('{false,true}') and n.xid >= coalesce(
-          (select t.until from lonnymq.tick t order by t.id desc limit 1), '0'::xid8)
-        limit 10000
-      ) f
-      where f.channel <> ''  -- a note without a name is of the queue's own settings
-      limit p_limit
     )
   )
   select n.name,
@@ -145,18 +85,7 @@ begin
   ) c on true
   left join lateral lonnymq.place_now(c.id) w on true
   left join lateral (select r.finished from rate r where r.name = n.name limit 1) r on true
-  cross join lateral (
-    select count(*) filter (where g.token is null and g.dequeue_at <= v_now) as waiting,
-      count(*) filter (where g.token is null and g.dequeue_at > v_now) as scheduled,
-      count(*) filter (where g.token is not null) as leased,
-      min(greatest(g.dequeue_at, g.created_at))
-        filter (where g.token is null and g.dequeue_at <= v_now) as waiting_since
-    from (
-      select g.token, g.dequeue_at, g.created_at from lonnymq.message g
-      where g.channel = n.name
-      order by g.dequeue_at, g.id limit p_count
-    ) g
-  ) l
+  cross join lateral lonnymq.channel_counts(n.name, p_count, v_now) l
   left join lateral (
     select m.in_flight from lonnymq.meter m
     where m.channel_id = c.id and c.max_concurrency is not null

@@ -46,13 +46,7 @@ begin
       )
       union
       (
-        select distinct f.channel
-        from (
-          select n.channel from lonnymq.note n
-          where n.quiet = any ('{false,true}') and n.xid >= coalesce(
-            (select t.until from lonnymq.tick t order by t.id desc limit 1), '0'::xid8)
-          limit 10000
-        ) f
+        select distinct f.channel from lonnymq.note_unfolded(10000) f
         where f.channel >= v_after and f.channel <= v_end
           and (v_is_first or f.channel <> v_after)
       )

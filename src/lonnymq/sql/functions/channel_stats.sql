@@ -47,14 +47,8 @@ begin
         )
         union
         (
-          select distinct f.channel
-          from (
-            select n.channel from lonnymq.note n
-            where p_channel is null and n.quiet = any ('{false,true}') and n.xid >= coalesce(
-              (select t.until from lonnymq.tick t order by t.id desc limit 1), '0'::xid8)
-            limit 10000
-          ) f
-          where f.channel > coalesce(p_after, '')
+          select distinct f.channel from lonnymq.note_unfolded(10000) f
+          where p_channel is null and f.channel > coalesce(p_after, '')
         )
       ) n
       order by n.name limit p_limit
@@ -82,17 +76,7 @@ begin
   cross join lateral lonnymq.channel_policy(n.name) p
   left join lonnymq.channel c on c.name = n.name
   left join lateral lonnymq.place_now(c.id) w on true
-  cross join lateral (
-    select count(*) filter (where g.token is null and g.dequeue_at <= v_now) as waiting,
-      count(*) filter (where g.token is null and g.dequeue_at > v_now) as scheduled,
-      count(*) filter (where g.token is not null) as leased,
-      min(g.dequeue_at) filter (where g.token is null and g.dequeue_at <= v_now) as oldest_at
-    from (
-      select g.token, g.dequeue_at from lonnymq.message g
-      where g.channel = n.name
-      order by g.dequeue_at, g.id limit 10000
-    ) g
-  ) l
+  cross join lateral lonnymq.channel_counts(n.name, 10000, v_now) l
   cross join lateral (
     select count(*) as dead
     from (select from lonnymq.dead e where e.channel = n.name limit 10000) e

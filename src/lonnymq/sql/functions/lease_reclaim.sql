@@ -102,8 +102,8 @@ begin
   if v_due is null then
     return;
   end if;
-  perform lonnymq.attempt_end(v_due, v_died, v_next_ats,
-    array_fill('the lease ran out'::text, array[cardinality(v_due)]), 'expired', p_now);
+  perform lonnymq.lease_end(v_due, null, 'expired', p_now, v_next_ats, v_died,
+    array_fill('the lease ran out'::text, array[cardinality(v_due)]));
   select count(*) filter (where not d), count(*) filter (where d) into expired, died
   from unnest(v_died) as d;
 end

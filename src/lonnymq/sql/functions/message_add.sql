@@ -23,11 +23,7 @@ declare
   v_channel record;
   v_is_sized boolean;
 begin
-  v_dequeue_at := case
-    when p_dequeue_at is not null then p_dequeue_at
-    when p_delay_ms > 0 then lonnymq.epoch() + p_delay_ms
-    else lonnymq.epoch(now())
-  end;
+  v_dequeue_at := lonnymq.message_due(p_dequeue_at, p_delay_ms, lonnymq.epoch(), lonnymq.epoch(now()));
 
   select
     case when s.name is not null then s.max_size when c.name is not null

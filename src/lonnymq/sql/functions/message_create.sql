@@ -78,11 +78,7 @@ begin
 
   answer := 'created';
   id := nextval('lonnymq.message_id_seq');
-  v_dequeue_at := case
-    when p_dequeue_at is not null then p_dequeue_at
-    when p_delay_ms > 0 then lonnymq.epoch() + p_delay_ms
-    else lonnymq.epoch(now())
-  end;
+  v_dequeue_at := lonnymq.message_due(p_dequeue_at, p_delay_ms, lonnymq.epoch(), lonnymq.epoch(now()));
   insert into lonnymq.message (id, channel, content, dequeue_at, created_at, kind, headers)
   values (id, p_channel, p_content, v_dequeue_at, lonnymq.epoch(), p_kind, p_headers);
   v_told := true;

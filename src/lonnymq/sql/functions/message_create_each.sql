@@ -19,7 +19,6 @@ as $$
 #variable_conflict use_column
 declare
   v_now bigint := lonnymq.epoch();
-  v_begin bigint := lonnymq.epoch(now());
   v_is_fixed boolean := lonnymq.snapshot_is_fixed();
   v_ids bigint[];
   v_ats bigint[];
@@ -30,51 +29,14 @@ declare
   v_max_sizes bigint[];
   v_new record;
 begin
-  with drawn as materialized (
-    select i.*, nextval('lonnymq.message_id_seq') as id
-    from unnest(p_channels, p_dequeue_ats, p_delays_ms, p_names)
-      with ordinality as i (channel, dequeue_at, delay_ms, name, ordinal)
-  ), level as materialized (
-    select c.name as channel, l.*
-    from (select distinct i.name from unnest(p_channels) as i (name)) c
-    cross join lateral lonnymq.channel_level(c.name) l
-  ), named as materialized (
-    select d.*,
-      min(d.ordinal) over (
-        partition by d.channel, coalesce(d.name, d.ordinal::text), d.name is null) as first,
-      (
-        select m.id from lonnymq.message m where m.channel = d.channel and m.name = d.name limit 1
-      ) as live_id
-    from drawn d
-  ), ranked as materialized (
-    select n.*, count(*) filter (where n.live_id is null and n.first = n.ordinal)
-        over (partition by n.channel order by n.ordinal) as rank
-    from named n
-  ), judged as (
-    select k.*, l.answer as no, l.reason, l.max_size,
-      case when l.max_size is not null then l.size + least(k.rank, l.room) end as size,
-      case
-        when k.live_id is not null then 'duplicate'
-        when first_value(k.rank) over (partition by k.channel, k.first order by k.ordinal) > l.room
-          then l.answer
-        when k.first < k.ordinal then 'duplicate'
-        else 'created'
-      end as answer
-    from ranked k join level l on l.channel = k.channel
-  )
-  select array_agg(coalesce(j.live_id, j.id) order by j.ordinal),
-    array_agg(case
-      when j.dequeue_at is not null then j.dequeue_at
-      when j.delay_ms > 0 then v_now + j.delay_ms
-      else v_begin
-    end order by j.ordinal),
-    array_agg(j.answer order by j.ordinal),
-    array_agg(j.first::integer order by j.ordinal),
-    array_agg(case when j.answer = j.no then j.reason end order by j.ordinal),
-    array_agg(j.size order by j.ordinal),
-    array_agg(j.max_size order by j.ordinal)
-  into v_ids, v_ats, v_answers, v_firsts, v_reasons, v_sizes, v_max_sizes
-  from judged j;
+  select array_agg(j.id), array_agg(j.answer), array_agg(j.first), array_agg(j.reason),
+    array_agg(j.size), array_agg(j.max_size)
+  into v_ids, v_answers, v_firsts, v_reasons, v_sizes, v_max_sizes
+  from lonnymq.message_judge(p_channels, p_names) j;
+  v_ats := array(
+    select lonnymq.message_due(i.dequeue_at, i.delay_ms, v_now, lonnymq.epoch(now()))
+    from unnest(p_channels, p_dequeue_ats, p_delays_ms) as i (channel, dequeue_at, delay_ms)
+  );
 
   insert into lonnymq.message (id, channel, content, dequeue_at, created_at, kind, headers)
   select i.id, i.channel, i.content, i.dequeue_at, v_now, i.kind, i.headers

@@ -23,10 +23,8 @@ set jit = off
 as $$
 #variable_conflict use_column
 declare
-  v_length integer := cardinality(p_channels);
   v_now bigint := lonnymq.epoch();
   v_begin bigint := lonnymq.epoch(now());
-  v_bad record;
   v_channels text[];
   v_is_plain boolean;
   v_is_fresh boolean := not lonnymq.snapshot_is_fixed();
@@ -38,61 +36,15 @@ declare
   v_told boolean[];
   v_is_ahead boolean[];
 begin
-  if p_channels is null or p_contents is null or v_length <> cardinality(p_contents) then
-    raise exception using errcode = 'LM001',
-      message = format('as many contents as channels are needed: there are %s channels and %s contents',
-        coalesce(v_length, 0), coalesce(cardinality(p_contents), 0));
-  end if;
-  if v_length > 10000 then
-    raise exception using errcode = 'LM002',
-      message = format('a call takes at most 10000 messages, not %s', v_length),
-      hint = 'Send them in several calls, or load them with COPY and message_announce.';
-  end if;
-  if cardinality(p_dequeue_ats) <> v_length or cardinality(p_delays_ms) <> v_length
-    or cardinality(p_names) <> v_length or cardinality(p_kinds) <> v_length
-    or cardinality(p_headers) <> v_length
-  then
-    perform lonnymq.guard_aligned('dequeue_ats', p_dequeue_ats, v_length);
-    perform lonnymq.guard_aligned('delays_ms', p_delays_ms, v_length);
-    perform lonnymq.guard_aligned('names', p_names, v_length);
-    perform lonnymq.guard_aligned('kinds', p_kinds, v_length);
-    perform lonnymq.guard_aligned('headers', p_headers, v_length);
-  end if;
-  if p_delays_ms is not null or p_names is not null or p_kinds is not null or p_headers is not null
-    or exists (
-      select from unnest(p_channels, p_contents) as i (channel, content)
-      where i.channel is null or octet_length(i.channel) not between 1 and 255
-        or i.content is null or octet_length(i.content) > 67108864)
-  then
-    for v_bad in
-      select i.*
-      from unnest(p_channels, p_contents, p_dequeue_ats, p_delays_ms, p_names, p_kinds, p_headers)
-        as i (channel, content, dequeue_at, delay_ms, name, kind, headers)
-      where i.channel is null or octet_length(i.channel) not between 1 and 255
-        or i.content is null or octet_length(i.content) > 67108864
-        or octet_length(i.name) not between 1 and 255 or octet_length(i.kind) not between 1 and 255
-        or i.delay_ms is not null or i.headers is not null
-    loop
-      perform lonnymq.guard_message(v_bad.channel, v_bad.content, v_bad.dequeue_at, v_bad.delay_ms,
-        v_bad.name, v_bad.kind, v_bad.headers);
-    end loop;
-  end if;
-  if current_user <> session_user then
-    perform from lonnymq.confined c limit 1;
-    if found then
-      perform lonnymq.guard_channel(c.name) from (select distinct unnest(p_channels) as name) c;
-    end if;
-  end if;
+  perform lonnymq.guard_messages(p_channels, p_contents, p_dequeue_ats, p_delays_ms, p_names, p_kinds,
+    p_headers);
   v_is_plain := lonnymq.commit_durably();
 
-  v_ids := array(select nextval('lonnymq.message_id_seq') from generate_series(1, v_length));
+  v_ids := array(
+    select nextval('lonnymq.message_id_seq') from generate_series(1, cardinality(p_channels)));
   if p_dequeue_ats is not null or p_delays_ms is not null then
     v_ats := array(
-      select case
-        when i.dequeue_at is not null then i.dequeue_at
-        when i.delay_ms > 0 then v_now + i.delay_ms
-        else v_begin
-      end
+      select lonnymq.message_due(i.dequeue_at, i.delay_ms, v_now, v_begin)
       from unnest(p_dequeue_ats, p_delays_ms) with ordinality as i (dequeue_at, delay_ms, ordinal)
       order by i.ordinal
     );

@@ -23,12 +23,6 @@ as $$
 #variable_conflict use_column
 declare
   v_now bigint := lonnymq.epoch();
-  v_history text;
-  v_tids tid[];
-  v_ids bigint[];
-  v_done uuid[];
-  v_states bytea[];
-  v_dequeue_ats bigint[];
   v_length integer := cardinality(p_ids);
   v_bad record;
 begin
@@ -56,60 +50,12 @@ begin
     perform lonnymq.guard_range('delay_ms', v_bad.delay_ms, 0, 3155760000000);
   end loop;
   perform lonnymq.commit_durably();
-  select q.history into v_history from lonnymq.queue q where q.only_row;
-
-  with input as materialized (
-    select distinct on (i.id, i.token) i.id, i.token, i.state,
-      coalesce(i.dequeue_at, v_now + coalesce(i.delay_ms, 0)) as dequeue_at
-    from unnest(p_ids, p_tokens, p_delays_ms, p_states, p_dequeue_ats)
-      with ordinality as i (id, token, delay_ms, state, dequeue_at, ordinal)
-    order by i.id, i.token, i.ordinal
-  ), held as materialized (
-    select m.*, i.dequeue_at as next_at, i.state as next_state
-    from input i
-    cross join lateral (
-      select m.ctid as tid, m.id, m.created_at, m.dequeue_at, m.dequeued_at, m.token,
-        octet_length(m.content) as size, m.attempt, m.slot, m.channel, m.kind, m.name, m.worker,
-        m.headers, case when v_history = 'content' then m.content end as content
-      from lonnymq.message m where m.id = i.id and m.token = i.token for update
-    ) m
-  ), logged as (
-    insert into lonnymq.history (
-      xid, message_id, created_at, dequeue_at, dequeued_at, finished_at, size, attempt, outcome,
-      channel, kind, name, worker, error, headers, content
-    )
-    select (select p.at from lonnymq.history_position() as p (at)),
-      h.id, h.created_at, h.dequeue_at, h.dequeued_at, v_now, h.size, h.attempt, 'deferred',
-      h.channel, h.kind, h.name, h.worker, null, h.headers, h.content
-    from held h
-    where v_history <> 'off'
-  ), told as (
-    insert into lonnymq.note (channel, dequeue_at, message_id, slots, queue_slots, told)
-    select f.channel, f.next_at, f.id, f.slots, f.queue_slots,
-      lonnymq.channel_tell(f.channel, f.next_at)
-    from (
-      select distinct on (h.channel) h.channel, h.next_at, h.id,
-        sum(h.slot & 1) over whole as slots, sum((h.slot >> 1) & 1) over whole as queue_slots
-      from held h
-      window whole as (partition by h.channel)
-      order by h.channel, h.next_at, h.id
-    ) f
-  )
-  select array_agg(h.tid), array_agg(h.id), array_agg(h.token), array_agg(h.next_at),
-    array_agg(h.next_state)
-  into v_tids, v_ids, v_done, v_dequeue_ats, v_states
-  from held h;
-
-  update lonnymq.message m
-  set token = null, lease_until = null, dequeued_at = null, worker = null, slot = 0,
-    attempt = m.attempt - 1, dequeue_at = t.dequeue_at, state = coalesce(t.state, m.state)
-  from unnest(v_tids, v_dequeue_ats, v_states) as t (tid, dequeue_at, state)
-  where m.ctid = t.tid;
 
   return query
-  select a.id, a.answer,
-    case when a.answer = 'deferred' then v_dequeue_ats[a.place] end
-  from lonnymq.settle_answers(p_ids, p_tokens, v_ids, v_done, 'deferred') a;
+  select * from lonnymq.lease_end(p_ids, p_tokens, 'deferred', v_now, array(
+    select coalesce(i.dequeue_at, v_now + coalesce(i.delay_ms, 0))
+    from unnest(p_ids, p_delays_ms, p_dequeue_ats) as i (id, delay_ms, dequeue_at)
+  ), p_states => p_states);
 end
 $$;
 

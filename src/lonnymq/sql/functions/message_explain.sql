@@ -16,7 +16,6 @@ as $$
 declare
   v_now bigint := lonnymq.epoch();
   v_message lonnymq.message;
-  v_dead lonnymq.dead;
   v_channel lonnymq.channel;
   v_place lonnymq.place;
   v_policy record;
@@ -26,19 +25,8 @@ declare
   v_releasing text := '';
 begin
   select * into v_message from lonnymq.message m where m.id = p_id;
-  if v_message.id is null then
-    select * into v_dead from lonnymq.dead d where d.id = p_id;
-    if v_dead.id is null then
-      answer := 'not_found';
-      explanation := format('There is no message %s: it has ended, or never was.', p_id);
-      fields := jsonb_build_object('id', p_id);
-      return;
-    end if;
-    answer := 'dead';
-    explanation := format('It died at %s after %s attempts: %s', lonnymq.epoch_text(v_dead.died_at),
-      v_dead.attempt, coalesce(v_dead.error, 'no error was given.'));
-    fields := jsonb_build_object('id', p_id, 'channel', v_dead.channel, 'attempt', v_dead.attempt,
-      'died_at', v_dead.died_at, 'error', v_dead.error);
+  if not found then
+    select * into answer, explanation, fields from lonnymq.dead_explain(p_id);
     return;
   end if;
 

@@ -25,11 +25,6 @@ declare
   v_now bigint := lonnymq.epoch();
   v_length integer := cardinality(p_ids);
   v_bad bigint;
-  v_ids bigint[];
-  v_done uuid[];
-  v_errors text[];
-  v_died boolean[];
-  v_retry_ats bigint[];
 begin
   perform lonnymq.guard_pairs(p_ids, p_tokens);
   perform lonnymq.guard_aligned('errors', p_errors, v_length);
@@ -42,48 +37,10 @@ begin
   end if;
   perform lonnymq.commit_durably();
 
-  with input as materialized (
-    select distinct on (i.id, i.token) i.id, i.token, left(i.error, 10000) as error, i.retry_ms,
-      coalesce(i.dead, false) as dead
-    from unnest(p_ids, p_tokens, p_errors, p_retries_ms, p_deads)
-      with ordinality as i (id, token, error, retry_ms, dead, ordinal)
-    order by i.id, i.token, i.ordinal
-  ), held as materialized (
-    select m.id, m.token, i.error, i.retry_ms, i.dead, m.attempt, m.channel
-    from input i
-    cross join lateral (
-      select * from lonnymq.message m where m.id = i.id and m.token = i.token for update
-    ) m
-  ), judged as materialized (
-    select h.id, h.token, h.error,
-      h.dead or h.attempt >= coalesce(s.max_attempts, c.max_attempts, q.default_max_attempts) as is_dead,
-      v_now + coalesce(h.retry_ms, lonnymq.retry_delay(h.attempt,
-        coalesce(s.retry_delays_ms, c.retry_delays_ms, q.default_retry_delays_ms),
-        coalesce(s.retry_jitter, c.retry_jitter, q.default_retry_jitter))) as retry_at
-    from held h
-    cross join lonnymq.queue q
-    left join lateral (select * from lonnymq.channel c where c.name = h.channel limit 1) c on true
-    left join lateral (
-      select * from lonnymq.channel_setting s where s.name = h.channel limit 1
-    ) s on true
-    where q.only_row
-  )
-  select array_agg(j.id), array_agg(j.token), array_agg(j.is_dead), array_agg(j.retry_at),
-    array_agg(j.error)
-  into v_ids, v_done, v_died, v_retry_ats, v_errors
-  from judged j;
-
-  if v_done is not null then
-    perform lonnymq.attempt_end(v_ids, v_died, v_retry_ats, v_errors, 'failed', v_now);
-  end if;
-
   return query
-  select a.id,
-    case when a.answer = 'failed' then
-      case when v_died[a.place] then 'dead' else 'retrying' end
-    else a.answer end,
-    case when a.answer = 'failed' and not v_died[a.place] then v_retry_ats[a.place] end
-  from lonnymq.settle_answers(p_ids, p_tokens, v_ids, v_done, 'failed') a;
+  select l.id, case when l.answer = 'failed' then 'retrying' else l.answer end, l.dequeue_at
+  from lonnymq.lease_end(p_ids, p_tokens, 'failed', v_now,
+    array(select v_now + i.retry_ms from unnest(p_retries_ms) as i (retry_ms)), p_deads, p_errors) l;
 end
 $$;
 

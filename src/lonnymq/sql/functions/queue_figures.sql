@@ -88,16 +88,7 @@ begin
     union
     select n.name from unnest(v_channels) as n (name)
     union
-    (
-      select distinct f.channel
-      from (
-        select n.channel from lonnymq.note n
-        where n.quiet = any ('{false,true}') and n.xid >= coalesce(
-          (select t.until from lonnymq.tick t order by t.id desc limit 1), '0'::xid8)
-        limit 500
-      ) f
-      limit 100
-    )
+    (select distinct f.channel from lonnymq.note_unfolded(500) f limit 100)
   ) n
   cross join lateral lonnymq.message_first(n.name) f
   where f.dequeue_at <= now_at;
