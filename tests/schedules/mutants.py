@@ -30,7 +30,7 @@ ROOTS = (
     "channel_resume", "queue_set",
 )  # fmt: skip
 # What the contract says nothing about: refusals of bad arguments, notifications, the clock.
-LEFT_OUT = re.compile(r"guard_|epoch|queue_tell|channel_tell|commit_|error_group|channel_permitted")
+LEFT_OUT = re.compile(r"guard_|epoch|queue_notify|channel_notify|commit_|error_group|channel_permitted")
 CALL = re.compile(r"\blonnymq\.(\w+)\s*\(")
 SWAPS = {
     " < ": " <= ", " <= ": " < ", " > ": " >= ", " >= ": " > ", " and ": " or ", " + 1": " - 1", " - 1": " + 1",
