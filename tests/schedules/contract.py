@@ -47,23 +47,30 @@ is sent, then `answers` with what the engine answered, or `fails` with its error
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Container
+from collections.abc import Callable, Container
 from dataclasses import replace
 from math import inf
 from typing import Any
 
+from .capacity import Lines
 from .statements import (
+    Acknowledge,
     Cancel,
     Check,
+    Claim,
     Create,
     Created,
     Dequeue,
     Lease,
     Leased,
     Message,
-    NewMessage,
     Nothing,
+    Policy,
+    Purge,
+    Redrive,
+    Renew,
     SetChannel,
+    SetDefaults,
     SetQueue,
     Settle,
     Sweep,
@@ -80,36 +87,17 @@ RETRY_JITTER = 0.1
 SETTLED = {"complete": "completed", "defer": "deferred", "heartbeat": "extended"}
 
 
-class Turns:
-    """What one consumer was given while it was the only one: channels that always had more to give stay level.
-
-    Between any two moments two such channels of equal weight differ by at most two turns: one at either end.
-    """
-
-    def __init__(self) -> None:
-        self.given: dict[str, int] = {}
-
-    def forget(self) -> None:
-        """Something happened after which the count begins anew."""
-        self.given.clear()
-
-    def take(self, channels: list[str], backlogged: dict[str, int]) -> None:
-        """Add a call: whom it served, and the weights of the channels that had more before and after it."""
-        if not backlogged.keys() <= self.given.keys():  # one has come in: count anew
-            self.given.clear()
-        self.given = {name: self.given.get(name, 0) for name in backlogged}
-        for name in channels:
-            if name in self.given:
-                self.given[name] += 1
-        turns = {name: count / backlogged[name] for name, count in self.given.items()}
-        if turns and max(turns.values()) - min(turns.values()) > 2:
-            raise Violation(
-                "turns", f"messages given to channels that always had more: {self.given}"
-            )
+def everything(_: Message) -> bool:
+    """What a dequeue wants."""
+    return True
 
 
 class Contract(Sessions):
     """One queue: judges each answer by what is committed, and by what each session's open transaction has changed."""
+
+    chooses: Callable[[Message], bool] = staticmethod(
+        everything
+    )  # what the call wants that is judged
 
     # ---- create
 
@@ -175,7 +163,7 @@ class Contract(Sessions):
         if isinstance(answer, Nothing):
             self.judge_nothing(session, answer, before)
             answer = []
-        else:
+        elif answer:
             self.judge_leases(session, statement, answer)
         self.notice()
         for row in answer:
@@ -191,11 +179,27 @@ class Contract(Sessions):
         transaction.changes.has_dequeued = True
         if turns is not None:
             after = self.deliverable(session)
-            level = {
-                name: self.policy(self.committed, name).weight
-                for name in before.keys() & after.keys()
-            }
-            turns.take([row.channel for row in answer], level)
+            served = [row.channel for row in answer]
+            weights = {name: self.policy(self.committed, name).weight for name in served}
+            turns.take(served, before.keys() & after.keys(), weights)
+
+    def judge_claim(self, session: str, statement: Claim, answer: list[Leased] | Nothing) -> None:
+        """A claim leases as a dequeue does, but only what it wants."""
+        self.chooses = statement.chooses
+        try:
+            if isinstance(answer, Nothing):
+                found = {} if answer.word == "contended" else self.deliverable(session)
+                if found:
+                    raise Violation("empty", f"the claim was empty while it could have {found}")
+                answer = []
+            wrong = [
+                row.tag for row in answer if not statement.chooses(self.committed.messages[row.tag])
+            ]
+            if wrong:
+                raise Violation("claim", f"{describe(statement)} was given {wrong}")
+            self.judge_dequeue(session, Dequeue(statement.limit, statement.lease_ms), answer)
+        finally:
+            self.chooses = everything
 
     def judge_leases(self, session: str, statement: Dequeue, rows: list[Leased]) -> None:
         """Judge the messages one by one, then each channel's line, then the limits."""
@@ -328,6 +332,15 @@ class Contract(Sessions):
                 "look_at", f"look again at {answer.look_at}, but something is due at {moment}"
             )
 
+    def judge_sleep(self, session: str, look_at: int | None) -> None:
+        """Who was told to look again at `look_at`, and was not notified since, misses nothing by waiting."""
+        # A lease that was extended may be looked at a second late.
+        if (look_at is None or look_at > self.now + 1000) and (found := self.deliverable(session)):
+            raise Violation(
+                "asleep",
+                f"{session} waits until {look_at}, nobody notified it, and these can be leased: {found}",
+            )
+
     # ---- what could be leased
 
     def available(
@@ -340,7 +353,9 @@ class Contract(Sessions):
         for tag, message in self.committed.messages.items():
             if message is None or message.dequeue_at > self.now or tag in held or tag in own:
                 continue
-            if channels is not None and message.channel not in channels:
+            if not self.chooses(message) or (
+                channels is not None and message.channel not in channels
+            ):
                 continue
             lease = message.lease
             if lease is not None and (
@@ -535,19 +550,110 @@ class Contract(Sessions):
             if word == "cancelled":
                 self.open[session].changes.messages[tag] = None
 
+    def judge_acknowledge(
+        self, session: str, statement: Acknowledge, answer: tuple[Counter[str], dict[int, Any]]
+    ) -> None:
+        """Each message that the claim still has becomes what was decided; the answer counts them.
+
+        Of each message is told what is stored of it afterwards: (token, dequeue_at, attempt), "dead" or "gone"."""
+        counts, stored = answer
+        found: Counter[str] = Counter()
+        for (tag, id_, token), outcome in zip(statement.leases, statement.outcomes, strict=True):
+            message = self.view(session).messages.get(tag)
+            if message is None or message.lease is None or message.lease.token != token:
+                continue  # lost
+            word, at = acknowledged(message, outcome, stored[id_])
+            how = {"release": "defer", "dead": "fail"}.get(outcome, outcome)
+            delay = {"defer": 100, "fail": 100, "release": message.dequeue_at - self.now}.get(
+                outcome
+            )
+            settle = Settle(how, ((tag, id_, token),), delay, dead=outcome == "dead")
+            self.judge_settle(session, settle, {id_: (word, at)})
+            found[word] += 1
+        wrong = {word for word in counts if counts[word] != found[word]}
+        if statement.how == "acknowledge" and wrong:
+            raise Violation("claim", f"{counts} were counted, but it was {found}: {statement}")
+
+    def judge_renew(self, session: str, statement: Renew, answer: list[tuple[int, int]]) -> None:
+        """The leases that the claims still have are extended, and none is made shorter."""
+        changes, until, held = self.open[session].changes, self.now + statement.lease_ms, 0
+        world, others = self.view(session), self.held(session)
+        unsure = 0
+        for tag, _, token in statement.leases:
+            message = world.messages.get(tag)
+            if message is None or message.lease is None or message.lease.token != token:
+                continue
+            if tag in others or self.is_maybe_over(message):
+                unsure += 1
+                continue
+            held += 1
+            lease = replace(message.lease, until=max(until, message.lease.until))
+            changes.messages[tag] = replace(message, lease=lease)
+        if not held <= sum(count for count, _ in answer) <= held + unsure:
+            raise Violation("claim", f"{answer} are held, expected {held} to {held + unsure}")
+
+    def judge_purge(self, session: str, statement: Purge, answer: tuple[int, set[str]]) -> None:
+        """The first messages that wait in a channel are gone; those that others hold stay."""
+        count, left = answer
+        world, held = self.view(session), self.held(session)
+        line = sorted(
+            (m for m in world.messages.values() if m and m.channel == statement.channel),
+            key=lambda message: message.rank,
+        )
+        gone = [message for message in line if message.tag not in left]
+        wrong = [m.tag for m in gone if m.tag in held or (m.lease and not self.is_maybe_over(m))]
+        stay = [m for m in line if m.tag in left and m.lease is None and m.tag not in held]
+        if wrong or len(gone) != count or count > statement.limit:
+            raise Violation("purge", f"{count} purged, gone are {gone}, of these held: {wrong}")
+        if stay and (count < statement.limit or stay[0].rank < gone[-1].rank):
+            raise Violation("purge", f"{stay[0].tag} was left, purged were {[m.tag for m in gone]}")
+        for message in gone:
+            self.open[session].changes.messages[message.tag] = None
+
+    def judge_redrive(
+        self, session: str, statement: Redrive, answers: dict[int, tuple[str, int | None]]
+    ) -> None:
+        """A dead message goes back to where it stood, with all its attempts, unless its name is taken."""
+        world, changes = self.view(session), self.open[session].changes
+        touched = {tag for each in self.others(session) for tag in each.changes.dead}
+        for tag, id_ in statement.messages:
+            dead = world.dead.get(tag)
+            live = world.messages.get(tag)
+            words = {"redriven"} if dead else {"not_found"}
+            if live and self.is_maybe_dead(world, live):
+                dead, words = live, {"redriven", "not_found"}
+            if tag in touched:
+                words.add("not_found")
+            if dead and dead.name:
+                names = [
+                    self.is_maybe_dead(world, m) for m in world.messages.values()
+                    if m and m.tag != tag and (m.channel, m.name) == (dead.channel, dead.name)
+                ]  # fmt: skip
+                words |= {"duplicate"} if names else set()
+                words -= {"redriven"} if names and not all(names) else set()
+            word = answers.get(id_, ("nothing", None))[0]
+            if word not in words:
+                raise Violation("redrive", f"{tag} was answered {word}; expected {words}")
+            if word == "redriven":
+                assert dead is not None
+                changes.dead[tag] = None
+                changes.messages[tag] = replace(dead, attempt=0, lease=None)
+
     # ---- settings and housekeeping
 
     def judge_setchannel(self, session: str, statement: SetChannel, answer: str) -> None:
         """A setting is made, changed or left as it is; what is not given stays."""
         channel, options, words, changed = statement.channel, statement.options, set(), None
-        is_pause = "paused" in options
+        is_word = "paused" in options or "releasing" in options
         for world in reversed(self.views(session)):
             known, old = channel in world.policies, self.policy(world, channel)
             changed = replace(old, **options)
-            if is_pause:
+            if is_word:
                 word = (
-                    ("paused", "already_paused") if options["paused"] else ("resumed", "not_paused")
-                )
+                    ("releasing", "already_releasing") if "releasing" in options
+                    else ("paused", "already_paused") if options["paused"]
+                    else ("resumed", "not_paused")
+                )  # fmt: skip
                 words.add(word[changed == old])
                 is_known = known or any(m and m.channel == channel for m in world.messages.values())
                 words |= set() if is_known else {"not_found"}
@@ -580,10 +686,25 @@ class Contract(Sessions):
             )
         self.open[session].changes.queue_limit = [statement.max_concurrency]
 
-    def judge_sweep(self, session: str, statement: Sweep, answer: Any) -> None:
-        """A sweep takes back leases that are over; nothing depends on it."""
+    def judge_setdefaults(self, session: str, statement: SetDefaults, answer: str) -> None:
+        """The settings of every channel that nobody has set; made before there are channels."""
+        old = self.view(session).defaults or Policy()
+        new = replace(old, **statement.options)
+        if answer != ("changed" if new != old else "unchanged"):
+            raise Violation("setting", f"{describe(statement)} was answered {answer}")
+        self.open[session].changes.defaults = new
+
+    def judge_sweep(self, session: str, statement: Sweep, answer: set[str]) -> None:
+        """A sweep takes back leases that are over, and forgets channels that are released and empty."""
         self.notice()
-        self.open[session].changes.has_dequeued = True
+        world, changes = self.view(session), self.open[session].changes
+        changes.has_dequeued = True
+        for channel in world.policies.keys() - answer:
+            messages = [m for m in world.messages.values() if m and m.channel == channel]
+            alive = [m.tag for m in messages if not self.is_maybe_dead(world, m)]
+            if alive or not self.policy(world, channel).releasing:
+                raise Violation("release", f"the settings of {channel} are gone; it holds {alive}")
+            changes.policies[channel] = None
 
     def judge_check(self, session: str, statement: Check, answer: list[Any]) -> None:
         """queue_check finds nothing, ever, but for leases that are over and that nobody has looked at yet."""
@@ -596,76 +717,15 @@ class Contract(Sessions):
             raise Violation("check", f"queue_check found {answer[:5]}")
 
 
-class Lines:
-    """The channels that a create is about, as one view shows them: how full they are, and who has which name."""
-
-    def __init__(self, contract: Contract, world: World, statement: Create) -> None:
-        self.world = world
-        channels = {row.channel for row in statement.rows}
-        self.policies = {name: contract.policy(world, name) for name in channels}
-        self.least: Counter[str] = Counter()
-        self.most: Counter[str] = Counter()
-        self.names: dict[tuple[str, str], tuple[int, bool]] = {}
-        limited = {name for name, policy in self.policies.items() if policy.max_size is not None}
-        if not limited and not any(row.name for row in statement.rows):
-            return
-        for message in world.messages.values():
-            if message is not None and message.channel in channels:
-                maybe_dead = contract.is_maybe_dead(world, message)
-                self.most[message.channel] += 1
-                self.least[message.channel] += not maybe_dead
-                if message.name:
-                    self.names[message.channel, message.name] = message.id, maybe_dead
-
-    def expected(self, row: NewMessage, statement: Create) -> dict[str, int | None]:
-        """The words that may be answered, with the id for a duplicate."""
-        words: dict[str, int | None] = {}
-        if row.name and (row.channel, row.name) in self.names:
-            id_, maybe_dead = self.names[row.channel, row.name]
-            words["duplicate"] = id_
-            if not maybe_dead:
-                return words
-        policy = self.policies[row.channel]
-        if (
-            policy.max_size is None
-            or statement.is_copy
-            or self.least[row.channel] < policy.max_size
-        ):
-            words["created"] = None
-        if (
-            policy.max_size is not None
-            and not statement.is_copy
-            and self.most[row.channel] >= policy.max_size
-        ):
-            words["dropped" if policy.when_full == "drop" else "refused"] = None
-        return words
-
-    def allows(self, row: NewMessage, got: Created, statement: Create, *, exact: bool) -> bool:
-        """Whether this view allows an answer; `exact` asks about the size in it, too."""
-        words = self.expected(row, statement)
-        if got.answer not in words or (got.answer == "duplicate" and got.id != words["duplicate"]):
-            return False
-        maximum = self.policies[row.channel].max_size
-        if (
-            not exact
-            or statement.is_copy
-            or statement.is_burst
-            or maximum is None
-            or got.answer == "duplicate"
-        ):
-            return True
-        least, most = self.least[row.channel] + 1, self.most[row.channel] + 1
-        if got.answer != "created":
-            least, most = maximum, max(maximum, most - 1)
-        return got.max_size == maximum and got.size is not None and least <= got.size <= most
-
-    def add(self, message: Message) -> None:
-        """A message of the same call was created."""
-        self.least[message.channel] += 1
-        self.most[message.channel] += 1
-        if message.name:
-            self.names[message.channel, message.name] = message.id, False
-
-    def describe(self, channel: str) -> str:
-        """How full a channel is."""
-        return f"{self.most[channel]} live messages of {self.policies[channel].max_size or 'any number'}"
+def acknowledged(message: Message, outcome: str, stored: Any) -> tuple[str, int | None]:
+    """The word for what became of a claimed message, by what is stored of it."""
+    if stored == "gone":
+        return "completed", None
+    if stored == "dead":
+        return ("dead" if outcome in ("fail", "dead") else "not_found"), None
+    token, dequeue_at, attempt = stored
+    if token is None and outcome in ("defer", "release") and attempt == message.attempt - 1:
+        return "deferred", dequeue_at
+    if token is None and outcome == "fail" and dequeue_at != message.dequeue_at:
+        return "retrying", dequeue_at
+    return "lease_lost", None

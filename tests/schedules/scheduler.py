@@ -18,18 +18,24 @@ from typing import Any
 import psycopg
 
 from . import calls
-from .contract import MANY, PATIENCE, Contract, Turns
+from .contract import MANY, PATIENCE, Contract
 from .stage import START, Stage
 from .statements import (
+    Acknowledge,
     Cancel,
     Check,
+    Claim,
     Create,
     Dequeue,
     Leased,
     NewMessage,
     Nothing,
     Policy,
+    Purge,
+    Redrive,
+    Renew,
     SetChannel,
+    SetDefaults,
     SetQueue,
     Settle,
     Statement,
@@ -37,7 +43,8 @@ from .statements import (
     Violation,
 )
 from .steps import Step
-from .visibility import READ_COMMITTED
+from .turns import Turns
+from .visibility import READ_COMMITTED, World
 
 SLOW_SECONDS = 10.0
 FEW, SHORT_SECONDS = (
@@ -48,6 +55,13 @@ MOST_AT_ONCE = 10_000  # messages that message_create_many takes
 DRAIN_ROUNDS = 10_000
 LIMITED_ROUNDS = 6
 KEEPS_TURNS = ("create", "create_many", "copy", "burst", "bulk")
+# Steps after which a consumer that waits for messages is notified if there are any for it.
+WAKES = {
+    *KEEPS_TURNS, "set", "pause", "resume", "queue", "redrive", "begin", "commit", "rollback", "savepoint",
+    "rollback_to", "check", "clock",
+}  # fmt: skip
+SOON_MS = 50  # who was told to look again so soon does not wait to be notified
+NOTIFY_SECONDS = 0.1
 
 
 @dataclass(frozen=True)
@@ -93,6 +107,9 @@ class Run:
         self.turns: dict[str, Turns] = {}
         self.channels: set[str] = set()
         self.relaxed: dict[str, Policy] = {}
+        self.sleepers: dict[str, int | None] = {}  # who found nothing, and when to look again
+        self.claims: dict[tuple[str, int], list[Leased]] = {}
+        self.claim_tokens: dict[tuple[str, int], str] = {}
         self.say: Callable[[str], None] = self.log.append
 
     # ---- the whole
@@ -117,6 +134,7 @@ class Run:
         for step in steps:
             self.take(step)
             self.collect()
+            self.judge_sleepers(step)
 
     def free(self) -> None:
         """Roll everything back, whatever state it is in."""
@@ -168,7 +186,9 @@ class Run:
                 if transaction or not self.dequeue(dequeue):
                     break
             return
-        if step.op == "dequeue":
+        if step.op == "flap":
+            self.flap(step)
+        elif step.op == "dequeue":
             self.dequeue(step)
         elif step.op == "wide" and step.args["rate"]:
             self.set_many(step)
@@ -255,6 +275,16 @@ class Run:
                 return SetChannel(self.known(args["channel"]), args["options"])
             case "pause" | "resume":
                 return SetChannel(self.known(args["channel"]), {"paused": step.op == "pause"})
+            case "release":
+                return SetChannel(self.known(args["channel"]), {"releasing": True})
+            case "defaults" if self.contract.committed == World() and not self.contract.open:
+                return SetDefaults(args["options"])
+            case "purge":
+                return Purge(args["channel"], args["limit"])
+            case "redrive":
+                return self.redrive(step)
+            case "claim" | "acknowledge" | "renew" if step.session not in self.contract.open:
+                return getattr(self, step.op)(step)
             case "queue":
                 return SetQueue(args["max_concurrency"])
             case "sweep":
@@ -305,6 +335,99 @@ class Run:
         )
         chosen = {pool[pick % len(pool)] for pick in step.args["picks"]} if pool else ()
         return Cancel(tuple((tag, id_) for id_, tag in sorted(chosen))) if chosen else None
+
+    def redrive(self, step: Step) -> Redrive | None:
+        """Messages by number among those that are dead, or may be; none whose name somebody else may hold."""
+        contract = self.contract
+        pool = [message for message in contract.committed.dead.values() if message]
+        pool += [
+            m
+            for m in contract.committed.messages.values()
+            if m and contract.is_maybe_dead(contract.committed, m)
+        ]
+        pool = [message for message in pool if not (message.name and contract.open)]
+        pool.sort(key=lambda message: message.id)
+        chosen = {pool[pick % len(pool)] for pick in step.args["picks"]} if pool else ()
+        return Redrive(tuple(sorted((m.tag, m.id) for m in chosen))) if chosen else None
+
+    # ---- claims
+
+    def claim(self, step: Step) -> Claim:
+        """A new claim of the session's stream, or one more part of its last one."""
+        stream, args = f"stream of {step.session}", step.args
+        numbers = [seq for name, seq in self.claim_tokens if name == stream]
+        if stream not in self.cursors:
+            self.cursors[stream] = None
+            self.stage.column("select lonnymq.stream_open(%s)", stream)
+        seq = max(numbers, default=1)
+        if (stream, seq) not in self.claims or not args["add"]:
+            seq += bool(numbers)
+        channels = tuple(args["channels"]) if args["channels"] else None
+        ids = sorted(message.id for message in self.contract.committed.messages.values() if message)
+        last_id = ids[args["last_id"] % len(ids)] if ids and "last_id" in args else None
+        last_at = self.contract.now + args["last_at"] if "last_at" in args else None
+        return Claim(
+            stream, seq, args["limit"], args["lease"], channels, last_id, last_at, self.cursors.get(stream)
+        )  # fmt: skip
+
+    def acknowledge(self, step: Step) -> Acknowledge | None:
+        """The first claim of the session's stream, with what was decided of its messages."""
+        mine = sorted(key for key in self.claims if key[0] == f"stream of {step.session}")
+        if not mine:
+            return None
+        leases, outcomes = self.claims.pop(mine[0]), step.args["outcomes"]
+        names = tuple(outcomes[index % len(outcomes)] for index in range(len(leases)))
+        how = "acknowledge"
+        if step.args["release"]:
+            how, names = "release", ("release",) * len(leases)
+        triples = tuple((lease.tag, lease.id, lease.token) for lease in leases)
+        return Acknowledge(*mine[0], self.claim_tokens[mine[0]], triples, names, how)
+
+    def renew(self, step: Step) -> Renew | None:
+        """All claims of the session's stream."""
+        stream = f"stream of {step.session}"
+        mine = [each for key, leases in self.claims.items() if key[0] == stream for each in leases]
+        triples = tuple((lease.tag, lease.id, lease.token) for lease in mine)
+        return Renew(stream, step.args["lease"], triples) if mine else None
+
+    # ---- turns and sleep
+
+    def flap(self, step: Step) -> None:
+        """One consumer at work, while some channels give their last message and come back with a new one."""
+        args = step.args
+        if self.contract.open or self.pending:
+            return
+        rows = tuple(self.new(step, index, *row) for index, row in enumerate(args["rows"]))
+        self.run_statement(step, Create(rows))
+        for index in range(len(rows), len(rows) + args["count"]):
+            leases = len(self.leases)
+            if not self.dequeue(step):
+                return
+            taken = self.leases[leases:]
+            self.run_statement(
+                step, Settle("complete", tuple((each.tag, each.id, each.token) for each in taken)), quiet=True
+            )  # fmt: skip
+            back = [each.channel for each in taken if each.channel in args["back"]][:1]
+            if back:
+                self.run_statement(
+                    step, Create((self.new(step, index, back[0], None, None),)), quiet=True
+                )
+
+    def judge_sleepers(self, step: Step) -> None:
+        """Who was told to look again later, and was not notified, must not miss anything meanwhile."""
+        if step.op not in WAKES or step.args.get("by", 1) < 0:
+            self.sleepers = {name: at for name, at in self.sleepers.items() if name == step.session}
+            if step.op != "dequeue":
+                self.sleepers.clear()
+        if not self.sleepers or self.contract.open or self.pending:
+            return
+        try:
+            for session, look_at in self.sleepers.items():
+                self.contract.judge_sleep(session, look_at)
+        except Violation:
+            if not self.stage.hears(NOTIFY_SECONDS):
+                raise
+            self.sleepers.clear()
 
     def set_many(self, step: Step) -> None:
         """Give each of many channels a rate."""
@@ -371,6 +494,9 @@ class Run:
         if not quiet:
             self.say(f"{step} -> {calls.describe(answer)}")
         self.contract.answers(session, statement, answer)
+        if isinstance(statement, Claim) and not isinstance(answer, Nothing):
+            self.claims.setdefault((statement.stream, statement.seq), []).extend(answer)
+            self.remember(session, answer)
         if isinstance(statement, Settle) and statement.how != "heartbeat":
             self.settled.update(
                 token for _, id_, token in statement.leases if answer[id_][0] != "settling"
@@ -389,9 +515,17 @@ class Run:
                 if other != session or turns is None:
                     each.forget()
             statement = Dequeue(args["limit"], args["lease"], turns, cursor)
-            answer = self.run_statement(step, statement)
+            self.stage.hears(0)
+            self.sleepers.pop(session, None)
+            answer = self.run_statement(step, statement, quiet=step.op == "flap")
             if answer is None:
                 return False
+            if answer == Nothing("empty", None) or (
+                isinstance(answer, Nothing)
+                and answer.word == "empty"
+                and answer.look_at > self.contract.now + SOON_MS
+            ):
+                self.sleepers[session] = answer.look_at
             if not isinstance(answer, Nothing):
                 self.remember(session, answer)
                 return True

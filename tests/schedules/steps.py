@@ -20,9 +20,10 @@ CLOCK_STEPS = (1, 10, 100, 1_000, 1_000, 5_000, 30_000, 70_000, 600_000, -1, -10
 # How often a step is drawn, before a schedule leaves some kinds out and favours others.
 WEIGHTS = {
     "create": 10, "create_many": 5, "copy": 2, "burst": 1, "wide": 1, "bulk": 1,
-    "dequeue": 14, "nibble": 2, "grab": 1, "complete": 8, "defer": 3, "fail": 3, "heartbeat": 3, "cancel": 1,
+    "dequeue": 14, "nibble": 2, "grab": 1, "flap": 2, "claim": 3, "acknowledge": 3, "renew": 1,
+    "complete": 8, "defer": 3, "fail": 3, "heartbeat": 3, "cancel": 1, "purge": 1, "redrive": 2,
     "begin": 5, "end": 8, "savepoint": 2, "rollback_to": 2,
-    "set": 4, "pause": 2, "resume": 2, "queue": 1,
+    "set": 4, "pause": 2, "resume": 2, "queue": 1, "release": 1,
     "clock": 5, "sweep": 1, "check": 1, "interrupted": 1, "together": 8,
 }  # fmt: skip
 # How much more often a step is drawn in a large schedule; these are the ones that may be of thousands.
@@ -89,6 +90,8 @@ class Drawer:
 
     def schedule(self) -> list[Step]:
         """All steps: some settings first, as often as not, then a mixture."""
+        if self.random.random() < 0.15:
+            self.add(self.session(), "defaults", options=self.options(first=True))
         for channel in self.channels:
             if self.random.random() < 0.5:
                 self.add(self.session(), "set", channel=channel, options=self.options(first=True))
@@ -154,7 +157,40 @@ class Drawer:
                 self.transaction(session, op, is_open)
             case "set":
                 self.add(session, op, channel=draw.choice(self.channels), options=self.options())
-            case "pause" | "resume":
+            case "flap":
+                rows = [
+                    [channel, None, None]
+                    for channel in self.channels
+                    for _ in range(draw.randint(1, 6))
+                ]
+                draw.shuffle(rows)
+                self.add(
+                    session, op, rows=rows, count=draw.randint(5, 25), limit=draw.choice((1, 1, 1, 2, 3)),
+                    back=draw.sample(self.channels, draw.randint(1, len(self.channels))), lease=60_000, cursor=True,
+                )  # fmt: skip
+            case "claim":
+                channels = draw.sample(self.channels, 1) if draw.random() < 0.4 else None
+                more = {"last_id": draw.randrange(1000)} if draw.random() < 0.2 else {}
+                more |= {"last_at": draw.choice((-50, -1, 0))} if draw.random() < 0.2 else {}
+                self.add(
+                    session, op, limit=self.size("dequeue"), lease=draw.choice(LEASES_MS), channels=channels,
+                    add=draw.random() < 0.4, **more,
+                )  # fmt: skip
+            case "acknowledge":
+                outcomes = ("complete", "complete", "complete", "defer", "fail", "dead")
+                self.add(
+                    session, op, pick=draw.randrange(1000), release=draw.random() < 0.25,
+                    outcomes=[draw.choice(outcomes) for _ in range(5)] if draw.random() < 0.6 else ["complete"],
+                )  # fmt: skip
+            case "renew":
+                self.add(session, op, lease=draw.choice(LEASES_MS))
+            case "purge":
+                self.add(
+                    session, op, channel=draw.choice(self.channels), limit=draw.choice((1, 2, 100))
+                )
+            case "redrive":
+                self.add(session, op, picks=self.picks())
+            case "pause" | "resume" | "release":
                 self.add(session, op, channel=draw.choice(self.channels))
             case "queue":
                 self.add(session, op, max_concurrency=draw.choice((None, None, 1, 2, 5)))

@@ -45,7 +45,7 @@ select convert_from(content, 'UTF8'), id, channel, dequeue_at, name, attempt, st
 from lonnymq.{table}
 """
 POLICIES = """
-select name, max_concurrency, release_interval_ms, burst, max_size, when_full, weight, max_attempts, paused
+select name, max_concurrency, release_interval_ms, burst, max_size, when_full, weight, max_attempts, paused, releasing
 from lonnymq.channel_setting
 """
 
