@@ -601,7 +601,8 @@ class Contract(Sessions):
             key=lambda message: message.rank,
         )
         gone = [message for message in line if message.tag not in left]
-        wrong = [m.tag for m in gone if m.tag in held or (m.lease and not self.is_maybe_over(m))]
+        sure = self.held(session, maybe=False)
+        wrong = [m.tag for m in gone if m.tag in sure or (m.lease and not self.is_maybe_over(m))]
         stay = [m for m in line if m.tag in left and m.lease is None and m.tag not in held]
         if wrong or len(gone) != count or count > statement.limit:
             raise Violation("purge", f"{count} purged, gone are {gone}, of these held: {wrong}")

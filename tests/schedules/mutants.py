@@ -19,8 +19,10 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import psycopg
 
@@ -29,6 +31,7 @@ from lonnymq.install import sql_files
 from .scheduler import Failure, play
 from .stage import Stage, temporary_stage
 from .steps import draw_schedule
+from .worlds import restored
 
 ROOTS = (
     "message_create", "message_create_many", "message_announce", "message_dequeue", "message_complete",
@@ -151,6 +154,8 @@ NAMED = {
         "claim_take", "row(v_part_token, p_channels", "row(v_token, p_channels"),
 }  # fmt: skip
 
+RESTORED = {"a tick of another cluster is believed"}
+
 
 def named(files: dict[str, str]) -> Iterator[Mutant]:
     """The defects of old."""
@@ -182,6 +187,22 @@ def cover(stage: Stage, seeds: range) -> dict[int, Counter[str]]:
     for connection in (*stage.sessions.values(), stage.control):
         connection.execute("set track_functions = 'none'")
     return found
+
+
+def travel(mutant: Mutant, seconds: float) -> tuple[int, Failure] | None:
+    """Run schedules with a restore in the middle until one fails."""
+    began = time.monotonic()
+
+    def spoil(connection: psycopg.Connection[Any]) -> None:
+        connection.execute(mutant.text.encode(), prepare=False)
+
+    with restored(spoil=spoil) as journey:
+        for seed in count(1):
+            if failure := journey(seed):
+                return seed, failure
+            if time.monotonic() - began > seconds:
+                return None
+    return None
 
 
 def hunt(
@@ -236,7 +257,10 @@ def examine(
 ) -> dict[str, object]:
     """What became of one mutant."""
     began = time.monotonic()
-    found = hunt(stage, mutant.function, coverage, seconds)
+    is_restored = mutant.change in RESTORED
+    found = (
+        travel(mutant, seconds) if is_restored else hunt(stage, mutant.function, coverage, seconds)
+    )
     took = f"{time.monotonic() - began:.0f} s"
     told = f"seed {found[0]}, {found[1].rule}, {took}" if found else f"SURVIVED, {took}"
     row = f"| {mutant.function} | {mutant.line} | `{mutant.change}` | {told} |"

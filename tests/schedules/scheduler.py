@@ -60,6 +60,7 @@ WAKES = {
     *KEEPS_TURNS, "set", "pause", "resume", "queue", "redrive", "begin", "commit", "rollback", "savepoint",
     "rollback_to", "check", "clock",
 }  # fmt: skip
+STREAM = "reader"
 SOON_MS = 50  # who was told to look again so soon does not wait to be notified
 NOTIFY_SECONDS = 0.1
 
@@ -283,7 +284,7 @@ class Run:
                 return Purge(args["channel"], args["limit"])
             case "redrive":
                 return self.redrive(step)
-            case "claim" | "acknowledge" | "renew" if step.session not in self.contract.open:
+            case "claim" | "acknowledge" | "renew" if self.has_stream(step.session):
                 return getattr(self, step.op)(step)
             case "queue":
                 return SetQueue(args["max_concurrency"])
@@ -352,9 +353,16 @@ class Run:
 
     # ---- claims
 
+    def has_stream(self, session: str) -> bool:
+        """Whether a session may use the stream: calls of a transaction of their own, one after the other."""
+        waiting = (each.statement for each in self.pending.values())
+        return session not in self.contract.open and not any(
+            isinstance(each, Acknowledge) for each in waiting
+        )
+
     def claim(self, step: Step) -> Claim:
-        """A new claim of the session's stream, or one more part of its last one."""
-        stream, args = f"stream of {step.session}", step.args
+        """A new claim, or one more part of the last one."""
+        stream, args = STREAM, step.args
         numbers = [seq for name, seq in self.claim_tokens if name == stream]
         if stream not in self.cursors:
             self.cursors[stream] = None
@@ -371,8 +379,8 @@ class Run:
         )  # fmt: skip
 
     def acknowledge(self, step: Step) -> Acknowledge | None:
-        """The first claim of the session's stream, with what was decided of its messages."""
-        mine = sorted(key for key in self.claims if key[0] == f"stream of {step.session}")
+        """The first claim, with what was decided of its messages."""
+        mine = sorted(self.claims)
         if not mine:
             return None
         leases, outcomes = self.claims.pop(mine[0]), step.args["outcomes"]
@@ -384,11 +392,10 @@ class Run:
         return Acknowledge(*mine[0], self.claim_tokens[mine[0]], triples, names, how)
 
     def renew(self, step: Step) -> Renew | None:
-        """All claims of the session's stream."""
-        stream = f"stream of {step.session}"
-        mine = [each for key, leases in self.claims.items() if key[0] == stream for each in leases]
+        """All claims."""
+        mine = [lease for leases in self.claims.values() for lease in leases]
         triples = tuple((lease.tag, lease.id, lease.token) for lease in mine)
-        return Renew(stream, step.args["lease"], triples) if mine else None
+        return Renew(STREAM, step.args["lease"], triples) if mine else None
 
     # ---- turns and sleep
 

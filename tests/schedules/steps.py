@@ -33,6 +33,18 @@ LARGE_BEGINNINGS = (
     ("bulk", "grab", "clock", "dequeue"), ("create_many", "dequeue", "burst", "pause", "dequeue"),
     ("create_many", "dequeue", "burst", "set", "dequeue"),
 )  # fmt: skip
+# What a schedule is about, as often as not: these steps are drawn so many times as often.
+THEMES: dict[str, dict[str, int]] = {
+    "claims": {"claim": 6, "acknowledge": 6, "renew": 4},
+    "deaths": {"fail": 5, "redrive": 8, "clock": 2},
+    "turns": {"flap": 12},
+    "sleep": {"dequeue": 3, "create": 2, "clock": 2, "set": 2},
+    "time": {"clock": 5, "dequeue": 2, "heartbeat": 3},
+    "expiry": {"clock": 3, "dequeue": 2},
+    "capacity": {"create": 2, "create_many": 3, "cancel": 4, "purge": 4, "set": 2},
+    "limits": {"set": 3, "complete": 3, "dequeue": 2, "queue": 4},
+    "releases": {"release": 6, "sweep": 8, "complete": 3},
+}
 ALWAYS = {"create", "dequeue", "complete", "end"}
 SIZES = {
     "burst": ((3, 40), (40, 400), (20_500, 21_500)),
@@ -77,6 +89,10 @@ class Drawer:
             op: weight * (draw.choice((0, 0, 1, 1, 3)) if op not in ALWAYS else draw.choice((1, 2)))
             for op, weight in WEIGHTS.items()
         }
+        self.theme = draw.choice((*THEMES, *[""] * len(THEMES))) if not self.large else ""
+        self.has_backwards |= self.theme == "time"
+        for op, times in THEMES.get(self.theme, {}).items():
+            self.weights[op] = max(self.weights[op], WEIGHTS[op]) * times
         self.large_left = (
             2 if self.large else 0
         )  # steps with thousands of messages that are still to come
@@ -95,6 +111,8 @@ class Drawer:
         for channel in self.channels:
             if self.random.random() < 0.5:
                 self.add(self.session(), "set", channel=channel, options=self.options(first=True))
+        if self.theme == "expiry":
+            self.expire()
         if self.large:
             for op in self.random.choice(LARGE_BEGINNINGS):
                 self.draw(op, self.session())
@@ -102,6 +120,14 @@ class Drawer:
         while len(self.steps) < self.length:
             self.draw(self.random.choices(ops, weights)[0], self.session())
         return self.steps
+
+    def expire(self) -> None:
+        """More leases that are over at once than one call takes back."""
+        draw = self.random
+        channel, number = draw.choice(self.channels), draw.randint(550, 1100)
+        self.add(self.session(), "bulk", channel=channel, count=number, delay=0)
+        self.add(self.session(), "grab", count=1, lease=draw.choice((50, 1_000)))
+        self.add("-", "clock", by=draw.choice((1_000, 30_000)))
 
     def add(self, session: str, op: str, **args: Any) -> None:
         """Append a step."""
@@ -169,6 +195,8 @@ class Drawer:
                     back=draw.sample(self.channels, draw.randint(1, len(self.channels))), lease=60_000, cursor=True,
                 )  # fmt: skip
             case "claim":
+                if draw.random() < 0.6:
+                    self.draw("create_many", session)
                 channels = draw.sample(self.channels, 1) if draw.random() < 0.4 else None
                 more = {"last_id": draw.randrange(1000)} if draw.random() < 0.2 else {}
                 more |= {"last_at": draw.choice((-50, -1, 0))} if draw.random() < 0.2 else {}
@@ -189,6 +217,10 @@ class Drawer:
                     session, op, channel=draw.choice(self.channels), limit=draw.choice((1, 2, 100))
                 )
             case "redrive":
+                if self.theme == "deaths" and draw.random() < 0.7:
+                    self.draw("create", session)
+                    self.dequeue(session, is_open)
+                    self.settle(session, "fail")
                 self.add(session, op, picks=self.picks())
             case "pause" | "resume" | "release":
                 self.add(session, op, channel=draw.choice(self.channels))
@@ -276,7 +308,7 @@ class Drawer:
             session, "settle", how=how, who=draw.choice(("own", "own", "any", "old")), picks=self.picks(),
             delay=draw.choice(delays.get(how, (None,))),
             state=draw.choice((None, "half")) if how == "defer" else None,
-            dead=True if how == "fail" and draw.random() < 0.1 else None,
+            dead=True if how == "fail" and draw.random() < (0.5 if self.theme == "deaths" else 0.1) else None,
         )  # fmt: skip
 
     def picks(self) -> list[int]:
@@ -312,7 +344,8 @@ class Drawer:
             ("when_full", ("refuse", "drop")),
             ("weight", (1, 1, 2, 5)),
         ):
-            if draw.random() < 0.35:
+            is_theme = self.theme == {"max_size": "capacity", "max_concurrency": "limits"}.get(name)
+            if draw.random() < (0.8 if is_theme else 0.35):
                 options[name] = draw.choice(values)
         if first and draw.random() < 0.4:
             options["max_attempts"] = draw.choice((1, 2, 3))
