@@ -11,7 +11,9 @@ committed when its first statement began, and what it did itself.
 
 **Order.** Within a channel, messages are leased by (`dequeue_at`, id) among those that were committed when the dequeue
 began, are due, and are not held by anybody. No message is leased before its `dequeue_at`. Between channels there are
-turns, so which channel comes next is the engine's choice, within the bounds of `Turns`.
+turns, so which channel comes next is the engine's choice, within two bounds (turns.py): channels that wait all the
+time are given equally many turns, and no channel is passed over more than twice by another, even by one that leaves
+and comes back.
 
 **Leases.** A dequeue hands out a message with a random token and a deadline. Until then nobody else gets the message.
 A lease of a dequeue that is rolled back never was. A lease whose deadline has passed is over: the message counts as
@@ -29,6 +31,19 @@ before it began, and none leases from a channel that was paused before it began.
 unheld. If somebody else's open transaction stands in the way, it says `contended`. When no such transaction is open,
 trying again at once must soon (`PATIENCE` tries) lead to a lease or to `empty`. A dequeue waits for nobody.
 
+**Sleep.** With `empty` goes `look_at`, the time to look again. A consumer may sleep until then or until a notification:
+nothing that is created, redriven, or let go on by a setting can be leased meanwhile without one.
+
+**Claims.** A claim leases as a dequeue does, but only what it wants, and keeps what it has until it is acknowledged:
+each message is completed then, or becomes what was decided of it. A claim that is released gives its messages back,
+as if they had never been leased.
+
+**Purge and redrive.** A purge deletes the first messages that wait in a channel, and none that somebody holds. A dead
+message that is redriven stands where it stood, with all its attempts, unless its name is taken.
+
+**Release.** A channel that is released refuses new messages and delivers what it has. A sweep forgets it and its
+settings when it is empty. **Defaults** are the settings of every channel that nobody has set.
+
 **Capacity.** `max_size` counts the live messages that the transaction can see: committed ones and its own. A channel
 that is full refuses or drops, as its `when_full` says.
 
@@ -36,7 +51,8 @@ that is full refuses or drops, as its `when_full` says.
 the first. Two transactions that create the same name wait for each other; that, two settings of the same channel, and
 two settlements of the same message are the only waits there are.
 
-Which session sees and holds what is PostgreSQL's business, and a file of its own: visibility.py. The words in which
+Which session sees and holds what is PostgreSQL's business, and a file of its own: visibility.py. What can be leased is
+in availability.py, how leases end in settlement.py, how full a channel is in capacity.py. The words in which
 sessions ask and are answered are in statements.py.
 
 The scheduler (scheduler.py) runs statements and tells the contract about each of them: `begins` before the statement
@@ -47,15 +63,13 @@ is sent, then `answers` with what the engine answered, or `fails` with its error
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Container
 from dataclasses import replace
-from math import inf
 from typing import Any
 
+from .availability import everything
 from .capacity import Lines
+from .settlement import Settlements
 from .statements import (
-    Acknowledge,
-    Cancel,
     Check,
     Claim,
     Create,
@@ -66,38 +80,22 @@ from .statements import (
     Message,
     Nothing,
     Policy,
-    Purge,
-    Redrive,
-    Renew,
     SetChannel,
     SetDefaults,
     SetQueue,
-    Settle,
     Sweep,
     Violation,
     describe,
 )
-from .visibility import READ_COMMITTED, Sessions, World
+from .visibility import READ_COMMITTED
 
 PATIENCE = 200  # immediate tries after `contended` when nobody is in the way
 LOOKED_AT = 500  # leases that one call takes back
 MANY = 2_000  # messages, above which turns are not counted: it would take too long
-RETRY_DELAYS_MS = (1000, 5000, 30000, 120000, 600000)
-RETRY_JITTER = 0.1
-SETTLED = {"complete": "completed", "defer": "deferred", "heartbeat": "extended"}
 
 
-def everything(_: Message) -> bool:
-    """What a dequeue wants."""
-    return True
-
-
-class Contract(Sessions):
+class Contract(Settlements):
     """One queue: judges each answer by what is committed, and by what each session's open transaction has changed."""
-
-    chooses: Callable[[Message], bool] = staticmethod(
-        everything
-    )  # what the call wants that is judged
 
     # ---- create
 
@@ -341,305 +339,6 @@ class Contract(Sessions):
                 f"{session} waits until {look_at}, nobody notified it, and these can be leased: {found}",
             )
 
-    # ---- what could be leased
-
-    def available(
-        self, session: str, channels: Container[str] | None = None
-    ) -> dict[str, list[Message]]:
-        """The messages of each channel that are certainly committed, due and unheld, limits aside."""
-        held, taken_back = self.held(session), self.is_dequeuing(session)
-        own = self.open[session].changes.messages if session in self.open else {}
-        found: dict[str, list[Message]] = defaultdict(list)
-        for tag, message in self.committed.messages.items():
-            if message is None or message.dequeue_at > self.now or tag in held or tag in own:
-                continue
-            if not self.chooses(message) or (
-                channels is not None and message.channel not in channels
-            ):
-                continue
-            lease = message.lease
-            if lease is not None and (
-                lease.until > self.now or taken_back or self.is_maybe_dead(self.committed, message)
-            ):
-                continue
-            found[message.channel].append(message)
-        return found
-
-    def in_flight(self) -> tuple[Counter[str], Counter[str]]:
-        """How many leases of each channel count, at least and at most."""
-        low: Counter[str] = Counter()
-        high: Counter[str] = Counter()
-        changed: dict[str, Message | None] = {}
-        is_dequeuing = False
-        for transaction in self.open.values():
-            changed |= transaction.changes.messages
-            is_dequeuing |= transaction.changes.has_dequeued
-        for tag, message in self.committed.messages.items():
-            if message is not None and message.lease:
-                is_over = message.lease.until <= self.now
-                low[message.channel] += not self.is_maybe_over(message)
-                high[message.channel] += not is_over or tag in changed or is_dequeuing
-        for tag, message in changed.items():
-            before = self.committed.messages.get(tag)
-            if (
-                message is not None
-                and message.lease
-                and (before is None or before.lease != message.lease)
-            ):
-                counted = before is not None and before.lease is not None
-                low[message.channel] += message.lease.until > self.now and not (
-                    counted and not self.is_maybe_over(before)
-                )
-                high[message.channel] += not counted
-        return low, high
-
-    def granted(self, channel: str) -> list[tuple[tuple[int | None, int], int]]:
-        """The leases of a channel in open transactions, as (rate, time)."""
-        return [
-            each[1:] for t in self.open.values() for each in t.changes.grants if each[0] == channel
-        ]
-
-    def deliverable(self, session: str) -> dict[str, int]:
-        """How many messages of each channel a dequeue must find, if it finds nothing else."""
-        _, high = self.in_flight()
-        limit = self.committed.queue_limit[-1] if self.committed.queue_limit else None
-        if limit is not None and sum(high.values()) >= limit:
-            return {}
-        found = {}
-        for channel, messages in self.available(session).items():
-            policy = self.policy(self.committed, channel)
-            room = inf if policy.max_concurrency is None else policy.max_concurrency - high[channel]
-            if policy.release_interval_ms is not None:
-                _, paid = self.rates[channel].moved(self.granted(channel), policy)
-                room = min(room, self.rates[channel].allows(paid, policy, self.now))
-            if room > 0 and not policy.paused:
-                found[channel] = int(min(room, len(messages)))
-        return found
-
-    def next_moment(self, session: str) -> int | None:
-        """When something can be leased if nobody does anything: it is due, a lease is over, or the rate allows it."""
-        messages = [message for message in self.committed.messages.values() if message is not None]
-        moments = {message.dequeue_at for message in messages}
-        moments |= {message.lease.until for message in messages if message.lease}
-        for channel in {message.channel for message in messages}:
-            interval, burst = self.policy(self.committed, channel).rate
-            if interval is not None:
-                moments.add(self.rates[channel].high - (burst - 1) * interval)
-        now = self.now
-        try:
-            for self.now in sorted(moment for moment in moments if moment > now):
-                if self.deliverable(session):
-                    return self.now
-        finally:
-            self.now = now
-        return None
-
-    # ---- settle
-
-    def judge_settle(
-        self, session: str, statement: Settle, answers: dict[int, tuple[str, int | None]]
-    ) -> None:
-        """The present lease is settled, another one is lost, and what is gone is not found."""
-        changes = self.open[session].changes
-        worlds, held = self.views(session), self.held(session)
-        for tag, id_, token in statement.leases:
-            if id_ not in answers:
-                raise Violation("settle", f"{describe(statement)} did not answer for {tag}")
-            word, at = answers[id_]
-            allowed = self.settle_words(worlds, statement, tag, token)
-            if statement.how == "heartbeat" and tag in held:
-                allowed |= {"settling", "lease_lost", "not_found"}
-            elif statement.how == "heartbeat" and self.is_dequeuing(session):
-                allowed.add("settling")
-            if word not in allowed:
-                expected = " or ".join(sorted(allowed))
-                raise Violation(
-                    "settle", f"{statement.how} of {tag} was answered {word}; expected {expected}"
-                )
-            if word in ("lease_lost", "not_found", "settling"):
-                continue
-            message = worlds[0].messages.get(tag) or worlds[-1].messages[tag]
-            assert message is not None
-            changed = self.settled(statement, message, word, at)
-            changes.messages[tag] = changed
-            if word == "dead":
-                changes.dead[tag] = replace(message, lease=None)
-            if word == "extended":
-                self.lapsed.discard(token)
-
-    def settle_words(
-        self, worlds: list[World], statement: Settle, tag: str, token: str
-    ) -> set[str]:
-        """What may be answered for one lease, by each of the views that there may have been."""
-        words: set[str] = set()
-        for world in worlds:
-            message = world.messages.get(tag)
-            if message is None:
-                words.add("not_found")
-                continue
-            if message.lease is not None and message.lease.token == token:
-                words.add(self.settle_word(world, statement, message))
-            else:
-                words.add("lease_lost")
-            if self.is_maybe_over(message):
-                words.add("lease_lost")
-            if self.is_maybe_dead(world, message):
-                words.add("not_found")
-        return words
-
-    def settle_word(self, world: World, statement: Settle, message: Message) -> str:
-        """What is answered for the present lease."""
-        if statement.how != "fail":
-            return SETTLED[statement.how]
-        is_last = message.attempt >= self.policy(world, message.channel).max_attempts
-        return "dead" if statement.dead or is_last else "retrying"
-
-    def settled(
-        self, statement: Settle, message: Message, word: str, at: int | None
-    ) -> Message | None:
-        """What a settlement makes of a message; `at` is the time in the answer."""
-        if word in ("completed", "dead"):
-            return None
-        if word == "retrying" and statement.delay_ms is None:
-            delay = RETRY_DELAYS_MS[min(message.attempt, len(RETRY_DELAYS_MS)) - 1]
-            if at is None or not delay <= at - self.now <= delay * (1 + RETRY_JITTER) + 1:
-                raise Violation(
-                    "settle", f"{message.tag} is retried at {at}, not {delay} ms after {self.now}"
-                )
-        elif at != self.now + (statement.delay_ms or 0):
-            raise Violation(
-                "settle", f"{message.tag}: {at} was answered, not {self.now} + {statement.delay_ms}"
-            )
-        if word == "extended":
-            assert message.lease is not None
-            return replace(message, lease=replace(message.lease, until=at))
-        if word == "deferred":
-            state = message.state if statement.state is None else statement.state
-            return replace(
-                message, lease=None, dequeue_at=at, attempt=message.attempt - 1, state=state
-            )
-        return replace(message, lease=None, dequeue_at=at)
-
-    def judge_cancel(
-        self, session: str, statement: Cancel, answers: dict[int, tuple[str, int | None]]
-    ) -> None:
-        """A message that nobody has leased is taken back."""
-        held, world = self.held(session), self.view(session)
-        sure = self.held(session, maybe=False)
-        for tag, id_ in statement.messages:
-            message, words = world.messages.get(tag), set()
-            if message is None:
-                words = {"dead"} if tag in world.dead else {"not_found", "dead"}
-            elif message.lease is None:
-                words = {"cancelled"}
-            elif self.is_maybe_over(message):
-                words = {"cancelled", "leased", "dead"}
-            else:
-                words = {"leased"}
-            if tag in held:
-                words.add("busy")
-            if tag in sure:  # not who waits for this very session
-                words.discard("cancelled")
-            if self.is_dequeuing(session):
-                words.add("busy")
-            word = answers.get(id_, ("nothing", None))[0]
-            if word not in words:
-                raise Violation(
-                    "cancel", f"{tag} was answered {word}; expected {' or '.join(sorted(words))}"
-                )
-            if word == "cancelled":
-                self.open[session].changes.messages[tag] = None
-
-    def judge_acknowledge(
-        self, session: str, statement: Acknowledge, answer: tuple[Counter[str], dict[int, Any]]
-    ) -> None:
-        """Each message that the claim still has becomes what was decided; the answer counts them.
-
-        Of each message is told what is stored of it afterwards: (token, dequeue_at, attempt), "dead" or "gone"."""
-        counts, stored = answer
-        found: Counter[str] = Counter()
-        for (tag, id_, token), outcome in zip(statement.leases, statement.outcomes, strict=True):
-            message = self.view(session).messages.get(tag)
-            if message is None or message.lease is None or message.lease.token != token:
-                continue  # lost
-            word, at = acknowledged(message, outcome, stored[id_])
-            how = {"release": "defer", "dead": "fail"}.get(outcome, outcome)
-            delay = {"defer": 100, "fail": 100, "release": message.dequeue_at - self.now}.get(
-                outcome
-            )
-            settle = Settle(how, ((tag, id_, token),), delay, dead=outcome == "dead")
-            self.judge_settle(session, settle, {id_: (word, at)})
-            found[word] += 1
-        wrong = {word for word in counts if counts[word] != found[word]}
-        if statement.how == "acknowledge" and wrong:
-            raise Violation("claim", f"{counts} were counted, but it was {found}: {statement}")
-
-    def judge_renew(self, session: str, statement: Renew, answer: list[tuple[int, int]]) -> None:
-        """The leases that the claims still have are extended, and none is made shorter."""
-        changes, until, held = self.open[session].changes, self.now + statement.lease_ms, 0
-        world, others = self.view(session), self.held(session)
-        unsure = 0
-        for tag, _, token in statement.leases:
-            message = world.messages.get(tag)
-            if message is None or message.lease is None or message.lease.token != token:
-                continue
-            if tag in others or self.is_maybe_over(message):
-                unsure += 1
-                continue
-            held += 1
-            lease = replace(message.lease, until=max(until, message.lease.until))
-            changes.messages[tag] = replace(message, lease=lease)
-        if not held <= sum(count for count, _ in answer) <= held + unsure:
-            raise Violation("claim", f"{answer} are held, expected {held} to {held + unsure}")
-
-    def judge_purge(self, session: str, statement: Purge, answer: tuple[int, set[str]]) -> None:
-        """The first messages that wait in a channel are gone; those that others hold stay."""
-        count, left = answer
-        world, held = self.view(session), self.held(session)
-        line = sorted(
-            (m for m in world.messages.values() if m and m.channel == statement.channel),
-            key=lambda message: message.rank,
-        )
-        gone = [message for message in line if message.tag not in left]
-        sure = self.held(session, maybe=False)
-        wrong = [m.tag for m in gone if m.tag in sure or (m.lease and not self.is_maybe_over(m))]
-        stay = [m for m in line if m.tag in left and m.lease is None and m.tag not in held]
-        if wrong or len(gone) != count or count > statement.limit:
-            raise Violation("purge", f"{count} purged, gone are {gone}, of these held: {wrong}")
-        if stay and (count < statement.limit or stay[0].rank < gone[-1].rank):
-            raise Violation("purge", f"{stay[0].tag} was left, purged were {[m.tag for m in gone]}")
-        for message in gone:
-            self.open[session].changes.messages[message.tag] = None
-
-    def judge_redrive(
-        self, session: str, statement: Redrive, answers: dict[int, tuple[str, int | None]]
-    ) -> None:
-        """A dead message goes back to where it stood, with all its attempts, unless its name is taken."""
-        world, changes = self.view(session), self.open[session].changes
-        touched = {tag for each in self.others(session) for tag in each.changes.dead}
-        for tag, id_ in statement.messages:
-            dead = world.dead.get(tag)
-            live = world.messages.get(tag)
-            words = {"redriven"} if dead else {"not_found"}
-            if live and self.is_maybe_dead(world, live):
-                dead, words = live, {"redriven", "not_found"}
-            if tag in touched:
-                words.add("not_found")
-            if dead and dead.name:
-                names = [
-                    self.is_maybe_dead(world, m) for m in world.messages.values()
-                    if m and m.tag != tag and (m.channel, m.name) == (dead.channel, dead.name)
-                ]  # fmt: skip
-                words |= {"duplicate"} if names else set()
-                words -= {"redriven"} if names and not all(names) else set()
-            word = answers.get(id_, ("nothing", None))[0]
-            if word not in words:
-                raise Violation("redrive", f"{tag} was answered {word}; expected {words}")
-            if word == "redriven":
-                assert dead is not None
-                changes.dead[tag] = None
-                changes.messages[tag] = replace(dead, attempt=0, lease=None)
-
     # ---- settings and housekeeping
 
     def judge_setchannel(self, session: str, statement: SetChannel, answer: str) -> None:
@@ -716,17 +415,3 @@ class Contract(Sessions):
         ]
         if answer and all(lease.until > self.now for lease in leases):
             raise Violation("check", f"queue_check found {answer[:5]}")
-
-
-def acknowledged(message: Message, outcome: str, stored: Any) -> tuple[str, int | None]:
-    """The word for what became of a claimed message, by what is stored of it."""
-    if stored == "gone":
-        return "completed", None
-    if stored == "dead":
-        return ("dead" if outcome in ("fail", "dead") else "not_found"), None
-    token, dequeue_at, attempt = stored
-    if token is None and outcome in ("defer", "release") and attempt == message.attempt - 1:
-        return "deferred", dequeue_at
-    if token is None and outcome == "fail" and dequeue_at != message.dequeue_at:
-        return "retrying", dequeue_at
-    return "lease_lost", None

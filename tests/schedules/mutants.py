@@ -227,6 +227,9 @@ def main() -> int:
     files = sql_files("functions")
     kept = Path(options.file or f"/tmp/mutants-{options.seed}.jsonl")
     rows = [json.loads(line) for line in kept.read_text().splitlines()] if kept.exists() else []
+    if options.again:
+        rows = [row for row in rows if row["is_found"]]
+        kept.write_text("".join(json.dumps(row) + "\n" for row in rows))
     done = {row["key"] for row in rows}
     drawn = named(files) if options.named else mutants(files, options.seed)
     with temporary_stage() as stage:
@@ -283,6 +286,9 @@ def read_options() -> argparse.Namespace:
             f"--{name}", type=int, default=default, help=f"{text} (default {default})"
         )
     parser.add_argument("--file", help="where results are kept (default /tmp/mutants-SEED.jsonl)")
+    parser.add_argument(
+        "--again", action="store_true", help="examine those once more that survived before"
+    )
     parser.add_argument(
         "--named", action="store_true", help="put known defects back instead of drawing"
     )

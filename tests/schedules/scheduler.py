@@ -692,6 +692,7 @@ class Run:
         """End all transactions, deliver everything, look for leftovers, and do it again with new messages."""
         self.say("---- the end: everything is delivered")
         self.end_transactions()
+        self.run_statement(Step(899, "s1", "check"), Check())
         for channel in sorted(self.channels):
             if self.contract.policy(self.contract.committed, channel).paused:
                 self.take(Step(900, "s1", "resume", {"channel": channel}))

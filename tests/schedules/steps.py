@@ -39,7 +39,7 @@ THEMES: dict[str, dict[str, int]] = {
     "deaths": {"fail": 5, "redrive": 8, "clock": 2},
     "turns": {"flap": 12},
     "sleep": {"dequeue": 3, "create": 2, "clock": 2, "set": 2},
-    "time": {"clock": 5, "dequeue": 2, "heartbeat": 3},
+    "time": {"clock": 5, "dequeue": 2, "heartbeat": 3, "begin": 3, "end": 2},
     "expiry": {"clock": 3, "dequeue": 2},
     "capacity": {"create": 2, "create_many": 3, "cancel": 4, "purge": 4, "set": 2},
     "limits": {"set": 3, "complete": 3, "dequeue": 2, "queue": 4},
@@ -293,7 +293,8 @@ class Drawer:
 
     def draw_dequeue(self, session: str) -> None:
         """A dequeue of one message or many, with or without the cursor."""
-        limit, lease = self.size("dequeue"), self.random.choice(LEASES_MS)
+        leases = LEASES_MS[:2] if self.theme == "time" else LEASES_MS
+        limit, lease = self.size("dequeue"), self.random.choice(leases)
         self.add(session, "dequeue", limit=limit, lease=lease, cursor=self.random.random() < 0.7)
 
     def settle(self, session: str, how: str) -> None:
