@@ -48,7 +48,7 @@ LEFT_OUT = re.compile(
 SILENT = re.compile(
     r"--[^\n]*|'[^'\n]*'|raise exception [^;]+;|perform lonnymq\.(?:guard_|commit_|stream_guard)[^;]+;"
     r"|if [^;]+ then\s+perform lonnymq\.guard_|perform set_config[^;]+;|[^\n]*history[^\n]*|[^\n]*clock_timestamp[^\n]*"
-    r"|if current_user[^;]+;"
+    r"|if current_user[^;]+;|if [^;]+ then\s+raise exception|for v_bad in[^;]+loop|select [^;]+ into v_bad[^;]+;"
 )
 CALL = re.compile(r"\blonnymq\.(\w+)\s*\(")
 SWAPS = {

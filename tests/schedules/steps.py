@@ -40,6 +40,7 @@ THEMES: dict[str, dict[str, int]] = {
     "turns": {"flap": 12},
     "sleep": {"dequeue": 3, "create": 2, "clock": 2, "set": 2},
     "time": {"clock": 5, "dequeue": 2, "heartbeat": 3, "begin": 3, "end": 2},
+    "beside": {"begin": 5, "create_many": 2, "set": 3, "pause": 4, "resume": 2, "dequeue": 2},
     "expiry": {"clock": 3, "dequeue": 2},
     "capacity": {"create": 2, "create_many": 3, "cancel": 4, "purge": 4, "set": 2},
     "limits": {"set": 3, "complete": 3, "dequeue": 2, "queue": 4},
@@ -269,10 +270,11 @@ class Drawer:
         draw = self.random
         if not is_open:
             if op == "begin":
-                isolation = draw.choice(ISOLATIONS)
+                is_beside = self.theme == "beside"  # others go on beside a dequeue that is open
+                isolation = draw.choice(ISOLATIONS) if not is_beside else ISOLATIONS[0]
                 self.add(session, "begin", isolation=isolation)
                 self.open[session] = []
-                if isolation == "read committed" and draw.random() < 0.5:
+                if isolation == "read committed" and (is_beside or draw.random() < 0.5):
                     self.dequeue(session, is_open=False)
             return
         points = self.open[session]
