@@ -111,11 +111,12 @@ def mutants(files: dict[str, str], seed: int) -> Iterator[Mutant]:
         text = files[name]
         silent = [(m.start(), m.end()) for m in SILENT.finditer(text)]
         header = text.find("$$")
-        every += [
-            (name, place) for place in places(text)
-            if place[0] > header and not any(a <= place[0] < b for a, b in silent)
-            and place[0] < text.find("$$", header + 2)
-        ]  # fmt: skip
+        end = text.find("$$", header + 2)
+        for place in places(text):
+            word = re.compile(r"\S").search(text, place[0])
+            at = word.start() if word else end
+            if header < at < end and not any(a <= at < b for a, b in silent):
+                every.append((name, place))
     Random(seed).shuffle(every)
     for name, (start, end, new) in every:
         text = files[name]

@@ -185,14 +185,15 @@ class Drawer:
             case "set":
                 self.add(session, op, channel=draw.choice(self.channels), options=self.options())
             case "flap":
+                most, rounds = (12, 40) if self.theme == "turns" else (6, 25)
                 rows = [
                     [channel, None, None]
                     for channel in self.channels
-                    for _ in range(draw.randint(1, 6))
+                    for _ in range(draw.randint(1, most))
                 ]
                 draw.shuffle(rows)
                 self.add(
-                    session, op, rows=rows, count=draw.randint(5, 25), limit=draw.choice((1, 1, 1, 2, 3)),
+                    session, op, rows=rows, count=draw.randint(5, rounds), limit=draw.choice((1, 1, 1, 2, 3)),
                     back=draw.sample(self.channels, draw.randint(1, len(self.channels))), lease=60_000, cursor=True,
                 )  # fmt: skip
             case "claim":
@@ -339,6 +340,8 @@ class Drawer:
     def options(self, *, first: bool = False) -> dict[str, Any]:
         """Settings of a channel; attempts only at the beginning of a schedule."""
         draw, options = self.random, {}
+        if self.theme == "turns" and draw.random() < 0.7:  # and no limits, which are another way
+            return {"weight": draw.choice((1, 2, 3, 5))}
         for name, values in (
             ("max_concurrency", (None, 1, 2, 3, 8)),
             ("release_interval_ms", (None, None, 100, 1_000)),
