@@ -30,6 +30,7 @@ from .statements import (
     SetQueue,
     Settle,
     Sweep,
+    Violation,
 )
 
 Connection = psycopg.Connection[Any]
@@ -72,6 +73,7 @@ left join lateral lonnymq.claim_read(p.stream, p.seq, %s, p.part, i.place::integ
 order by i.place
 """
 DECIDE = "select lonnymq.claim_decide(%s::bigint[], %s::uuid[], %s::text[], %s::bigint[])"
+MOST_PARTS = 100
 OUTCOMES = ("completed", "deferred", "retrying", "dead")
 LEFT = """
 select convert_from(content, 'UTF8') from lonnymq.message where channel = %(channel)s
@@ -306,12 +308,15 @@ def acknowledge(
                 connection.execute(
                     DECIDE, (*map(list, zip(*others, strict=True)), [100] * len(others))
                 )
-            is_more = True
-            while is_more:
-                query = "select * from lonnymq.claim_acknowledge(%s, 1, %s, %s)"
+            query = "select * from lonnymq.claim_acknowledge(%s, 1, %s, %s)"
+            for _ in range(MOST_PARTS):
                 [row] = connection.execute(query, (*values, statement.token)).fetchall()
                 *numbers, _, is_more = row
                 counts.update(dict(zip(OUTCOMES, numbers, strict=True)))
+                if not is_more:
+                    break
+            else:
+                raise Violation("claim", f"there are more parts after {MOST_PARTS}")
         stored: dict[int, Any] = dict.fromkeys(ids, "gone")
         dead = "select id from lonnymq.dead where id = any (%s)"
         stored |= {id_: "dead" for [id_] in connection.execute(dead, (ids,))}

@@ -215,7 +215,7 @@ def hunt(
     if any(coverage[seed][function] for seed in ranked):
         ranked = [seed for seed in ranked if coverage[seed][function]]
     for seed in ranked:
-        if failure := play(stage, draw_schedule(seed, large=False)):
+        if failure := play(stage, draw_schedule(seed, large=False), seconds=60):
             return seed, failure
         if time.monotonic() - began > seconds:
             break

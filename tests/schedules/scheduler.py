@@ -95,8 +95,9 @@ class Pending:
 class Run:
     """One schedule on one stage."""
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: Stage, *, seconds: float = 900) -> None:
         self.stage = stage
+        self.deadline = time.monotonic() + seconds
         self.contract = Contract(START)
         self.log: list[str] = []
         self.pending: dict[str, Pending] = {}
@@ -446,6 +447,8 @@ class Run:
     def run_statement(self, step: Step, statement: Statement, *, quiet: bool = False) -> Any:
         """Send one statement and judge its answer; one that waits is judged when it has been answered."""
         session, interrupt = step.session, step.args.get("interrupt")
+        if time.monotonic() > self.deadline:
+            raise Violation("slow", "the schedule does not end")
         may_wait = self.contract.begins(session, statement)
         connection = self.stage.sessions[session]
         if may_wait:
@@ -803,9 +806,9 @@ class Run:
         self.run_statement(Step(921, "s1", "check"), Check())
 
 
-def play(stage: Stage, steps: list[Step]) -> Failure | None:
+def play(stage: Stage, steps: list[Step], *, seconds: float = 900) -> Failure | None:
     """Run a schedule from an empty queue; None if the contract was kept."""
-    return Run(stage).play(steps)
+    return Run(stage, seconds=seconds).play(steps)
 
 
 def shrink(stage: Stage, failure: Failure, *, seconds: float = 60.0, player: Any = play) -> Failure:
