@@ -207,16 +207,19 @@ def travel(mutant: Mutant, seconds: float) -> tuple[int, Failure] | None:
 
 
 def hunt(
-    stage: Stage, function: str, coverage: dict[int, Counter[str]], seconds: float
+    stage: Stage, mutant: Mutant, original: str, coverage: dict[int, Counter[str]], seconds: float
 ) -> tuple[int, Failure] | None:
-    """Run schedules until one fails: those first that call the function most; a failure must be seen again."""
-    began = time.monotonic()
+    """Run schedules until one fails that does not fail without the mutant: those first that call the function most."""
+    began, function = time.monotonic(), mutant.function
     ranked = sorted(coverage, key=lambda seed: -coverage[seed][function])
     if any(coverage[seed][function] for seed in ranked):
         ranked = [seed for seed in ranked if coverage[seed][function]]
     for seed in ranked:
         if failure := play(stage, draw_schedule(seed, large=False), seconds=60):
-            return seed, failure
+            stage.control.execute(original.encode(), prepare=False)
+            if play(stage, draw_schedule(seed, large=False)) is None:
+                return seed, failure
+            stage.control.execute(mutant.text.encode(), prepare=False)
         if time.monotonic() - began > seconds:
             break
     return None
@@ -243,7 +246,7 @@ def main() -> int:
             if mutant.key in done or not compiles(stage, mutant):
                 continue
             done.add(mutant.key)
-            row = examine(stage, mutant, coverage, options.seconds)
+            row = examine(stage, mutant, files[mutant.function], coverage, options.seconds)
             stage.control.execute(files[mutant.function].encode(), prepare=False)
             rows.append(row)
             with kept.open("a") as file:
@@ -257,13 +260,13 @@ def main() -> int:
 
 
 def examine(
-    stage: Stage, mutant: Mutant, coverage: dict[int, Counter[str]], seconds: float
+    stage: Stage, mutant: Mutant, original: str, coverage: dict[int, Counter[str]], seconds: float
 ) -> dict[str, object]:
     """What became of one mutant."""
     began = time.monotonic()
     is_restored = mutant.change in RESTORED
     found = (
-        travel(mutant, seconds) if is_restored else hunt(stage, mutant.function, coverage, seconds)
+        travel(mutant, seconds) if is_restored else hunt(stage, mutant, original, coverage, seconds)
     )
     took = f"{time.monotonic() - began:.0f} s"
     told = f"seed {found[0]}, {found[1].rule}, {took}" if found else f"SURVIVED, {took}"

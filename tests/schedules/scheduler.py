@@ -60,8 +60,10 @@ WAKES = {
     *KEEPS_TURNS, "set", "pause", "resume", "queue", "redrive", "begin", "commit", "rollback", "savepoint",
     "rollback_to", "check", "clock",
 }  # fmt: skip
+ENDS = {"settle", "cancel", "purge"}  # nobody is notified of slots and names that come free
 STREAM = "reader"
 SOON_MS = 50  # who was told to look again so soon does not wait to be notified
+LOOKS, LOOK_AGAIN_SECONDS = 3, 0.006  # so does a consumer that finds nothing, before it sleeps
 NOTIFY_SECONDS = 0.1
 
 
@@ -191,7 +193,10 @@ class Run:
         if step.op == "flap":
             self.flap(step)
         elif step.op == "dequeue":
-            self.dequeue(step)
+            for _ in range(LOOKS):
+                if self.dequeue(step) or self.contract.open or name in self.sleepers:
+                    break
+                time.sleep(LOOK_AGAIN_SECONDS)
         elif step.op == "wide" and step.args["rate"]:
             self.set_many(step)
         if (statement := self.statement(step)) is not None:
@@ -423,17 +428,20 @@ class Run:
 
     def judge_sleepers(self, step: Step) -> None:
         """Who was told to look again later, and was not notified, must not miss anything meanwhile."""
-        if step.op not in WAKES or step.args.get("by", 1) < 0:
-            self.sleepers = {name: at for name, at in self.sleepers.items() if name == step.session}
-            if step.op != "dequeue":
-                self.sleepers.clear()
+        if step.op not in (*WAKES, *ENDS) or step.args.get("by", 1) < 0:
+            own = {step.session} if step.op == "dequeue" else set()
+            self.sleepers = {name: at for name, at in self.sleepers.items() if name in own}
+        if step.op in ENDS and (
+            self.contract.open or self.pending
+        ):  # it frees them at some later step
+            self.sleepers.clear()
         if not self.sleepers or self.contract.open or self.pending:
             return
         try:
             for session, look_at in self.sleepers.items():
                 self.contract.judge_sleep(session, look_at)
         except Violation:
-            if not self.stage.hears(NOTIFY_SECONDS):
+            if step.op not in ENDS and not self.stage.hears(NOTIFY_SECONDS):
                 raise
             self.sleepers.clear()
 
