@@ -61,7 +61,6 @@ WAKES = {
     "rollback_to", "check", "clock",
 }  # fmt: skip
 ENDS = {"settle", "cancel", "purge"}  # nobody is notified of slots and names that come free
-STREAM = "reader"
 SOON_MS = 50  # who was told to look again so soon does not wait to be notified
 LOOKS, LOOK_AGAIN_SECONDS = 3, 0.006  # so does a consumer that finds nothing, before it sleeps
 NOTIFY_SECONDS = 0.1
@@ -112,6 +111,7 @@ class Run:
         self.channels: set[str] = set()
         self.relaxed: dict[str, Policy] = {}
         self.sleepers: dict[str, int | None] = {}  # who found nothing, and when to look again
+        self.stream = "reader"
         self.claims: dict[tuple[str, int], list[Leased]] = {}
         self.claim_tokens: dict[tuple[str, int], str] = {}
         self.say: Callable[[str], None] = self.log.append
@@ -368,7 +368,7 @@ class Run:
 
     def claim(self, step: Step) -> Claim:
         """A new claim, or one more part of the last one."""
-        stream, args = STREAM, step.args
+        stream, args = self.stream, step.args
         numbers = [seq for name, seq in self.claim_tokens if name == stream]
         if stream not in self.cursors:
             self.cursors[stream] = None
@@ -401,7 +401,7 @@ class Run:
         """All claims."""
         mine = [lease for leases in self.claims.values() for lease in leases]
         triples = tuple((lease.tag, lease.id, lease.token) for lease in mine)
-        return Renew(STREAM, step.args["lease"], triples) if mine else None
+        return Renew(self.stream, step.args["lease"], triples) if mine else None
 
     # ---- turns and sleep
 
