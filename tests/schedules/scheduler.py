@@ -431,9 +431,11 @@ class Run:
         if step.op not in (*WAKES, *ENDS) or step.args.get("by", 1) < 0:
             own = {step.session} if step.op == "dequeue" else set()
             self.sleepers = {name: at for name, at in self.sleepers.items() if name in own}
-        if step.op in ENDS and (
-            self.contract.open or self.pending
-        ):  # it frees them at some later step
+        world = self.contract.committed
+        policies = [policy for policy in (*world.policies.values(), world.defaults) if policy]
+        has_slots = bool(world.queue_limit) or any(each.max_concurrency for each in policies)
+        # Who ends a lease looks for the next message itself, whether now or at some later step.
+        if step.op in ENDS and (self.contract.open or self.pending or has_slots):
             self.sleepers.clear()
         if not self.sleepers or self.contract.open or self.pending:
             return
