@@ -1,4 +1,4 @@
-"""What the page cannot do, as an answer: a code for programs, a sentence for people, and what to do about it."""
+"""Errors of the API: a code for programs, a message for people, and advice on what to do next."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ STATUS = {
 }
 
 
-class Problem(Exception):
-    """A request that cannot be answered as it was meant."""
+class ApiError(Exception):
+    """The API cannot do what you asked for. The message says why, and the advice says what to do next."""
 
     def __init__(self, code: str, message: str, *, advice: str | None = None) -> None:
         super().__init__(message)
@@ -30,20 +30,20 @@ class Problem(Exception):
 
     @property
     def document(self) -> dict[str, Any]:
-        """What the answer says."""
+        """The error as JSON."""
         return {"error": {"code": self.code, "message": self.message, "advice": self.advice}}
 
     def response(self) -> JSONResponse:
-        """The answer."""
+        """The error as an HTTP response."""
         headers = {"WWW-Authenticate": "Bearer"} if self.code == "unauthorized" else None
         return JSONResponse(self.document, status_code=STATUS[self.code], headers=headers)
 
 
-def not_found(what: str, advice: str | None = None) -> Problem:
-    """There is no such thing."""
-    return Problem("not_found", what, advice=advice)
+def not_found(message: str, advice: str | None = None) -> ApiError:
+    """The error for a thing that does not exist."""
+    return ApiError("not_found", message, advice=advice)
 
 
-def invalid(message: str) -> Problem:
-    """A parameter is not allowed."""
-    return Problem("invalid", message)
+def invalid(message: str) -> ApiError:
+    """The error for a value that is not allowed."""
+    return ApiError("invalid", message)

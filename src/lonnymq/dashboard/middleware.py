@@ -1,4 +1,4 @@
-"""Around every answer: headers that let nothing foreign in, hosts that are known, faults that tell no secrets."""
+"""The middleware around all responses: security headers, allowed host names, and errors that reveal no secrets."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from lonnymq.dashboard.problems import Problem
+from lonnymq.dashboard.errors import ApiError
 from lonnymq.dashboard.queues import logger
 
 POLICY: Final = "; ".join(
@@ -38,14 +38,14 @@ HEADERS: Final = {
 }
 
 
-class Around:
-    """Adds the headers to what an app answers; refuses hosts that are not known; keeps faults to itself."""
+class SecurityHeadersMiddleware:
+    """Adds security headers, refuses unknown host names, and hides the text of unexpected errors."""
 
     def __init__(self, app: ASGIApp, hosts: Collection[str] | None = None) -> None:
         self.app, self.hosts = app, hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
+        """Handle a request."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -58,18 +58,18 @@ class Around:
                 add_headers(MutableHeaders(scope=message))
             await send(message)
 
-        if not self.is_known(Headers(scope=scope).get("host", "")):
+        if not self.is_allowed(Headers(scope=scope).get("host", "")):
             await UNKNOWN_HOST.response()(scope, receive, send_with_headers)
             return
         try:
             await self.app(scope, receive, send_with_headers)
         except Exception as error:
-            logger.error("a fault: %s", kind_and_place(error))
+            logger.error("unexpected error: %s", describe_error(error))
             if not has_begun:
-                await FAULT.response()(scope, receive, send_with_headers)
+                await INTERNAL_ERROR.response()(scope, receive, send_with_headers)
 
-    def is_known(self, host: str) -> bool:
-        """Whether a browser that names this host may be answered: one that was led here by another name may not."""
+    def is_allowed(self, host: str) -> bool:
+        """Whether the host name of a request is allowed. Unknown names are a sign of DNS rebinding."""
         if self.hosts is None:
             return True
         try:
@@ -79,20 +79,24 @@ class Around:
 
 
 def add_headers(headers: MutableHeaders) -> None:
-    """Say what browsers are to know; files may be kept, and are asked for again, all else is not kept."""
+    """Add the security headers. Browsers may cache files after asking again, and nothing else."""
     headers.setdefault("Cache-Control", "no-cache" if "etag" in headers else "no-store")
     for name, value in HEADERS.items():
         headers.setdefault(name, value)
 
 
-def kind_and_place(error: BaseException) -> str:
-    """The kind of an error and the line that raised it, without its words: those may quote a payload."""
+def describe_error(error: BaseException) -> str:
+    """The type of an error and the line that raised it, without the message, which may quote a payload."""
     frames = traceback.extract_tb(error.__traceback__)
-    place = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
-    return f"{type(error).__name__}{place}"
+    line = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
+    return f"{type(error).__name__}{line}"
 
 
-FAULT = Problem("internal", "The page has a fault.", advice="See the log of the server.")
-UNKNOWN_HOST = Problem(
-    "forbidden", "This page is not known by that name.", advice="Use the address that was printed."
+INTERNAL_ERROR = ApiError(
+    "internal", "The dashboard failed.", advice="Look at the log of the server."
+)
+UNKNOWN_HOST = ApiError(
+    "forbidden",
+    "The dashboard does not answer to this host name.",
+    advice="Use the address that `lonnymq dashboard` printed.",
 )

@@ -1,253 +1,171 @@
-"""What can be done to a queue: each deed says what it will do, does it, and says what it did."""
+"""Actions on channels: pause, resume, set limits, purge."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
-from psycopg import AsyncConnection
+import msgspec
+from msgspec import UNSET, UnsetType
 
 from lonnymq import calls
-from lonnymq.calls import Call
-from lonnymq.connections_async import execute
-from lonnymq.dashboard.bodies import id_from, text_in
-from lonnymq.dashboard.problems import Problem, invalid, not_found
-from lonnymq.dashboard.queues import Row, fetch
-from lonnymq.dashboard.schemas import POLICY
+from lonnymq.dashboard.actions.base import (
+    Action,
+    ActionContext,
+    ActionResult,
+    ChannelBody,
+    Preview,
+    format_messages,
+)
+from lonnymq.dashboard.errors import invalid, not_found
+from lonnymq.dashboard.queues import Row
+from lonnymq.dashboard.request import Body, Text
 
 STATS = "select * from {schema}.channel_stats(%(name)s)"
-SHOW = "select * from {schema}.message_show(%(id)s, 0)"
-MOST = 10_000
-LONGEST_VALUE = 60
+MAX_PURGED = 10_000
+MAX_VALUE_LENGTH = 60
 
 
-@dataclass(frozen=True, slots=True)
-class Hand:
-    """Where a deed is done: in an open transaction of a queue."""
+class Pause(Action[ChannelBody]):
+    """Stop a channel."""
 
-    connection: AsyncConnection[Any]
-    schema: str
+    body = ChannelBody
 
-    async def call(self, call: Call[Any]) -> Any:
-        """Call a function of the queue."""
-        return await execute(self.connection, call, prepare=False)
-
-    async def done(self, call: Call[Any], did: str, subject: str) -> Did:
-        """Call a function that does all of a deed to something that is there."""
-        answer = await self.call(call)
-        refuse_unknown(answer)
-        return Did(did, answer, subject)
-
-    async def rows(self, sql: str, parameters: dict[str, Any]) -> list[Row]:
-        """Read rows."""
-        return await fetch(self.connection, self.schema, sql, parameters)
-
-
-@dataclass(frozen=True, slots=True)
-class Will:
-    """What will happen."""
-
-    will: str
-    count: int = 1
-    at_least: bool = False
-    warning: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Did:
-    """What happened, and to what."""
-
-    did: str
-    answer: str
-    subject: str
-    count: int = 1
-    more: bool = False
-    parameters: dict[str, Any] = field(default_factory=dict)
-
-
-class Deed(ABC):
-    """Something that can be done. One that is tried is done for its preview as well, and undone."""
-
-    body: tuple[str, ...] = ("channel",)
-    is_tried = False
-
-    @abstractmethod
-    async def preview(self, hand: Hand, body: dict[str, Any]) -> Will:
-        """Say what will happen."""
-
-    @abstractmethod
-    async def do(self, hand: Hand, body: dict[str, Any]) -> Did:
-        """Do it."""
-
-
-class Pause(Deed):
-    """Stops a channel."""
-
-    async def preview(self, hand: Hand, body: dict[str, Any]) -> Will:
-        """How many messages will be held back."""
-        row = await channel(hand, text_in(body, "channel"))
-        warning = "It is paused already." if row["paused"] else None
-        return Will(
-            f"{messages(row['waiting'])} will not be handed out until the channel is resumed. "
-            f"{row['leased']} that are running go on.",
+    async def preview(self, context: ActionContext, body: ChannelBody) -> Preview:
+        """Count the messages that will be held back."""
+        row = await read_channel(context, body.channel)
+        return Preview(
+            f"Workers will not get {format_messages(row['waiting'], 'waiting')} until you resume the channel. "
+            f"{format_messages(row['leased'], 'running')} will finish.",
             row["waiting"],
             at_least=not row["counted_exactly"],
-            warning=warning,
+            warning="The channel is already paused." if row["paused"] else None,
         )
 
-    async def do(self, hand: Hand, body: dict[str, Any]) -> Did:
-        """Stop it."""
-        name = text_in(body, "channel")
-        return await hand.done(
-            calls.channel_pause(hand.schema, name), "The channel is paused.", name
-        )
+    async def run(self, context: ActionContext, body: ChannelBody) -> ActionResult:
+        """Stop the channel."""
+        call = calls.channel_pause(context.schema, body.channel)
+        return await context.call_on(body.channel, call, "The channel is paused.")
 
 
-class Resume(Deed):
-    """Lets a channel go on."""
+class Resume(Action[ChannelBody]):
+    """Resume a channel."""
 
-    async def preview(self, hand: Hand, body: dict[str, Any]) -> Will:
-        """How many messages will be handed out again."""
-        row = await channel(hand, text_in(body, "channel"))
-        return Will(
-            f"The channel takes its turns again: {messages(row['waiting'])} may be handed out.",
+    body = ChannelBody
+
+    async def preview(self, context: ActionContext, body: ChannelBody) -> Preview:
+        """Count the messages that workers can get again."""
+        row = await read_channel(context, body.channel)
+        return Preview(
+            f"Workers will get {format_messages(row['waiting'], 'waiting')} of the channel again.",
             row["waiting"],
             at_least=not row["counted_exactly"],
-            warning=None if row["paused"] else "It is not paused.",
+            warning=None if row["paused"] else "The channel is not paused.",
         )
 
-    async def do(self, hand: Hand, body: dict[str, Any]) -> Did:
-        """Let it go on."""
-        name = text_in(body, "channel")
-        return await hand.done(
-            calls.channel_resume(hand.schema, name), "The channel takes its turns again.", name
-        )
+    async def run(self, context: ActionContext, body: ChannelBody) -> ActionResult:
+        """Resume the channel."""
+        call = calls.channel_resume(context.schema, body.channel)
+        return await context.call_on(body.channel, call, "The channel is resumed.")
 
 
-class SetLimits(Deed):
-    """Sets a channel's policy."""
+class ChannelOptions(Body):
+    """The settings to change. The database checks the values."""
 
-    body = ("channel", "options")
-    is_tried = True  # the database judges the values
+    max_concurrency: int | UnsetType | None = UNSET
+    release_interval_ms: int | UnsetType | None = UNSET
+    burst: int | UnsetType | None = UNSET
+    max_size: int | UnsetType | None = UNSET
+    when_full: Literal["refuse", "drop"] | UnsetType = UNSET
+    weight: int | UnsetType | None = UNSET
+    max_attempts: int | UnsetType | None = UNSET
+    retry_delays_ms: list[int] | UnsetType | None = UNSET
+    retry_jitter: float | UnsetType | None = UNSET
 
-    async def preview(self, hand: Hand, body: dict[str, Any]) -> Will:
-        """What will change."""
-        name, options = text_in(body, "channel"), options_in(body)
-        row = await channel(hand, name)
-        await hand.call(calls.channel_set(hand.schema, name, options))
+
+class LimitsBody(Body):
+    """The channel, and the settings to change."""
+
+    channel: Text
+    options: ChannelOptions
+
+    def changes(self) -> dict[str, Any]:
+        """The settings to change."""
+        options: dict[str, Any] = msgspec.to_builtins(self.options)
+        if not options:
+            raise invalid("'options' is empty: name at least one setting to change.")
+        return options
+
+
+class SetLimits(Action[LimitsBody]):
+    """Change the limits of a channel."""
+
+    body = LimitsBody
+    needs_trial = True  # the database checks the values
+
+    async def preview(self, context: ActionContext, body: LimitsBody) -> Preview:
+        """List the changes."""
+        options = body.changes()
+        row = await read_channel(context, body.channel)
+        await context.call(calls.channel_set(context.schema, body.channel, options))
         changes = [
-            f"{word} from {said(row[word])} to {said(value)}"
-            for word, value in options.items()
-            if row[word] != value
+            f"{name} from {format_value(row[name])} to {format_value(value)}"
+            for name, value in options.items()
+            if row[name] != value
         ]
-        return Will(
-            f"Set {', '.join(changes)}." if changes else "Nothing will change.",
+        return Preview(
+            f"Change {', '.join(changes)}." if changes else "Nothing will change.",
             len(changes),
-            warning=self.warning(row, options),
+            warning=self.find_warning(row, options),
         )
 
-    def warning(self, row: Row, options: dict[str, Any]) -> str | None:
-        """What a limit means for what is there already."""
+    def find_warning(self, row: Row, options: dict[str, Any]) -> str | None:
+        """Warn about a limit that is below the number of running messages."""
         limit = options.get("max_concurrency")
         if isinstance(limit, int) and limit < row["in_flight"]:
-            return f"{row['in_flight']} are running: none starts until fewer than {limit} are."
+            return f"{row['in_flight']} messages are running. No message starts until fewer than {limit} are running."
         return None
 
-    async def do(self, hand: Hand, body: dict[str, Any]) -> Did:
-        """Set it."""
-        name, options = text_in(body, "channel"), options_in(body)
-        answer = await hand.call(calls.channel_set(hand.schema, name, options))
-        return Did("The limits are set.", answer, name, parameters={"options": options})
+    async def run(self, context: ActionContext, body: LimitsBody) -> ActionResult:
+        """Change the limits."""
+        options = body.changes()
+        answer = await context.call(calls.channel_set(context.schema, body.channel, options))
+        message = "The limits are changed."
+        return ActionResult(message, answer, body.channel, parameters={"options": options})
 
 
-class Cancel(Deed):
-    """Deletes a message that nobody works on."""
+class Purge(Action[ChannelBody]):
+    """Delete the waiting messages of a channel."""
 
-    body = ("id",)
+    body = ChannelBody
 
-    async def preview(self, hand: Hand, body: dict[str, Any]) -> Will:
-        """Which message will be gone."""
-        number = id_from(body.get("id"))
-        rows = await hand.rows(SHOW, {"id": number})
-        if not rows:
-            raise not_found(f"Message {number} is not here.")
-        warning = None
-        if rows[0]["leased"]:
-            warning = "A worker has it: it cannot be cancelled now."
-        elif rows[0]["died_at"] is not None:
-            warning = "It is dead: purge it there."
-        return Will(f"Message {number} will be deleted and never handed out.", 1, warning=warning)
-
-    async def do(self, hand: Hand, body: dict[str, Any]) -> Did:
-        """Delete it."""
-        number = id_from(body.get("id"))
-        answer = await hand.call(calls.message_cancel(hand.schema, number))
-        refuse_unknown(answer)
-        if answer != "cancelled":
-            raise Problem("conflict", NOT_CANCELLED[answer], advice="Look at the message again.")
-        return Did(f"Message {number} is cancelled.", answer, str(number))
-
-
-class Purge(Deed):
-    """Deletes a channel's waiting messages."""
-
-    async def preview(self, hand: Hand, body: dict[str, Any]) -> Will:
-        """How many will be gone."""
-        row = await channel(hand, text_in(body, "channel"))
+    async def preview(self, context: ActionContext, body: ChannelBody) -> Preview:
+        """Count the messages that will be deleted."""
+        row = await read_channel(context, body.channel)
         count = row["waiting"] + row["scheduled"]
-        return Will(
-            f"{messages(count)} that wait in the channel will be deleted for good, scheduled ones too. "
-            f"{row['leased']} that are running go on.",
+        return Preview(
+            f"{format_messages(count, 'waiting')} of the channel will be deleted, including scheduled messages. "
+            f"{format_messages(row['leased'], 'running')} will finish.",
             count,
             at_least=not row["counted_exactly"],
-            warning="This cannot be undone.",
+            warning="You cannot undo this.",
         )
 
-    async def do(self, hand: Hand, body: dict[str, Any]) -> Did:
+    async def run(self, context: ActionContext, body: ChannelBody) -> ActionResult:
         """Delete up to ten thousand of them."""
-        name = text_in(body, "channel")
-        count = await hand.call(calls.message_purge(hand.schema, name, limit=MOST))
-        return Did(f"{messages(count)} deleted.", "purged", name, count, more=count == MOST)
+        call = calls.message_purge(context.schema, body.channel, limit=MAX_PURGED)
+        count = await context.call(call)
+        message = f"{format_messages(count)} deleted."
+        return ActionResult(message, "purged", body.channel, count, more=count == MAX_PURGED)
 
 
-async def channel(hand: Hand, name: str) -> Row:
-    """A channel that is meant."""
-    rows = await hand.rows(STATS, {"name": name})
+async def read_channel(context: ActionContext, name: str) -> Row:
+    """The channel to act on."""
+    rows = await context.rows(STATS, {"name": name})
     if not rows:
-        raise not_found("There is no such channel.")
+        raise not_found("This channel does not exist.")
     return rows[0]
 
 
-def refuse_unknown(answer: str) -> None:
-    """What is not there cannot be acted on."""
-    if answer == "not_found":
-        raise not_found("It is not there any more.", "Load the page again.")
-
-
-def options_in(body: dict[str, Any]) -> dict[str, Any]:
-    """The limits that were given."""
-    options = body.get("options")
-    if not isinstance(options, dict) or not options:
-        raise invalid("'options' is to be an object with what is to change.")
-    for name in options:
-        if name not in POLICY:
-            raise invalid(f"There is no option like that. There are {', '.join(POLICY)}.")
-    return options
-
-
-def messages(count: int) -> str:
-    """So many messages, in words."""
-    return "1 message" if count == 1 else f"{count:,} messages"
-
-
-def said(value: Any) -> str:
-    """A limit, in words."""
-    return "none" if value is None else str(value)[:LONGEST_VALUE]
-
-
-NOT_CANCELLED = {
-    "leased": "A worker has it.",
-    "busy": "Somebody is changing it.",
-    "dead": "It is dead: purge it there.",
-}
+def format_value(value: Any) -> str:
+    """A limit in words."""
+    return "none" if value is None else str(value)[:MAX_VALUE_LENGTH]

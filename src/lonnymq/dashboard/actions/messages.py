@@ -1,59 +1,116 @@
-"""What can be done to dead messages: let them live again, or delete them; some, a group, a channel's, or all."""
+"""Actions on messages: cancel a message, redrive dead messages, purge dead messages."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
+
+from msgspec import UNSET, Meta, UnsetType
 
 from lonnymq import calls
-from lonnymq.calls import Call
-from lonnymq.dashboard.bodies import id_from, text_in
-from lonnymq.dashboard.cursors import NEWEST
-from lonnymq.dashboard.deeds import Deed, Did, Hand, Will, messages
-from lonnymq.dashboard.problems import invalid
+from lonnymq.dashboard.actions.base import (
+    Action,
+    ActionContext,
+    ActionResult,
+    Preview,
+    format_messages,
+    require_found,
+)
+from lonnymq.dashboard.errors import ApiError, invalid, not_found
+from lonnymq.dashboard.request import MAX_ID, Body, MessageId, Text, parse_id
 
+SHOW = "select * from {schema}.message_show(%(id)s, 0)"
 MATCH = """
 select m.id, m.upto from {schema}.dead_match(
   %(group)s, %(channel)s, %(kind)s, %(before)s, %(limit)s, 10000, 0) m
 """
-AT_ONCE = 1000
-COUNTED = 10_000
-MOST_IDS = 1000
-LOOKS = 20  # of ten thousand each, for the members of a group
+BATCH = 1000
+MAX_COUNTED = 10_000
+MAX_SEARCHES = 20  # of ten thousand dead messages each
+NOT_CANCELLED = {
+    "leased": "A worker is running the message.",
+    "busy": "Another transaction is changing the message.",
+    "dead": "The message is dead. Purge it on the Dead page.",
+}
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """Which dead messages are meant."""
+class MessageBody(Body):
+    """The message to act on."""
 
-    ids: tuple[int, ...] | None = None
-    group: str | None = None
-    channel: str | None = None
-    kind: str | None = None
+    id: MessageId
+
+
+class Cancel(Action[MessageBody]):
+    """Delete a message that no worker is running."""
+
+    body = MessageBody
+
+    async def preview(self, context: ActionContext, body: MessageBody) -> Preview:
+        """Name the message that will be deleted."""
+        message_id = parse_id(body.id)
+        rows = await context.rows(SHOW, {"id": message_id})
+        if not rows:
+            raise not_found(f"Message {message_id} is not in the queue.")
+        warning = None
+        if rows[0]["leased"]:
+            warning = "A worker is running the message: you cannot cancel it now."
+        elif rows[0]["died_at"] is not None:
+            warning = NOT_CANCELLED["dead"]
+        return Preview(
+            f"Message {message_id} will be deleted. No worker will get it.", warning=warning
+        )
+
+    async def run(self, context: ActionContext, body: MessageBody) -> ActionResult:
+        """Delete the message."""
+        message_id = parse_id(body.id)
+        answer = await context.call(calls.message_cancel(context.schema, message_id))
+        require_found(answer)
+        if answer != "cancelled":
+            advice = "Load the message again."
+            raise ApiError("conflict", NOT_CANCELLED[answer], advice=advice)
+        return ActionResult(f"Message {message_id} is cancelled.", answer, str(message_id))
+
+
+class DeadFilter(Body):
+    """The dead messages to act on: by ids, by group, channel and kind, or all."""
+
+    ids: Annotated[list[MessageId], Meta(min_length=1, max_length=1000)] | UnsetType = UNSET
+    group: Text | None = None
+    channel: Text | None = None
+    kind: Text | None = None
+    all: bool = False
+
+    def check(self) -> None:
+        """Refuse a filter that names nothing."""
+        if self.ids is UNSET and not (self.group or self.channel or self.kind or self.all):
+            raise invalid("Name the dead messages: ids, group, channel, kind or all.")
 
     @property
     def subject(self) -> str:
-        """What is meant, for the audit log."""
-        if self.ids is not None and len(self.ids) == 1:
+        """The subject for the audit log."""
+        if self.ids is not UNSET and len(self.ids) == 1:
             return str(self.ids[0])
         return self.channel or "dead messages"
 
     def document(self) -> dict[str, Any]:
-        """The choice in the audit log."""
-        said = {"group": self.group, "channel": self.channel, "kind": self.kind}
-        ids = {"ids": [str(each) for each in self.ids]} if self.ids is not None else {}
-        return {**ids, **{key: value for key, value in said.items() if value is not None}}
+        """The filter for the audit log."""
+        if self.ids is not UNSET:
+            return {"ids": [str(each) for each in self.ids]}
+        fields = {"group": self.group, "channel": self.channel, "kind": self.kind}
+        return {name: value for name, value in fields.items() if value}
 
-    async def find(self, hand: Hand, limit: int) -> tuple[list[int], bool]:
-        """The ids of those who are meant, up to a limit, and whether there are more."""
-        if self.ids is not None:
-            return list(self.ids[:limit]), len(self.ids) > limit
+    async def find(self, context: ActionContext, limit: int) -> tuple[list[int], bool]:
+        """The ids of the messages up to a limit, and whether there are more."""
+        self.check()
+        if self.ids is not UNSET:
+            ids = [parse_id(each) for each in self.ids]
+            return ids[:limit], len(ids) > limit
         found: list[int] = []
-        before = NEWEST
-        for _ in range(LOOKS):
-            asked = {"group": self.group, "channel": self.channel, "kind": self.kind,
-                     "before": before, "limit": limit - len(found)}  # fmt: skip
-            rows = await hand.rows(MATCH, asked)
+        before = MAX_ID
+        for _ in range(MAX_SEARCHES):
+            parameters = {"group": self.group or None, "channel": self.channel or None,
+                          "kind": self.kind or None, "before": before,
+                          "limit": limit - len(found)}  # fmt: skip
+            rows = await context.rows(MATCH, parameters)
             found += [each["id"] for each in rows if each["id"] is not None]
             if rows[0]["upto"] is None:
                 return found, False
@@ -63,82 +120,61 @@ class Choice:
         return found, True
 
 
-def choice_in(body: dict[str, Any]) -> Choice:
-    """Which dead messages a request means; one that says nothing means none."""
-    if "ids" in body:
-        ids = body["ids"]
-        if not isinstance(ids, list) or not 1 <= len(ids) <= MOST_IDS:
-            raise invalid(f"'ids' is to be a list of 1 to {MOST_IDS} ids.")
-        return Choice(ids=tuple(id_from(each) for each in ids))
-    words = [text_in(body, word, required=False) or None for word in WORDS]
-    if not any(words) and body.get("all") is not True:
-        raise invalid("Say which: ids, group, channel, kind, or all.")
-    return Choice(None, *words)
+class Redrive(Action[DeadFilter]):
+    """Queue dead messages again."""
 
+    body = DeadFilter
 
-class Redrive(Deed):
-    """Lets dead messages live again."""
-
-    body = ("ids", "group", "channel", "kind", "all")
-
-    async def preview(self, hand: Hand, body: dict[str, Any]) -> Will:
-        """How many will be handed out again."""
-        found, has_more = await choice_in(body).find(hand, COUNTED)
-        return Will(
-            f"{messages(len(found))} will be queued again, where they stood in time, with all "
-            "their attempts before them.",
+    async def preview(self, context: ActionContext, body: DeadFilter) -> Preview:
+        """Count the messages that will be queued again."""
+        found, has_more = await body.find(context, MAX_COUNTED)
+        return Preview(
+            f"{format_messages(len(found))} will be queued again at the old due time, with all attempts left.",
             len(found),
             at_least=has_more,
         )
 
-    async def do(self, hand: Hand, body: dict[str, Any]) -> Did:
+    async def run(self, context: ActionContext, body: DeadFilter) -> ActionResult:
         """Queue up to a thousand of them."""
-        choice = choice_in(body)
-        found, has_more = await choice.find(hand, AT_ONCE)
-        answers = await hand.call(redriving(hand.schema, found)) if found else []
+        found, has_more = await body.find(context, BATCH)
+        answers = []
+        if found:
+            call = calls.dead_redrive(context.schema, found, channel=None, kind=None, limit=BATCH)
+            answers = await context.call(call)
         count = sum(each.answer == "redriven" for each in answers)
-        twice = sum(each.answer == "duplicate" for each in answers)
-        stay = f" {messages(twice)} stay dead: their names are taken." if twice else ""
-        return Did(
-            f"{messages(count)} queued again.{stay}", "redriven", choice.subject, count,
-            more=has_more and count > 0, parameters=choice.document(),
+        duplicates = sum(each.answer == "duplicate" for each in answers)
+        message = f"{format_messages(count)} queued again."
+        if duplicates:
+            message += f" {format_messages(duplicates)} stay dead: other messages have their names."
+        return ActionResult(
+            message, "redriven", body.subject, count,
+            more=has_more and count > 0, parameters=body.document(),
         )  # fmt: skip
 
 
-class PurgeDead(Deed):
-    """Deletes dead messages for good."""
+class PurgeDead(Action[DeadFilter]):
+    """Delete dead messages."""
 
-    body = ("ids", "group", "channel", "kind", "all")
+    body = DeadFilter
 
-    async def preview(self, hand: Hand, body: dict[str, Any]) -> Will:
-        """How many will be gone."""
-        found, has_more = await choice_in(body).find(hand, COUNTED)
-        return Will(
-            f"{messages(len(found))} will be deleted for good.",
+    async def preview(self, context: ActionContext, body: DeadFilter) -> Preview:
+        """Count the messages that will be deleted."""
+        found, has_more = await body.find(context, MAX_COUNTED)
+        return Preview(
+            f"{format_messages(len(found))} will be deleted.",
             len(found),
             at_least=has_more,
-            warning="This cannot be undone.",
+            warning="You cannot undo this.",
         )
 
-    async def do(self, hand: Hand, body: dict[str, Any]) -> Did:
+    async def run(self, context: ActionContext, body: DeadFilter) -> ActionResult:
         """Delete up to a thousand of them."""
-        choice = choice_in(body)
-        found, has_more = await choice.find(hand, AT_ONCE)
-        count = await hand.call(purging(hand.schema, found)) if found else 0
-        return Did(
-            f"{messages(count)} deleted.", "purged", choice.subject, count,
-            more=has_more and count > 0, parameters=choice.document(),
+        found, has_more = await body.find(context, BATCH)
+        count = 0
+        if found:
+            call = calls.dead_purge(context.schema, found, channel=None, kind=None, limit=BATCH)
+            count = await context.call(call)
+        return ActionResult(
+            f"{format_messages(count)} deleted.", "purged", body.subject, count,
+            more=has_more and count > 0, parameters=body.document(),
         )  # fmt: skip
-
-
-def redriving(schema: str, ids: list[int]) -> Call[Any]:
-    """The call that lets these live again."""
-    return calls.dead_redrive(schema, ids, channel=None, kind=None, limit=AT_ONCE)
-
-
-def purging(schema: str, ids: list[int]) -> Call[Any]:
-    """The call that deletes these."""
-    return calls.dead_purge(schema, ids, channel=None, kind=None, limit=AT_ONCE)
-
-
-WORDS = ("group", "channel", "kind")

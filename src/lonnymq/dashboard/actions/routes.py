@@ -1,4 +1,4 @@
-"""Acting on a queue through the page: who may, what will happen, and the entry in the audit log."""
+"""The routes of the actions, which check the user, preview or run an action, and write the audit log."""
 
 from __future__ import annotations
 
@@ -9,31 +9,22 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from lonnymq.dashboard.bodies import body_of
-from lonnymq.dashboard.deeds import (
-    Cancel,
-    Deed,
-    Did,
-    Hand,
-    Pause,
-    Purge,
-    Resume,
-    SetLimits,
-)
-from lonnymq.dashboard.deeds_dead import PurgeDead, Redrive
-from lonnymq.dashboard.deeds_schedules import PauseSchedule, ResumeSchedule, RunSchedule
-from lonnymq.dashboard.problems import not_found
+from lonnymq.dashboard.actions.base import Action, ActionContext, ActionResult
+from lonnymq.dashboard.actions.channels import Pause, Purge, Resume, SetLimits
+from lonnymq.dashboard.actions.messages import Cancel, PurgeDead, Redrive
+from lonnymq.dashboard.actions.schedules import PauseSchedule, ResumeSchedule, RunSchedule
+from lonnymq.dashboard.errors import not_found
 from lonnymq.dashboard.queues import logger
-from lonnymq.dashboard.security import refuse_forged
-from lonnymq.dashboard.site import queue_of, site_of
+from lonnymq.dashboard.request import read_body
+from lonnymq.dashboard.security import check_csrf
+from lonnymq.dashboard.state import get_queue, get_state
 
 AUDIT = """
 select {schema}.audit_add(
   %(who)s, %(action)s, %(subject)s, %(parameters)s::jsonb, %(answer)s::jsonb) as id
 """
 
-
-DEEDS: dict[str, Deed] = {
+ACTIONS: dict[str, Action[Any]] = {
     "pause": Pause(),
     "resume": Resume(),
     "set_limits": SetLimits(),
@@ -48,67 +39,68 @@ DEEDS: dict[str, Deed] = {
 
 
 def action_routes() -> list[Route]:
-    """Where actions are asked for; they are not there where they are not enabled."""
+    """The routes of all actions."""
     return [
-        Route("/api/queues/{queue}/actions/{action}/preview", preview, methods=["POST"]),
-        Route("/api/queues/{queue}/actions/{action}", act, methods=["POST"]),
+        Route("/api/queues/{queue}/actions/{action}/preview", preview_action, methods=["POST"]),
+        Route("/api/queues/{queue}/actions/{action}", run_action, methods=["POST"]),
     ]
 
 
-async def preview(request: Request) -> Response:
-    """Say what will happen, and to how many, in a transaction of which nothing stays."""
-    _, deed, body = await asked(request)
-    queue = queue_of(request)
-    async with queue.trying() if deed.is_tried else queue.reading() as connection:
-        will = await deed.preview(Hand(connection, queue.schema), body)
+async def preview_action(request: Request) -> Response:
+    """Say what an action will do, and to how many messages. Nothing changes."""
+    _, action, body = await read_request(request)
+    queue = get_queue(request)
+    transaction = queue.trial_transaction() if action.needs_trial else queue.read_transaction()
+    async with transaction as connection:
+        preview = await action.preview(ActionContext(connection, queue.schema), body)
     return JSONResponse(
         {
-            "will": will.will,
-            "count": will.count,
-            "exact": not will.at_least,
-            "at_least": will.at_least,
-            "warning": will.warning,
+            "message": preview.message,
+            "count": preview.count,
+            "exact": not preview.at_least,
+            "at_least": preview.at_least,
+            "warning": preview.warning,
         }
     )
 
 
-async def act(request: Request) -> Response:
-    """Do it and write it down, both or neither."""
-    who, deed, body = await asked(request)
-    queue, action = queue_of(request), request.path_params["action"]
-    async with queue.writing() as connection:
-        hand = Hand(connection, queue.schema)
-        did = await deed.do(hand, body)
-        entry = await hand.rows(AUDIT, audit_of(who, action, did))
-    logger.info("%s by %s in queue %s: %s", action, who, queue.key, did.answer)
+async def run_action(request: Request) -> Response:
+    """Run an action and write the audit log, in one transaction."""
+    user, action, body = await read_request(request)
+    queue, name = get_queue(request), request.path_params["action"]
+    async with queue.write_transaction() as connection:
+        context = ActionContext(connection, queue.schema)
+        result = await action.run(context, body)
+        entry = await context.rows(AUDIT, build_audit_entry(user, name, result))
+    logger.info("%s by %s in queue %s: %s", name, user, queue.key, result.answer)
     return JSONResponse(
         {
-            "did": did.did,
-            "answer": did.answer,
-            "count": did.count,
-            "more": did.more,
+            "message": result.message,
+            "answer": result.answer,
+            "count": result.count,
+            "more": result.more,
             "audit_id": str(entry[0]["id"]),
         }
     )
 
 
-async def asked(request: Request) -> tuple[str, Deed, dict[str, Any]]:
-    """Who asks for what: somebody with a name, from the page itself or with the token in a header."""
-    visitor = await site_of(request).guard.admit(request)
-    refuse_forged(request, visitor)
-    queue_of(request)
-    deed = DEEDS.get(request.path_params["action"])
-    if deed is None:
-        raise not_found("There is no such action.", f"There are {', '.join(DEEDS)}.")
-    return visitor.name or "somebody", deed, await body_of(request)
+async def read_request(request: Request) -> tuple[str, Action[Any], Any]:
+    """The user, the action and the body of a request, after all checks."""
+    user = await get_state(request).authenticator.require_user(request)
+    check_csrf(request, user)
+    get_queue(request)
+    action = ACTIONS.get(request.path_params["action"])
+    if action is None:
+        raise not_found("This action does not exist.", f"The actions are: {', '.join(ACTIONS)}.")
+    return user.name or "unknown", action, await read_body(request, action.body)
 
 
-def audit_of(who: str, action: str, did: Did) -> dict[str, Any]:
+def build_audit_entry(user: str, action: str, result: ActionResult) -> dict[str, Any]:
     """The entry of the audit log."""
     return {
-        "who": who,
+        "who": user,
         "action": action,
-        "subject": did.subject,
-        "parameters": json.dumps(did.parameters),
-        "answer": json.dumps({"answer": did.answer, "count": did.count}),
+        "subject": result.subject,
+        "parameters": json.dumps(result.parameters),
+        "answer": json.dumps({"answer": result.answer, "count": result.count}),
     }

@@ -1,87 +1,92 @@
-"""What can be done to schedules: run one now, stop it, let it go on."""
+"""Actions on schedules: run, pause, resume."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from lonnymq import calls
-from lonnymq.dashboard.bodies import text_in
-from lonnymq.dashboard.deeds import Deed, Did, Hand, Will, refuse_unknown
-from lonnymq.dashboard.problems import Problem, not_found
+from lonnymq.dashboard.actions.base import (
+    Action,
+    ActionContext,
+    ActionResult,
+    Preview,
+    require_found,
+)
+from lonnymq.dashboard.errors import ApiError, not_found
 from lonnymq.dashboard.queues import Row
+from lonnymq.dashboard.request import Body, Text
 
 SCHEDULES = "select * from {schema}.schedule_list(null, 10000)"
 
 
-class RunSchedule(Deed):
-    """Creates a schedule's message now."""
+class ScheduleBody(Body):
+    """The schedule to act on."""
 
-    body = ("name",)
+    name: Text
 
-    async def preview(self, hand: Hand, body: dict[str, Any]) -> Will:
-        """What will be created."""
-        row = await schedule(hand, text_in(body, "name"))
-        return Will(
-            f"A message will be created in channel '{row['channel']}' now, beside the ticks of the schedule."
+
+class RunSchedule(Action[ScheduleBody]):
+    """Create the message of a schedule now."""
+
+    body = ScheduleBody
+
+    async def preview(self, context: ActionContext, body: ScheduleBody) -> Preview:
+        """Name the channel of the message."""
+        row = await read_schedule(context, body.name)
+        return Preview(
+            f"A message will be created in channel '{row['channel']}' now. The next runs of the schedule stay the same."
         )
 
-    async def do(self, hand: Hand, body: dict[str, Any]) -> Did:
-        """Create it."""
-        name = text_in(body, "name")
-        ran = await hand.call(calls.schedule_run(hand.schema, name))
-        refuse_unknown(ran.answer)
-        if ran.id is None:
-            raise Problem("conflict", "The channel takes no more messages.", advice="See its size.")
-        return Did(
-            f"Message {ran.id} was created.", ran.answer, name, parameters={"id": str(ran.id)}
+    async def run(self, context: ActionContext, body: ScheduleBody) -> ActionResult:
+        """Create the message."""
+        created = await context.call(calls.schedule_run(context.schema, body.name))
+        require_found(created.answer)
+        if created.id is None:
+            advice = "Look at the size limit of the channel."
+            raise ApiError("conflict", "The channel is full.", advice=advice)
+        message, parameters = f"Message {created.id} is created.", {"id": str(created.id)}
+        return ActionResult(message, created.answer, body.name, parameters=parameters)
+
+
+class PauseSchedule(Action[ScheduleBody]):
+    """Stop a schedule."""
+
+    body = ScheduleBody
+
+    async def preview(self, context: ActionContext, body: ScheduleBody) -> Preview:
+        """Name the channel that will get no messages."""
+        row = await read_schedule(context, body.name)
+        return Preview(
+            f"The schedule will create no messages in channel '{row['channel']}' until you resume it.",
+            warning="The schedule is already paused." if row["paused"] else None,
         )
 
+    async def run(self, context: ActionContext, body: ScheduleBody) -> ActionResult:
+        """Stop the schedule."""
+        call = calls.schedule_pause(context.schema, body.name)
+        return await context.call_on(body.name, call, "The schedule is paused.")
 
-class PauseSchedule(Deed):
-    """Stops a schedule."""
 
-    body = ("name",)
+class ResumeSchedule(Action[ScheduleBody]):
+    """Resume a schedule."""
 
-    async def preview(self, hand: Hand, body: dict[str, Any]) -> Will:
-        """What will no longer be created."""
-        row = await schedule(hand, text_in(body, "name"))
-        return Will(
-            f"It will create nothing in channel '{row['channel']}' until it is resumed.",
-            warning="It is paused already." if row["paused"] else None,
+    body = ScheduleBody
+
+    async def preview(self, context: ActionContext, body: ScheduleBody) -> Preview:
+        """Name the channel that will get messages again."""
+        row = await read_schedule(context, body.name)
+        return Preview(
+            f"The schedule will create messages in channel '{row['channel']}' again.",
+            warning=None if row["paused"] else "The schedule is not paused.",
         )
 
-    async def do(self, hand: Hand, body: dict[str, Any]) -> Did:
-        """Stop it."""
-        name = text_in(body, "name")
-        return await hand.done(
-            calls.schedule_pause(hand.schema, name), "The schedule is paused.", name
-        )
+    async def run(self, context: ActionContext, body: ScheduleBody) -> ActionResult:
+        """Resume the schedule."""
+        call = calls.schedule_resume(context.schema, body.name)
+        return await context.call_on(body.name, call, "The schedule is resumed.")
 
 
-class ResumeSchedule(Deed):
-    """Lets a schedule go on."""
-
-    body = ("name",)
-
-    async def preview(self, hand: Hand, body: dict[str, Any]) -> Will:
-        """What will be created again."""
-        row = await schedule(hand, text_in(body, "name"))
-        return Will(
-            f"It will create messages in channel '{row['channel']}' again when their time comes.",
-            warning=None if row["paused"] else "It is not paused.",
-        )
-
-    async def do(self, hand: Hand, body: dict[str, Any]) -> Did:
-        """Let it go on."""
-        name = text_in(body, "name")
-        return await hand.done(
-            calls.schedule_resume(hand.schema, name), "The schedule goes on.", name
-        )
-
-
-async def schedule(hand: Hand, name: str) -> Row:
-    """A schedule that is meant."""
-    for each in await hand.rows(SCHEDULES, {}):
+async def read_schedule(context: ActionContext, name: str) -> Row:
+    """The schedule to act on."""
+    for each in await context.rows(SCHEDULES, {}):
         if each["name"] == name:
             return each
-    raise not_found("There is no such schedule.")
+    raise not_found("This schedule does not exist.")

@@ -1,22 +1,21 @@
-"""A payload as it can be shown: text, JSON or bytes, cut where it is large."""
+"""Payloads as the page shows them: JSON, text or bytes, cut where they are large."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
-MOST_BYTES = 16_384
-HEAD_BYTES = 256
-HEAD_LETTERS = 120
+PREVIEW_BYTES = 256
+PREVIEW_LENGTH = 120
 
 
-def content_of(data: bytes | None, size: int | None) -> dict[str, Any] | None:
-    """A payload of which the beginning was read."""
+def format_content(data: bytes | None, size: int | None) -> dict[str, Any] | None:
+    """A payload whose beginning was read."""
     if data is None or size is None:
         return None
     is_cut = len(data) < size
-    text = text_of(data, is_cut=is_cut)
-    document = pretty(text) if text is not None and not is_cut else None
+    text = decode_text(data, is_cut=is_cut)
+    document = format_json(text) if text is not None and not is_cut else None
     return {
         "size": size,
         "shown": len(data),
@@ -27,8 +26,8 @@ def content_of(data: bytes | None, size: int | None) -> dict[str, Any] | None:
     }
 
 
-def text_of(data: bytes, *, is_cut: bool) -> str | None:
-    """The bytes as text, if they are text; a character that was cut in two at the end is left out."""
+def decode_text(data: bytes, *, is_cut: bool) -> str | None:
+    """Decode bytes that are text, without a character that was cut in two at the end."""
     for end in range(len(data), max(len(data) - 4, -1), -1) if is_cut else [len(data)]:
         try:
             text = data[:end].decode()
@@ -39,12 +38,12 @@ def text_of(data: bytes, *, is_cut: bool) -> str | None:
 
 
 def is_readable(letter: str) -> bool:
-    """Whether a character belongs in a text rather than among bytes."""
+    """Whether a character is ordinary text rather than a control character."""
     return letter in "\t\n\r" or not (letter < " " or "\x7f" <= letter < "\xa0")
 
 
-def pretty(text: str) -> str | None:
-    """JSON in lines, if it is JSON; a lone number or word is shown as the text that it is."""
+def format_json(text: str) -> str | None:
+    """Indent a JSON object or list. Other text returns None."""
     if not text.lstrip().startswith(("{", "[")):
         return None
     try:
@@ -53,28 +52,28 @@ def pretty(text: str) -> str | None:
         return None
 
 
-def head_of(data: bytes | None, size: int | None) -> str:
-    """The first of a payload on one line."""
+def format_preview(data: bytes | None, size: int | None) -> str:
+    """The beginning of a payload on one line."""
     if not data:
         return ""
-    text = text_of(data, is_cut=len(data) < (size or 0))
+    text = decode_text(data, is_cut=len(data) < (size or 0))
     if text is None:
-        return data[: HEAD_LETTERS // 3].hex(" ")
-    return " ".join(text.split())[:HEAD_LETTERS]
+        return data[: PREVIEW_LENGTH // 3].hex(" ")
+    return " ".join(text.split())[:PREVIEW_LENGTH]
 
 
-def document_of(text: str | None) -> Any:
-    """JSON that the database keeps, with numbers that JSON cannot say spelled out."""
-    return None if text is None else json.loads(text, parse_float=number)
+def parse_json(text: str | None) -> Any:
+    """Parse JSON of the database. Numbers that are too large for a float stay strings."""
+    return None if text is None else json.loads(text, parse_float=parse_number)
 
 
-def number(text: str) -> float | str:
-    """A number, or its digits where it is beyond what a float can hold."""
+def parse_number(text: str) -> float | str:
+    """A number, or the digits of a number that is too large for a float."""
     value = float(text)
     return text if value in (float("inf"), float("-inf")) else value
 
 
-def summary_of(error: str | None) -> str | None:
-    """The line of an error that says what went wrong: the last one."""
+def summarize_error(error: str | None) -> str | None:
+    """The last line of an error, which says what went wrong."""
     lines = (error or "").strip().splitlines()
     return lines[-1].strip()[:300] if lines else None

@@ -1,4 +1,4 @@
-"""All that can be asked of the page's API: paths, parameters, forms, and who answers."""
+"""The endpoints that read a queue: paths, parameters, documents, and the functions that answer."""
 
 from __future__ import annotations
 
@@ -10,128 +10,109 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from lonnymq.dashboard import channels, dead, messages, others, overview, past
-from lonnymq.dashboard.parameters import CURSOR, ID, LIMIT, QUEUE, Parameter
-from lonnymq.dashboard.queues import Shown
-from lonnymq.dashboard.report import report_of
-from lonnymq.dashboard.schemas import STATES
-from lonnymq.dashboard.site import queue_of, site_of
-
-Answer = Callable[..., Awaitable[dict[str, Any]]]
-Endpoint = Callable[[Request], Awaitable[Response]]
+from lonnymq.dashboard.api import channels, dead, messages, queue, schemas
+from lonnymq.dashboard.report import describe_report
+from lonnymq.dashboard.request import CURSOR, ID, LIMIT, Parameter
+from lonnymq.dashboard.state import get_queue, get_state
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """One question about a queue: the query is read into `answer`'s arguments, and equal questions share an answer."""
+class Endpoint:
+    """A GET endpoint of a queue. The parameters become arguments of `read`, and equal requests share an answer."""
 
     path: str
     about: str
-    form: str
-    answer: Answer
+    document: type[schemas.Document]
+    read: Callable[..., Awaitable[dict[str, Any]]]
     parameters: tuple[Parameter, ...] = ()
-
-    @property
-    def all_parameters(self) -> tuple[Parameter, ...]:
-        """Its parameters, that of the path included."""
-        return (QUEUE, *self.parameters)
 
     async def respond(self, request: Request) -> Response:
         """Answer a request."""
-        site = site_of(request)
-        await site.guard.admit(request)
-        queue = queue_of(request)
-        asked = {each.name: each.read(request) for each in self.parameters}
-        document = await site.kept.get(
-            (queue.key, self.path, *asked.values()), lambda: self.answer(queue, **asked)
+        state = get_state(request)
+        await state.authenticator.require_user(request)
+        queue = get_queue(request)
+        arguments = {each.name: each.read(request) for each in self.parameters}
+        document = await state.cache.get(
+            (queue.key, self.path, *arguments.values()), lambda: self.read(queue, **arguments)
         )
         return JSONResponse(document)
 
     def route(self) -> Route:
-        """Where it is asked."""
+        """The route of the endpoint."""
         return Route(f"/api/queues/{{queue}}/{self.path}", self.respond, methods=["GET"])
 
 
-CHANNEL = Parameter("channel", "Of this channel only.")
-KIND = Parameter("kind", "Of this kind only.")
+CHANNEL = Parameter("channel", "Only messages of this channel.")
+KIND = Parameter("kind", "Only messages of this kind.")
+NAME = Parameter("name", "The name of the channel.", required=True)
+SPAN = Parameter("span", "How far back.", default="hour", choices=("hour", "day"))
 
-LOOKS = (
-    Look("overview", "The queue at a glance.", "Overview", overview.overview),
-    Look("series", "How the queue stood over the last hour or day.", "Series", overview.series, (
-        Parameter("span", "How far back.", default="hour", words=("hour", "day")),
-    )),
-    Look("channels", "A page of channels, by name or by what goes on in them.", "Channels",
-         channels.channels, (
-        Parameter("search", "Names that contain this.", default=""),
-        Parameter("sort", "By what; all but `name` rank the leading ones, by estimates.",
-                  default="name", words=channels.SORTS),
-        Parameter("state", "Channels in this state only.", words=STATES),
+ENDPOINTS = (
+    Endpoint("overview", "The present state of the queue.", schemas.Overview, queue.read_overview),
+    Endpoint("series", "The queue over the last hour or day.", schemas.Series, queue.read_series, (SPAN,)),
+    Endpoint("channels", "A page of channels, by name or by activity.", schemas.Channels,
+             channels.list_channels, (
+        Parameter("search", "Only names that contain this text.", default=""),
+        Parameter("sort", "The order. All orders except `name` rank the leading channels by estimates.",
+                  default="name", choices=channels.SORTS),
+        Parameter("state", "Only channels in this state.", choices=schemas.STATES),
         CURSOR, LIMIT,
     )),
-    Look("channel", "One channel.", "Channel", channels.channel, (
-        Parameter("name", "The channel's name.", required=True),
+    Endpoint("channel", "One channel.", schemas.Channel, channels.read_channel, (NAME,)),
+    Endpoint("channel/series", "The attempts of a channel over the last hour or day.",
+             schemas.ChannelSeries, channels.read_series, (NAME, SPAN)),
+    Endpoint("messages", "A page of the live messages of a channel, in order.", schemas.Messages,
+             messages.list_messages, (
+        Parameter("channel", "The name of the channel.", required=True), CURSOR, LIMIT,
     )),
-    Look("channel/series", "What became of a channel's attempts over the last hour or day.",
-         "ChannelSeries", past.series, (
-        Parameter("name", "The channel's name.", required=True),
-        Parameter("span", "How far back.", default="hour", words=("hour", "day")),
+    Endpoint("dead/groups", "Dead messages grouped by error.", schemas.DeadGroups,
+             dead.group_dead, (CHANNEL, KIND)),
+    Endpoint("dead", "A page of dead messages, newest first.", schemas.DeadMessages, dead.list_dead, (
+        Parameter("group", "Only messages of this group of errors."), CHANNEL, KIND, CURSOR, LIMIT,
     )),
-    Look("messages", "A page of a channel's live messages, in their order.", "Messages",
-         messages.messages, (
-        Parameter("channel", "The channel's name.", required=True), CURSOR, LIMIT,
-    )),
-    Look("dead/groups", "Dead messages by what their errors have in common.", "DeadGroups",
-         dead.groups, (CHANNEL, KIND)),
-    Look("dead", "A page of dead messages, newest first.", "Dead", dead.dead, (
-        Parameter("group", "Of this group of errors only."), CHANNEL, KIND, CURSOR, LIMIT,
-    )),
-    Look("workers", "The workers that said that they are there.", "Workers", others.workers),
-    Look("schedules", "The schedules.", "Schedules", others.schedules),
-    Look("audit", "What was done through the page, newest first.", "Audit", others.audit, (
-        Parameter("subject", "Done to this channel, message or schedule only."), CURSOR, LIMIT,
+    Endpoint("workers", "The workers.", schemas.Workers, queue.list_workers),
+    Endpoint("schedules", "The schedules.", schemas.Schedules, queue.list_schedules),
+    Endpoint("audit", "The audit log of the dashboard, newest first.", schemas.AuditLog,
+             queue.list_audit_entries, (
+        Parameter("subject", "Only actions on this channel, message or schedule."), CURSOR, LIMIT,
     )),
 )  # fmt: skip
 
 
-async def message_look(request: Request) -> Response:
-    """One message."""
-    site = site_of(request)
-    await site.guard.admit(request)
-    queue, number = queue_of(request), ID.read(request)
-    document = await site.kept.get(
-        (queue.key, "message", number), lambda: messages.message(queue, number)
+async def send_message(request: Request) -> Response:
+    """Send one message."""
+    state = get_state(request)
+    await state.authenticator.require_user(request)
+    queue, message_id = get_queue(request), ID.read(request)
+    document = await state.cache.get(
+        (queue.key, "message", message_id), lambda: messages.read_message(queue, message_id)
     )
     return JSONResponse(document)
 
 
-async def message_content(request: Request) -> Response:
-    """A message's whole payload, to be saved: no browser is to make anything of it."""
-    await site_of(request).guard.admit(request)
-    queue, number = queue_of(request), ID.read(request)
-    data = await messages.whole_content(queue, number)
-    name = f'attachment; filename="message-{number}.bin"'
+async def send_message_content(request: Request) -> Response:
+    """Send the whole payload of a message as a download, so that browsers do not interpret the payload."""
+    await get_state(request).authenticator.require_user(request)
+    queue, message_id = get_queue(request), ID.read(request)
+    data = await messages.read_content(queue, message_id)
+    disposition = f'attachment; filename="message-{message_id}.bin"'
     return Response(
-        data, media_type="application/octet-stream", headers={"Content-Disposition": name}
+        data, media_type="application/octet-stream", headers={"Content-Disposition": disposition}
     )
 
 
-async def events(request: Request) -> Response:
-    """What goes on, as it goes."""
-    site = site_of(request)
-    await site.guard.admit(request)
-    live = site.live_of(queue_of(request), overview_of)
+async def send_events(request: Request) -> Response:
+    """Send live events of a queue."""
+    state = get_state(request)
+    await state.authenticator.require_user(request)
+    stream = state.get_stream(get_queue(request), queue.read_overview)
     return StreamingResponse(
-        live.events(), media_type="text/event-stream", headers={"X-Accel-Buffering": "no"}
+        stream.events(), media_type="text/event-stream", headers={"X-Accel-Buffering": "no"}
     )
 
 
-async def overview_of(queue: Shown) -> dict[str, Any]:
-    """What is told to open pages."""
-    return await overview.overview(queue)
-
-
-async def report_look(request: Request) -> Response:
-    """What the latest report has to show."""
-    site = site_of(request)
-    await site.guard.admit(request)
-    return JSONResponse(report_of(site.report))
+async def send_report_details(request: Request) -> Response:
+    """Send the title, time and pictures of the latest report."""
+    state = get_state(request)
+    await state.authenticator.require_user(request)
+    return JSONResponse(describe_report(state.report))

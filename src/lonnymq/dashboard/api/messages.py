@@ -1,14 +1,19 @@
-"""Messages: those of a channel in their order, and one with its attempts, its time line, and why it waits."""
+"""Messages: the messages of a channel in order, and one message with attempts, timeline and explanation."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from lonnymq.dashboard.content import HEAD_BYTES, content_of, document_of, head_of, summary_of
-from lonnymq.dashboard.cursors import OLDEST, packed, unpacked
-from lonnymq.dashboard.problems import not_found
-from lonnymq.dashboard.queues import Row, Shown, fetch
-from lonnymq.dashboard.timeline import timeline
+from lonnymq.dashboard.api.content import (
+    PREVIEW_BYTES,
+    format_content,
+    format_preview,
+    parse_json,
+    summarize_error,
+)
+from lonnymq.dashboard.errors import not_found
+from lonnymq.dashboard.queues import MonitoredQueue, Row, fetch
+from lonnymq.dashboard.request import MIN_ID, decode_cursor, encode_cursor
 
 PAGE = """
 select * from {schema}.message_page(%(channel)s, %(at)s, %(id)s, %(limit)s, %(bytes)s)
@@ -27,57 +32,78 @@ from {schema}.message_attempts(%(id)s, %(most)s) a
 """
 EXPLAIN = "select * from {schema}.message_explain(%(id)s)"
 
-LATEST = 5000
-MOST_ATTEMPTS = 200
+LATEST_ATTEMPTS = 5000
+MAX_ATTEMPTS = 200
+ROW_FIELDS = (
+    "kind", "name", "attempt", "created_at", "dequeue_at", "lease_until", "worker", "size",
+)  # fmt: skip
+MESSAGE_FIELDS = (
+    "kind", "name", "attempt", "max_attempts", "created_at", "dequeue_at", "dequeued_at",
+    "lease_until", "worker", "died_at", "error",
+)  # fmt: skip
+ATTEMPT_FIELDS = (
+    "attempt", "outcome", "worker", "dequeue_at", "dequeued_at", "finished_at", "error",
+)  # fmt: skip
+OUTCOME_TEXTS = {
+    "completed": "Attempt {0} completed the message",
+    "failed": "Attempt {0} failed",
+    "deferred": "Attempt {0} deferred the message",
+    "expired": "The lease of attempt {0} expired",
+    "dead": "Attempt {0} was the last attempt: the message is dead",
+}
 
 
-async def messages(queue: Shown, *, channel: str, cursor: str | None, limit: int) -> dict[str, Any]:
-    """A page of a channel's live messages."""
-    at, after = unpacked(cursor, (OLDEST, OLDEST), int, int)
-    asked = {"channel": channel, "at": at, "id": after, "limit": limit, "bytes": HEAD_BYTES}
-    rows, now_at = await queue.rows_and_now(PAGE, asked)
+async def list_messages(
+    queue: MonitoredQueue, *, channel: str, cursor: str | None, limit: int
+) -> dict[str, Any]:
+    """A page of the live messages of a channel."""
+    at, after = decode_cursor(cursor, (MIN_ID, MIN_ID), int, int)
+    parameters = {
+        "channel": channel, "at": at, "id": after, "limit": limit, "bytes": PREVIEW_BYTES,
+    }  # fmt: skip
+    rows, now_at = await queue.rows_and_now(PAGE, parameters)
     last = rows[-1] if len(rows) == limit else None
     return {
         "now_at": now_at,
-        "messages": [listed(each) for each in rows],
-        "next": packed(last["dequeue_at"], last["id"]) if last else None,
+        "messages": [format_row(each) for each in rows],
+        "next": encode_cursor(last["dequeue_at"], last["id"]) if last else None,
     }
 
 
-def listed(row: Row) -> dict[str, Any]:
-    """A message as one line of a list."""
+def format_row(row: Row) -> dict[str, Any]:
+    """A message in a list."""
     return {
         "id": str(row["id"]),
         "channel": row["channel"],
-        "state": state_of(row),
-        **{word: row[word] for word in LISTED},
-        "error": summary_of(row["error"]),
-        "preview": head_of(row["head"], row["size"]),
+        "state": find_state(row),
+        **{field: row[field] for field in ROW_FIELDS},
+        "error": summarize_error(row["error"]),
+        "preview": format_preview(row["head"], row["size"]),
     }
 
 
-def state_of(row: Row) -> str:
-    """A live message's state, in a word."""
+def find_state(row: Row) -> str:
+    """The state of a live message."""
     if row["leased"]:
         return "leased"
     return "scheduled" if row["dequeue_at"] > row["now_at"] else "waiting"
 
 
-async def message(queue: Shown, message_id: int) -> dict[str, Any]:
-    """One message: alive, dead, or ended a short while ago."""
-    async with queue.reading() as connection:
-        asked = {"id": message_id}
-        found = await fetch(connection, queue.schema, SHOW, asked)
-        most = 0 if found else LATEST
-        ended = await fetch(connection, queue.schema, ATTEMPTS, {**asked, "most": most})
-        explained = (await fetch(connection, queue.schema, EXPLAIN, asked))[0]
+async def read_message(queue: MonitoredQueue, message_id: int) -> dict[str, Any]:
+    """One message: live, dead, or completed recently."""
+    async with queue.read_transaction() as connection:
+        parameters: dict[str, Any] = {"id": message_id}
+        found = await fetch(connection, queue.schema, SHOW, parameters)
+        most = 0 if found else LATEST_ATTEMPTS
+        ended = await fetch(connection, queue.schema, ATTEMPTS, {**parameters, "most": most})
+        explained = (await fetch(connection, queue.schema, EXPLAIN, parameters))[0]
     if not found and not ended:
         raise not_found(
-            f"Message {message_id} is not here.",
-            "It has ended, and not lately, or was cancelled, or never was. History has those that ended.",
+            f"Message {message_id} is not in the queue.",
+            "The message completed some time ago, was cancelled, or never existed. History has completed messages.",
         )
-    row = shown(found[0]) if found else gone(ended[-1], message_id)
-    attempts = [attempt(each) for each in ended]
+    row = format_message(found[0]) if found else format_ended(ended[-1], message_id)
+    attempts = [format_attempt(each) for each in ended]
     return {
         "now_at": (found or ended)[0]["now_at"],
         "message": row,
@@ -87,66 +113,105 @@ async def message(queue: Shown, message_id: int) -> dict[str, Any]:
             "fields": explained["fields"],
         },
         "attempts": attempts,
-        "attempts_complete": bool(found) and len(ended) < MOST_ATTEMPTS,
-        "timeline": timeline(row, attempts, (found or ended)[0]["now_at"]),
+        "attempts_complete": bool(found) and len(ended) < MAX_ATTEMPTS,
+        "timeline": build_timeline(row, attempts, (found or ended)[0]["now_at"]),
     }
 
 
-def shown(row: Row) -> dict[str, Any]:
-    """A message that is alive or dead."""
+def format_message(row: Row) -> dict[str, Any]:
+    """A message that is live or dead."""
     return {
         "id": str(row["id"]),
         "channel": row["channel"],
-        "state": "dead" if row["died_at"] is not None else state_of(row),
-        **{word: row[word] for word in SHOWN},
-        "headers": document_of(row["headers"]),
-        "content": content_of(row["content"], row["size"]),
-        "state_content": content_of(row["state"], row["state_size"]),
+        "state": "dead" if row["died_at"] is not None else find_state(row),
+        **{field: row[field] for field in MESSAGE_FIELDS},
+        "headers": parse_json(row["headers"]),
+        "content": format_content(row["content"], row["size"]),
+        "state_content": format_content(row["state"], row["state_size"]),
     }
 
 
-def gone(row: Row, message_id: int) -> dict[str, Any]:
-    """A message of which only history knows."""
+def format_ended(row: Row, message_id: int) -> dict[str, Any]:
+    """A message that only history contains."""
     is_done = row["outcome"] == "completed"
     return {
-        **dict.fromkeys(SHOWN),
+        **dict.fromkeys(MESSAGE_FIELDS),
         "id": str(message_id),
         "channel": row["channel"],
         "state": "completed" if is_done else "gone",
         **{word: row[word] for word in ("kind", "name", "attempt", "created_at", "dequeue_at")},
-        "headers": document_of(row["headers"]),
-        "content": content_of(row["content"], row["size"]),
+        "headers": parse_json(row["headers"]),
+        "content": format_content(row["content"], row["size"]),
         "state_content": None,
     }
 
 
-def attempt(row: Row) -> dict[str, Any]:
+def format_attempt(row: Row) -> dict[str, Any]:
     """An attempt that ended."""
     due_at = max(row["dequeue_at"], row["created_at"])
     return {
-        **{word: row[word] for word in TRIED},
+        **{field: row[field] for field in ATTEMPT_FIELDS},
         "wait_ms": max(row["dequeued_at"] - due_at, 0),
         "run_ms": max(row["finished_at"] - row["dequeued_at"], 0),
-        "summary": summary_of(row["error"]),
+        "summary": summarize_error(row["error"]),
     }
 
 
-async def whole_content(queue: Shown, message_id: int) -> bytes:
-    """All of a message's payload."""
+async def read_content(queue: MonitoredQueue, message_id: int) -> bytes:
+    """The whole payload of a message."""
     rows = await queue.rows(WHOLE, {"id": message_id})
     if not rows:
-        raise not_found(f"Message {message_id} is not here.")
+        raise not_found(f"Message {message_id} is not in the queue.")
     data: bytes = rows[0]["content"]
     return data
 
 
-LISTED = (
-    "kind", "name", "attempt", "created_at", "dequeue_at", "lease_until", "worker", "size",
-)  # fmt: skip
-SHOWN = (
-    "kind", "name", "attempt", "max_attempts", "created_at", "dequeue_at", "dequeued_at",
-    "lease_until", "worker", "died_at", "error",
-)  # fmt: skip
-TRIED = (
-    "attempt", "outcome", "worker", "dequeue_at", "dequeued_at", "finished_at", "error",
-)  # fmt: skip
+def build_timeline(
+    message: dict[str, Any], attempts: list[dict[str, Any]], now_at: int
+) -> list[dict[str, Any]]:
+    """What happened to a message and what will happen, in order."""
+    steps = [build_step(message["created_at"], "created", "Message created")]
+    due_at = attempts[0]["dequeue_at"] if attempts else message["dequeue_at"]
+    if due_at > message["created_at"]:
+        steps.append(build_step(due_at, "due", "Message due", future=due_at > now_at))
+    for each in attempts:
+        number = each["attempt"]
+        by = f" by {each['worker']}" if each["worker"] else ""
+        steps.append(
+            build_step(each["dequeued_at"], "leased", f"Attempt {number} leased{by}", number)
+        )
+        text = OUTCOME_TEXTS[each["outcome"]].format(number)
+        error = f": {each['summary']}" if each["summary"] else ""
+        steps.append(build_step(each["finished_at"], each["outcome"], text + error, number))
+    steps += current_steps(message, attempts, now_at)
+    return sorted(steps, key=lambda each: (each["future"], each["at"]))
+
+
+def current_steps(
+    message: dict[str, Any], attempts: list[dict[str, Any]], now_at: int
+) -> list[dict[str, Any]]:
+    """The present lease of a message, or the time of the next attempt."""
+    number = message["attempt"]
+    match message["state"]:
+        case "leased":
+            by = f" by {message['worker']}" if message["worker"] else ""
+            until = message["lease_until"]
+            return [
+                build_step(message["dequeued_at"], "leased", f"Attempt {number} leased{by}", number),
+                build_step(until, "lease_ends", "The lease ends unless the worker extends it", number,
+                           future=until > now_at),
+            ]  # fmt: skip
+        case "waiting" | "scheduled" if attempts:
+            due_at = message["dequeue_at"]
+            return [build_step(due_at, "retry_due", "Next attempt due", future=due_at > now_at)]
+        case "dead" if not any(each["outcome"] == "dead" for each in attempts):
+            return [build_step(message["died_at"], "dead", "Message died")]
+        case _:
+            return []
+
+
+def build_step(
+    at: int, what: str, text: str, attempt: int | None = None, *, future: bool = False
+) -> dict[str, Any]:
+    """One step of the timeline."""
+    return {"at": at, "what": what, "text": text, "attempt": attempt, "future": future}

@@ -1,170 +1,173 @@
-"""The API described in OpenAPI, from the same tables that the routes are made of."""
+"""The description of the API in OpenAPI, from the same tables as the routes."""
 
 from __future__ import annotations
 
 from importlib.metadata import version
 from typing import Any
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from lonnymq.dashboard.actions import DEEDS
-from lonnymq.dashboard.endpoints import LOOKS
-from lonnymq.dashboard.json_schema import FLAG, TEXT, Schema, many, maybe, record, ref
-from lonnymq.dashboard.parameters import ID, QUEUE, Parameter
-from lonnymq.dashboard.schemas import FORMS, POLICY
-from lonnymq.dashboard.site import Site, site_of
+from lonnymq.dashboard.actions.routes import ACTIONS
+from lonnymq.dashboard.api import schemas
+from lonnymq.dashboard.api.endpoints import ENDPOINTS
+from lonnymq.dashboard.api.session import SignInBody
+from lonnymq.dashboard.request import ID, QUEUE, Body, Parameter
+from lonnymq.dashboard.state import AppState, get_state
 
 JSON = "application/json"
-NAME: Schema = {"type": "string", "minLength": 1, "maxLength": 63, "pattern": "^[^\\u0000]+$"}
-BODIES: dict[str, Schema] = {
-    "channel": NAME,
-    "name": NAME,
-    "id": {"type": "string", "pattern": "^[0-9]{1,18}$"},
-    "options": {"type": "object", "properties": POLICY, "additionalProperties": False, "minProperties": 1},
-    "ids": {**many({"type": "string", "pattern": "^[0-9]{1,18}$"}), "minItems": 1, "maxItems": 1000},
-    "group": maybe(TEXT),
-    "kind": maybe(NAME),
-    "all": FLAG,
-}  # fmt: skip
-SIGN_IN = record(("name",), token=TEXT, name=TEXT)
-PROBLEMS = {
-    401: "Nobody is signed in.",
-    404: "There is no such thing.",
+REF = "#/components/schemas/{name}"
+ERRORS = {
+    401: "You are not signed in.",
+    404: "The thing does not exist.",
     422: "A parameter is not allowed.",
     503: "The database does not answer.",
 }
-ACTION_PROBLEMS = {
-    **PROBLEMS,
-    403: "The request may come from another site's page.",
-    409: "It cannot be done now.",
+ACTION_ERRORS = {
+    **ERRORS,
+    403: "The request may come from a page of another site.",
+    409: "The action is not possible now.",
     413: "The body is too large.",
     415: "The body is not JSON.",
 }
 
 
-async def openapi(request: Request) -> Response:
-    """The description."""
-    return JSONResponse(described(site_of(request)))
+async def send_openapi(request: Request) -> Response:
+    """Send the description."""
+    return JSONResponse(describe_api(get_state(request)))
 
 
-def described(site: Site) -> dict[str, Any]:
-    """The whole description; what is not enabled is not in it."""
+def describe_api(state: AppState) -> dict[str, Any]:
+    """The whole description, without actions where they are not enabled."""
     return {
         "openapi": "3.1.0",
         "info": {
             "title": "LonnyMQ dashboard",
             "version": version("lonnymq"),
-            "description": "What the page itself asks. Paths are relative to where it is mounted.",
+            "description": "The API of the dashboard. Paths are relative to the address of the page.",
         },
-        "paths": paths(site),
+        "paths": describe_paths(state),
         "components": {
-            "schemas": FORMS,
+            "schemas": describe_schemas(),
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
-        "security": [{"token": []}] if site.guard.login == "token" else [],
+        "security": [{"token": []}] if state.authenticator.login == "token" else [],
     }
 
 
-def paths(site: Site) -> dict[str, Any]:
-    """What can be asked."""
-    found: dict[str, Any] = {
+def describe_schemas() -> dict[str, Any]:
+    """All documents and request bodies by name."""
+    documents = [
+        each
+        for each in vars(schemas).values()
+        if isinstance(each, type) and issubclass(each, schemas.Document)
+    ]
+    bodies = [SignInBody, *(action.body for action in ACTIONS.values())]
+    return msgspec.json.schema_components([*documents, *bodies], ref_template=REF)[1]
+
+
+def describe_paths(state: AppState) -> dict[str, Any]:
+    """All operations by path."""
+    events = "Live events: `overview` with an Overview, and `trouble` with an Error."
+    paths: dict[str, Any] = {
         "/api/session": {
-            "get": operation("Who looks, and what there is.", "Session", (), problems={}),
-            "post": posting("Sign in with the token; a cookie stands for it.", "Session", SIGN_IN),
+            "get": describe_read("The user and the queues.", schemas.Session, errors={}),
+            "post": describe_write("Sign in with the token.", schemas.Session, SignInBody),
         },
-        "/api/session/end": {"post": posting("Sign out.", "Session", None)},
-        "/api/report": {"get": operation("The latest report.", "Report", (), problems=PROBLEMS)},
-        "/health": {"get": operation("The process runs.", "Health", (), problems={})},
-        "/ready": {"get": readiness()},
-        "/metrics": {"get": plain("Figures for Prometheus.", "text/plain")},
+        "/api/session/end": {"post": describe_write("Sign out.", schemas.Session, None)},
+        "/api/report": {"get": describe_read("The latest report.", schemas.Report)},
+        "/health": {"get": describe_read("The process is running.", schemas.Health, errors={})},
+        "/ready": {"get": describe_readiness()},
+        "/metrics": {"get": describe_other("Metrics for Prometheus.", "text/plain")},
+        "/api/queues/{queue}/messages/{id}": {
+            "get": describe_read("One message.", schemas.Message, (QUEUE, ID))
+        },
+        "/api/queues/{queue}/messages/{id}/content": {
+            "get": describe_other(
+                "The whole payload of a message.", "application/octet-stream", (QUEUE, ID)
+            )
+        },
+        "/api/queues/{queue}/events": {
+            "get": describe_other(events, "text/event-stream", (QUEUE,))
+        },
     }
-    for look in LOOKS:
-        found[f"/api/queues/{{queue}}/{look.path}"] = {
-            "get": operation(look.about, look.form, look.all_parameters, problems=PROBLEMS)
+    for each in ENDPOINTS:
+        paths[f"/api/queues/{{queue}}/{each.path}"] = {
+            "get": describe_read(each.about, each.document, (QUEUE, *each.parameters))
         }
-    found["/api/queues/{queue}/messages/{id}"] = {
-        "get": operation("One message.", "Message", (QUEUE, ID), problems=PROBLEMS)
-    }
-    found["/api/queues/{queue}/messages/{id}/content"] = {
-        "get": plain("A message's whole content.", "application/octet-stream", (QUEUE, ID))
-    }
-    found["/api/queues/{queue}/events"] = {
-        "get": plain(
-            "What goes on, as it goes: events `overview`, in its form, and `trouble`, a problem.",
-            "text/event-stream",
-            (QUEUE,),
-        )
-    }
-    if site.actions:
-        found |= actions()
-    return found
+    return paths | (describe_actions() if state.actions else {})
 
 
-def actions() -> dict[str, Any]:
-    """What can be done."""
-    found: dict[str, Any] = {}
-    for name, deed in DEEDS.items():
-        fields = {word: BODIES[word] for word in deed.body}
-        # Dead messages are chosen by any of the fields; all else needs every one.
-        chosen = tuple(fields) if "all" in fields else ()
-        body = {**record(chosen, **fields), **({"minProperties": 1} if chosen else {})}
-        about = (type(deed).__doc__ or "").strip()
-        for path, form, what in (
-            (f"{name}/preview", "Preview", f"What would happen: {about}"),
-            (name, "Done", about),
+def describe_actions() -> dict[str, Any]:
+    """The operations of all actions by path."""
+    paths: dict[str, Any] = {}
+    for name, action in ACTIONS.items():
+        about = (type(action).__doc__ or "").strip()
+        for path, document, summary in (
+            (f"{name}/preview", schemas.Preview, f"Preview: {about}"),
+            (name, schemas.ActionDone, about),
         ):
-            spec = posting(what, form, body, (QUEUE,))
-            found[f"/api/queues/{{queue}}/actions/{path}"] = {"post": spec}
-    return found
+            operation = describe_write(summary, document, action.body, (QUEUE,))
+            paths[f"/api/queues/{{queue}}/actions/{path}"] = {"post": operation}
+    return paths
 
 
-def posting(
-    about: str, form: str, body: Schema | None, parameters: tuple[Parameter, ...] = ()
+def describe_write(
+    about: str,
+    document: type[schemas.Document],
+    body: type[Body] | None,
+    parameters: tuple[Parameter, ...] = (),
 ) -> dict[str, Any]:
-    """One operation that changes something."""
-    spec = operation(about, form, parameters, problems=ACTION_PROBLEMS)
+    """An operation that changes something."""
+    operation = describe_read(about, document, parameters, errors=ACTION_ERRORS)
     if body is not None:
-        spec["requestBody"] = {"required": True, "content": {JSON: {"schema": body}}}
-    return spec
+        operation["requestBody"] = {"required": True, "content": describe_json(body)}
+    return operation
 
 
-def operation(
-    about: str, form: str, parameters: tuple[Parameter, ...], *, problems: dict[int, str]
+def describe_read(
+    about: str,
+    document: type[schemas.Document],
+    parameters: tuple[Parameter, ...] = (),
+    *,
+    errors: dict[int, str] = ERRORS,
 ) -> dict[str, Any]:
-    """One operation that answers JSON."""
+    """An operation that returns JSON."""
+    return describe_operation(about, describe_json(document), parameters, errors)
+
+
+def describe_other(
+    about: str, content_type: str, parameters: tuple[Parameter, ...] = ()
+) -> dict[str, Any]:
+    """An operation that returns something else."""
+    return describe_operation(about, {content_type: {}}, parameters, ERRORS)
+
+
+def describe_operation(
+    about: str,
+    content: dict[str, Any],
+    parameters: tuple[Parameter, ...],
+    errors: dict[int, str],
+) -> dict[str, Any]:
+    """An operation with its parameters, its answer and its errors."""
+    responses = {"200": {"description": about, "content": content}}
+    for status, text in errors.items():
+        responses[str(status)] = {"description": text, "content": describe_json(schemas.Error)}
     return {
         "summary": about,
-        "parameters": [each.described() for each in parameters],
-        "responses": {
-            "200": {"description": about, "content": {JSON: {"schema": ref(form)}}},
-            **refusals(problems),
-        },
+        "parameters": [each.to_openapi() for each in parameters],
+        "responses": responses,
     }
 
 
-def plain(about: str, kind: str, parameters: tuple[Parameter, ...] = ()) -> dict[str, Any]:
-    """One operation that answers something else."""
-    return {
-        "summary": about,
-        "parameters": [each.described() for each in parameters],
-        "responses": {
-            "200": {"description": about, "content": {kind: {}}},
-            **refusals(PROBLEMS),
-        },
-    }
+def describe_readiness() -> dict[str, Any]:
+    """The operation that says whether all queues answer."""
+    operation = describe_read("Whether every queue answers.", schemas.Readiness, errors={})
+    operation["responses"]["503"] = operation["responses"]["200"]
+    return operation
 
 
-def readiness() -> dict[str, Any]:
-    """Whether all queues answer."""
-    spec = operation("Whether every queue answers.", "Ready", (), problems={})
-    spec["responses"]["503"] = spec["responses"]["200"]
-    return spec
-
-
-def refusals(problems: dict[int, str]) -> dict[str, Any]:
-    """What else may be answered."""
-    return {
-        str(status): {"description": about, "content": {JSON: {"schema": ref("Problem")}}}
-        for status, about in problems.items()
-    }
+def describe_json(kind: type[msgspec.Struct]) -> dict[str, Any]:
+    """JSON content of a type."""
+    return {JSON: {"schema": {"$ref": REF.format(name=kind.__name__)}}}

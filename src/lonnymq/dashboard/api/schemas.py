@@ -1,267 +1,411 @@
-"""The forms of the answers, as OpenAPI describes them; and the words that stand in several of them."""
+"""The JSON documents that the API returns. OpenAPI describes them from these classes."""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Annotated, Any, Final, Literal, get_args
 
-from lonnymq.dashboard.json_schema import (
-    ANY,
-    DIGITS,
-    FLAG,
-    INTEGER,
-    MOMENT,
-    NUMBER,
-    TEXT,
-    Schema,
-    many,
-    maybe,
-    names,
-    one_of,
-    record,
-    ref,
-)
+from msgspec import UNSET, Meta, Struct, UnsetType
 
-STATES: Final = ("ready", "idle", "scheduled", "saturated", "throttled", "paused", "releasing")
-POLICY: Final = {
-    "max_concurrency": maybe(INTEGER),
-    "release_interval_ms": maybe(INTEGER),
-    "burst": INTEGER,
-    "max_size": maybe(INTEGER),
-    "when_full": one_of("refuse", "drop"),
-    "weight": INTEGER,
-    "max_attempts": INTEGER,
-    "retry_delays_ms": many(INTEGER),
-    "retry_jitter": NUMBER,
-}
-IN_ROW = ("max_concurrency", "release_interval_ms", "burst", "weight", "max_size")
-ROW = {
-    "channel": TEXT,
-    "state": one_of(*STATES),
-    "held": maybe(TEXT),
-    **names(ref("Figure"), "waiting", "scheduled", "dead"),
-    "running": INTEGER,
-    "out_per_s": maybe(NUMBER),
-    "rate_limit_per_s": maybe(NUMBER),
-    **names(maybe(MOMENT), "oldest_at", "next_at"),
-    **{word: POLICY[word] for word in IN_ROW},
-    **names(FLAG, "paused", "releasing"),
-}
-ENDED: Final = names(INTEGER, "completed", "failed", "deferred", "expired", "died")
-MESSAGE = {
-    "id": DIGITS,
-    "channel": TEXT,
-    **names(maybe(TEXT), "kind", "name"),
-    "attempt": INTEGER,
-    "created_at": MOMENT,
-}
-LIVE = {**MESSAGE, **names(maybe(TEXT), "worker", "error"), "dequeue_at": MOMENT}
+Digits = Annotated[str, Meta(pattern="^-?[0-9]+$")]
+Time = Annotated[int, Meta(description="Epoch milliseconds of the database's clock.")]
+ChannelState = Literal[
+    "ready", "idle", "scheduled", "saturated", "throttled", "paused", "releasing"
+]
+STATES: Final[tuple[str, ...]] = get_args(ChannelState)
+OUTCOMES: Final = ("completed", "failed", "deferred", "expired", "died")
 
 
-def page(**fields: Schema) -> Schema:
-    """A part of a list, and where the next begins."""
-    return record(now_at=MOMENT, next=maybe(TEXT), **fields)
+class Document(Struct, forbid_unknown_fields=True):
+    """A JSON object with exactly these fields."""
 
 
-FORMS: dict[str, Schema] = {
-    "Problem": record(error=record(code=TEXT, message=TEXT, advice=maybe(TEXT))),
-    "Figure": record(("at_least",), value=INTEGER, exact=FLAG, at_least=FLAG),
-    "Session": record(
-        **names(FLAG, "signed_in", "actions", "report"),
-        user=maybe(TEXT),
-        login=one_of("none", "token", "host"),
-        csrf=TEXT,
-        version=TEXT,
-        queues=many(record(**names(TEXT, "key", "database", "schema", "label"))),
-    ),
-    "Overview": record(
-        now_at=MOMENT,
-        **names(ref("Figure"), "waiting", "running", "dead", "channels", "ready_channels"),
-        **names(maybe(MOMENT), "oldest_at", "next_at"),
-        **names(maybe(NUMBER), "in_per_s", "out_per_s", "failed_per_s"),
-        oldest_exact=FLAG,
-        last_id=INTEGER,
-        rate_ms=INTEGER,
-        fairness=record(jain=maybe(NUMBER), channels=INTEGER, attempts=INTEGER),
-        workers=record(**names(INTEGER, "alive", "stopping", "gone", "running", "concurrency")),
-        max_concurrency=maybe(INTEGER),
-        in_flight=INTEGER,
-        history=one_of("off", "outcomes", "content"),
-        top=many(
-            record(
-                channel=TEXT,
-                state=one_of(*STATES),
-                waiting=ref("Figure"),
-                running=INTEGER,
-                out_per_s=maybe(NUMBER),
-            )
-        ),
-    ),
-    "Series": record(
-        now_at=MOMENT,
-        from_at=MOMENT,
-        step_ms=INTEGER,
-        sampled=FLAG,
-        points=many(
-            record(
-                at=MOMENT,
-                created=INTEGER,
-                **ENDED,
-                **names(INTEGER, "waiting", "running", "dead", "workers"),
-                oldest_ms=maybe(INTEGER),
-                whole=FLAG,
-            )
-        ),
-    ),
-    "ChannelRow": record(**ROW),
-    "Channels": page(
-        channels=many(ref("ChannelRow")),
-        total=ref("Figure"),
-        ranked=one_of("exact", "estimated"),
-        complete=FLAG,
-        searched=INTEGER,
-    ),
-    "Channel": record(
-        now_at=MOMENT,
-        channel=record(
-            **ROW, **{k: v for k, v in POLICY.items() if k not in ROW}, size=ref("Figure")
-        ),
-        defaults=record(**POLICY),
-        recent=ref("ChannelSeries"),
-    ),
-    "ChannelSeries": record(
-        now_at=MOMENT,
-        step_ms=INTEGER,
-        exact=FLAG,
-        from_at=MOMENT,
-        points=many(record(at=MOMENT, **ENDED, wait_ms=INTEGER, run_ms=INTEGER)),
-    ),
-    "Messages": page(
-        messages=many(
-            record(
-                **LIVE,
-                state=one_of("leased", "waiting", "scheduled"),
-                lease_until=maybe(MOMENT),
-                size=INTEGER,
-                preview=TEXT,
-            )
-        ),
-    ),
-    "Content": record(
-        size=INTEGER,
-        shown=INTEGER,
-        cut=FLAG,
-        kind=one_of("json", "text", "hex"),
-        text=maybe(TEXT),
-        hex=TEXT,
-    ),
-    "Message": record(
-        now_at=MOMENT,
-        message=record(
-            **LIVE,
-            state=one_of("waiting", "scheduled", "leased", "dead", "completed", "gone"),
-            max_attempts=maybe(INTEGER),
-            **names(maybe(MOMENT), "dequeued_at", "lease_until", "died_at"),
-            headers=ANY,
-            **names(maybe(ref("Content")), "content", "state_content"),
-        ),
-        explanation=record(answer=TEXT, text=TEXT, fields=ANY),
-        attempts=many(
-            record(
-                attempt=INTEGER,
-                outcome=one_of("completed", "failed", "deferred", "expired", "dead"),
-                **names(maybe(TEXT), "worker", "error", "summary"),
-                **names(MOMENT, "dequeue_at", "dequeued_at", "finished_at"),
-                **names(INTEGER, "wait_ms", "run_ms"),
-            )
-        ),
-        attempts_complete=FLAG,
-        timeline=many(record(at=MOMENT, what=TEXT, text=TEXT, attempt=maybe(INTEGER), future=FLAG)),
-    ),
-    "DeadGroups": record(
-        now_at=MOMENT,
-        total=ref("Figure"),
-        looked_at=INTEGER,
-        complete=FLAG,
-        groups=many(
-            record(
-                group=TEXT,
-                error=TEXT,
-                count=INTEGER,
-                channels=INTEGER,
-                example_channels=many(TEXT),
-                kinds=many(TEXT),
-                first_at=MOMENT,
-                last_at=MOMENT,
-                newest_id=DIGITS,
-            )
-        ),
-    ),
-    "Dead": page(
-        messages=many(
-            record(**MESSAGE, died_at=MOMENT, summary=maybe(TEXT), size=INTEGER, preview=TEXT)
-        ),
-    ),
-    "Workers": record(
-        now_at=MOMENT,
-        workers=many(
-            record(
-                name=TEXT,
-                alive=FLAG,
-                stopping=FLAG,
-                concurrency=INTEGER,
-                running=INTEGER,
-                started_at=MOMENT,
-                seen_at=MOMENT,
-                about=ANY,
-            )
-        ),
-    ),
-    "Schedules": record(
-        now_at=MOMENT,
-        schedules=many(
-            record(
-                name=TEXT,
-                cron=maybe(TEXT),
-                every_ms=maybe(INTEGER),
-                zone=TEXT,
-                channel=TEXT,
-                kind=maybe(TEXT),
-                missed=one_of("skip", "once", "all"),
-                paused=FLAG,
-                tick_at=MOMENT,
-                next_at=maybe(MOMENT),
-                message_id=maybe(DIGITS),
-                answer=maybe(TEXT),
-                set_at=MOMENT,
-            )
-        ),
-    ),
-    "Audit": page(
-        entries=many(
-            record(
-                id=DIGITS,
-                at=MOMENT,
-                who=TEXT,
-                db_user=TEXT,
-                action=TEXT,
-                subject=maybe(TEXT),
-                parameters=ANY,
-                answer=ANY,
-            )
-        ),
-    ),
-    "Report": record(
-        ("title", "made_at", "pictures", "url", "advice"),
-        available=FLAG,
-        configured=FLAG,
-        title=TEXT,
-        made_at=MOMENT,
-        pictures=many(record(name=TEXT, url=TEXT, title=TEXT)),
-        url=TEXT,
-        advice=TEXT,
-    ),
-    "Preview": record(will=TEXT, count=INTEGER, exact=FLAG, at_least=FLAG, warning=maybe(TEXT)),
-    "Done": record(did=TEXT, answer=TEXT, count=INTEGER, more=FLAG, audit_id=DIGITS),
-    "Ready": record(ready=FLAG, queues={"type": "object", "additionalProperties": FLAG}),
-    "Health": record(status=one_of("ok")),
-}
+class Answer(Document):
+    now_at: Time
+
+
+class Page(Answer):
+    next: str | None
+
+
+class ErrorDetails(Document):
+    code: str
+    message: str
+    advice: str | None
+
+
+class Error(Document):
+    error: ErrorDetails
+
+
+class Count(Document):
+    """A number, and whether it is exact, an estimate, or the point where counting stopped."""
+
+    value: int
+    exact: bool
+    at_least: bool | UnsetType = UNSET
+
+
+def build_count(value: int | None, *, exact: bool = True, at_least: bool = False) -> dict[str, Any]:
+    """A `Count` as a dictionary."""
+    count = {"value": value or 0, "exact": exact and not at_least}
+    return {**count, "at_least": True} if at_least else count
+
+
+class SessionQueue(Document):
+    key: str
+    database: str
+    schema: str
+    label: str
+
+
+class Session(Document):
+    signed_in: bool
+    actions: bool
+    report: bool
+    user: str | None
+    login: Literal["none", "token", "host"]
+    csrf: str
+    version: str
+    queues: list[SessionQueue]
+
+
+class Fairness(Document):
+    jain: float | None
+    channels: int
+    attempts: int
+
+
+class WorkerCounts(Document):
+    alive: int
+    stopping: int
+    gone: int
+    running: int
+    concurrency: int
+
+
+class BusyChannel(Document):
+    channel: str
+    state: ChannelState
+    waiting: Count
+    running: int
+    out_per_s: float | None
+
+
+class Overview(Answer):
+    waiting: Count
+    running: Count
+    dead: Count
+    channels: Count
+    ready_channels: Count
+    oldest_at: Time | None
+    next_at: Time | None
+    in_per_s: float | None
+    out_per_s: float | None
+    failed_per_s: float | None
+    oldest_exact: bool
+    last_id: int
+    rate_ms: int
+    fairness: Fairness
+    workers: WorkerCounts
+    max_concurrency: int | None
+    in_flight: int
+    history: Literal["off", "outcomes", "content"]
+    top: list[BusyChannel]
+
+
+class Outcomes(Document):
+    at: Time
+    completed: int
+    failed: int
+    deferred: int
+    expired: int
+    died: int
+
+
+class SeriesPoint(Outcomes):
+    created: int
+    waiting: int
+    running: int
+    dead: int
+    workers: int
+    oldest_ms: int | None
+    whole: bool
+
+
+class Series(Answer):
+    from_at: Time
+    step_ms: int
+    sampled: bool
+    points: list[SeriesPoint]
+
+
+class ChannelRow(Document):
+    channel: str
+    state: ChannelState
+    held: str | None
+    waiting: Count
+    scheduled: Count
+    dead: Count
+    running: int
+    out_per_s: float | None
+    rate_limit_per_s: float | None
+    oldest_at: Time | None
+    next_at: Time | None
+    max_concurrency: int | None
+    release_interval_ms: int | None
+    burst: int
+    weight: int
+    max_size: int | None
+    paused: bool
+    releasing: bool
+
+
+class Channels(Page):
+    channels: list[ChannelRow]
+    total: Count
+    ranked: Literal["exact", "estimated"]
+    complete: bool
+    searched: int
+
+
+class ChannelDetails(ChannelRow):
+    when_full: Literal["refuse", "drop"]
+    max_attempts: int
+    retry_delays_ms: list[int]
+    retry_jitter: float
+    size: Count
+
+
+class ChannelDefaults(Document):
+    max_concurrency: int | None
+    release_interval_ms: int | None
+    burst: int
+    max_size: int | None
+    when_full: Literal["refuse", "drop"]
+    weight: int
+    max_attempts: int
+    retry_delays_ms: list[int]
+    retry_jitter: float
+
+
+SETTINGS: Final = ChannelDefaults.__struct_fields__
+
+
+class ChannelPoint(Outcomes):
+    wait_ms: int
+    run_ms: int
+
+
+class ChannelSeries(Answer):
+    step_ms: int
+    exact: bool
+    from_at: Time
+    points: list[ChannelPoint]
+
+
+class Channel(Answer):
+    channel: ChannelDetails
+    defaults: ChannelDefaults
+    recent: ChannelSeries
+
+
+class MessageBase(Document):
+    id: Digits
+    channel: str
+    kind: str | None
+    name: str | None
+    attempt: int
+    created_at: Time
+
+
+class LiveMessage(MessageBase):
+    worker: str | None
+    error: str | None
+    dequeue_at: Time
+
+
+class MessageRow(LiveMessage):
+    state: Literal["leased", "waiting", "scheduled"]
+    lease_until: Time | None
+    size: int
+    preview: str
+
+
+class Messages(Page):
+    messages: list[MessageRow]
+
+
+class Content(Document):
+    size: int
+    shown: int
+    cut: bool
+    kind: Literal["json", "text", "hex"]
+    text: str | None
+    hex: str
+
+
+class MessageDetails(LiveMessage):
+    state: Literal["waiting", "scheduled", "leased", "dead", "completed", "gone"]
+    max_attempts: int | None
+    dequeued_at: Time | None
+    lease_until: Time | None
+    died_at: Time | None
+    headers: Any
+    content: Content | None
+    state_content: Content | None
+
+
+class Explanation(Document):
+    answer: str
+    text: str
+    fields: Any
+
+
+class Attempt(Document):
+    attempt: int
+    outcome: Literal["completed", "failed", "deferred", "expired", "dead"]
+    worker: str | None
+    error: str | None
+    summary: str | None
+    dequeue_at: Time
+    dequeued_at: Time
+    finished_at: Time
+    wait_ms: int
+    run_ms: int
+
+
+class TimelineStep(Document):
+    at: Time
+    what: str
+    text: str
+    attempt: int | None
+    future: bool
+
+
+class Message(Answer):
+    message: MessageDetails
+    explanation: Explanation
+    attempts: list[Attempt]
+    attempts_complete: bool
+    timeline: list[TimelineStep]
+
+
+class DeadGroup(Document):
+    group: str
+    error: str
+    count: int
+    channels: int
+    example_channels: list[str]
+    kinds: list[str]
+    first_at: Time
+    last_at: Time
+    newest_id: Digits
+
+
+class DeadGroups(Answer):
+    total: Count
+    looked_at: int
+    complete: bool
+    groups: list[DeadGroup]
+
+
+class DeadRow(MessageBase):
+    died_at: Time
+    summary: str | None
+    size: int
+    preview: str
+
+
+class DeadMessages(Page):
+    messages: list[DeadRow]
+
+
+class Worker(Document):
+    name: str
+    alive: bool
+    stopping: bool
+    concurrency: int
+    running: int
+    started_at: Time
+    seen_at: Time
+    about: Any
+
+
+class Workers(Answer):
+    workers: list[Worker]
+
+
+class Schedule(Document):
+    name: str
+    cron: str | None
+    every_ms: int | None
+    zone: str
+    channel: str
+    kind: str | None
+    missed: Literal["skip", "once", "all"]
+    paused: bool
+    tick_at: Time
+    next_at: Time | None
+    message_id: Digits | None
+    answer: str | None
+    set_at: Time
+
+
+class Schedules(Answer):
+    schedules: list[Schedule]
+
+
+class AuditEntry(Document):
+    id: Digits
+    at: Time
+    who: str
+    db_user: str
+    action: str
+    subject: str | None
+    parameters: Any
+    answer: Any
+
+
+class AuditLog(Page):
+    entries: list[AuditEntry]
+
+
+class ReportPicture(Document):
+    name: str
+    url: str
+    title: str
+
+
+class Report(Document):
+    available: bool
+    configured: bool
+    title: str | UnsetType = UNSET
+    made_at: Time | UnsetType = UNSET
+    pictures: list[ReportPicture] | UnsetType = UNSET
+    url: str | UnsetType = UNSET
+    advice: str | UnsetType = UNSET
+
+
+class Preview(Document):
+    message: str
+    count: int
+    exact: bool
+    at_least: bool
+    warning: str | None
+
+
+class ActionDone(Document):
+    message: str
+    answer: str
+    count: int
+    more: bool
+    audit_id: Digits
+
+
+class Readiness(Document):
+    ready: bool
+    queues: dict[str, bool]
+
+
+class Health(Document):
+    status: Literal["ok"]

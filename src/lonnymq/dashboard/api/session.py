@@ -1,4 +1,4 @@
-"""Signing in and out, and what the page is to know first: who looks, what may be done, which queues there are."""
+"""Sign-in and sign-out, and what the page needs first: the user, the rights of the user, and the queues."""
 
 from __future__ import annotations
 
@@ -8,69 +8,79 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from lonnymq.dashboard.bodies import body_of, text_in
-from lonnymq.dashboard.problems import Problem
+from lonnymq.dashboard.errors import ApiError
+from lonnymq.dashboard.request import Body, check_text, read_body
 from lonnymq.dashboard.security import (
     CSRF_COOKIE,
-    LONGEST_NAME,
-    NOBODY,
+    MAX_NAME_LENGTH,
     SESSION_COOKIE,
-    Visitor,
-    csrf_of,
-    drop_cookie,
-    refuse_forged,
+    TOKEN_USER,
+    User,
+    check_csrf,
+    delete_cookie,
+    get_csrf_token,
     set_cookie,
 )
-from lonnymq.dashboard.site import Site, site_of
+from lonnymq.dashboard.state import AppState, get_state
 
 
-async def session_show(request: Request) -> Response:
-    """Tell the page who looks and what there is."""
-    visitor = await site_of(request).guard.visitor(request)
-    return answer(request, visitor)
+class SignInBody(Body):
+    """The token, and a name for the audit log."""
+
+    token: str
+    name: str | None = None
 
 
-async def session_start(request: Request) -> Response:
-    """Take the token once, and give the browser a session in its place."""
-    guard = site_of(request).guard
-    refuse_forged(request, None)
-    body = await body_of(request)
-    if guard.login != "token":
-        raise Problem("not_found", "There is no token to sign in with here.")
-    if not guard.is_token(text_in(body, "token")):
-        raise Problem(
-            "unauthorized", "This is not the token.", advice="It was printed at the start."
+async def show_session(request: Request) -> Response:
+    """Send the session of the browser."""
+    user = await get_state(request).authenticator.find_user(request)
+    return send_session(request, user)
+
+
+async def sign_in(request: Request) -> Response:
+    """Exchange the token for a session cookie."""
+    authenticator = get_state(request).authenticator
+    check_csrf(request, None)
+    body = await read_body(request, SignInBody)
+    if authenticator.login != "token":
+        raise ApiError("not_found", "This dashboard has no token to sign in with.")
+    if not authenticator.is_token(check_text(body.token, "token")):
+        raise ApiError(
+            "unauthorized",
+            "The token is wrong.",
+            advice="`lonnymq dashboard` printed the token when it started.",
         )
-    name = printable(text_in(body, "name", required=False)) or NOBODY
-    response = answer(request, Visitor(name))
-    set_cookie(response, request, SESSION_COOKIE, guard.session(name))
+    name = clean_name(body.name or "") or TOKEN_USER
+    response = send_session(request, User(name))
+    set_cookie(response, request, SESSION_COOKIE, authenticator.create_session(name))
     return response
 
 
-async def session_end(request: Request) -> Response:
-    """Sign out."""
-    refuse_forged(request, None)
-    site = site_of(request)
-    response = answer(request, None if site.guard.login == "token" else Visitor(None))
-    drop_cookie(response, request, SESSION_COOKIE)
+async def sign_out(request: Request) -> Response:
+    """Delete the session cookie."""
+    check_csrf(request, None)
+    login = get_state(request).authenticator.login
+    response = send_session(request, None if login == "token" else User(None))
+    delete_cookie(response, request, SESSION_COOKIE)
     return response
 
 
-def answer(request: Request, visitor: Visitor | None) -> Response:
-    """The session as JSON, with the browser's mark against forged requests."""
-    site, csrf = site_of(request), csrf_of(request)
-    response = JSONResponse(document(site, visitor, csrf))
+def send_session(request: Request, user: User | None) -> Response:
+    """Send the session as JSON, and the CSRF token of the browser as a cookie."""
+    csrf = get_csrf_token(request)
+    response = JSONResponse(describe_session(get_state(request), user, csrf))
     set_cookie(response, request, CSRF_COOKIE, csrf)
     return response
 
 
-def document(site: Site, visitor: Visitor | None, csrf: str) -> dict[str, Any]:
-    """What the page is to know first; of the queues nothing, unless who looks may."""
+def describe_session(state: AppState, user: User | None, csrf: str) -> dict[str, Any]:
+    """The session as JSON. Only users who are signed in see the queues."""
+    queues = state.queues.values() if user is not None else ()
     return {
-        "signed_in": visitor is not None,
-        "user": visitor.name if visitor else None,
-        "login": site.guard.login,
-        "actions": site.actions and visitor is not None,
+        "signed_in": user is not None,
+        "user": user.name if user else None,
+        "login": state.authenticator.login,
+        "actions": state.actions and user is not None,
         "csrf": csrf,
         "version": version("lonnymq"),
         "queues": [
@@ -80,13 +90,12 @@ def document(site: Site, visitor: Visitor | None, csrf: str) -> dict[str, Any]:
                 "schema": each.schema,
                 "label": each.label,
             }
-            for each in site.queues.values()
-            if visitor is not None
+            for each in queues
         ],
-        "report": site.report is not None and visitor is not None,
+        "report": state.report is not None and user is not None,
     }
 
 
-def printable(name: str) -> str:
-    """A name as it may stand in the audit log."""
-    return "".join(each for each in name.strip() if each.isprintable())[:LONGEST_NAME]
+def clean_name(name: str) -> str:
+    """A name without characters that cannot be printed, for the audit log."""
+    return "".join(each for each in name.strip() if each.isprintable())[:MAX_NAME_LENGTH]

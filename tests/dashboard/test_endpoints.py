@@ -72,8 +72,8 @@ async def test_channels_are_listed_by_name_page_by_page(look):
 async def test_a_channel_says_why_it_is_held(look):
     rows = {each["channel"]: each for each in (await look("channels"))["channels"]}
     assert rows["narrow"]["state"] == "saturated"
-    assert rows["narrow"]["held"] == "It is at its limit: 1 of 1 are running."
-    assert rows["stopped"]["held"].startswith("It is paused")
+    assert rows["narrow"]["held"] == "At the limit: 1 of 1 are running."
+    assert rows["stopped"]["held"].startswith("Paused: ")
     assert rows["later"]["next_at"] > rows["later"]["waiting"]["value"]
     assert rows["broken"]["dead"] == {"value": 4, "exact": True}
     assert rows["acme"]["running"] == 1
