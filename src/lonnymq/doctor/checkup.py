@@ -1,4 +1,4 @@
-"""The table of checks, and the examination that goes through it."""
+"""The table of all checks, and the functions that run the checks and repair the queue."""
 
 from __future__ import annotations
 
@@ -11,111 +11,110 @@ from typing import Any
 from psycopg import Connection, Error, connect
 
 from lonnymq.calls.check import milliseconds
-from lonnymq.doctor import health, sessions, settings, tables
-from lonnymq.doctor.finding import Finding, Report
-from lonnymq.doctor.installed import installed
-from lonnymq.doctor.patient import Patient
-from lonnymq.doctor.privileges import privileges, stopped_consumers
+from lonnymq.doctor import queue_checks, server_checks, table_checks
+from lonnymq.doctor.base import CheckContext, Problem, Report
 from lonnymq.errors import LonnyMQError
 from lonnymq.results import Repair, Swept
 
-REPAIRS = 5
-Examined = Callable[[Patient], Iterator[Finding]]
+MAX_REPAIRS = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One check: what is done, whether it needs an installed queue, and whether it reads every message."""
+    """One check, whether it needs an installed queue, and whether it reads every message."""
 
     name: str
-    make: Examined
-    of_queue: bool = True
+    find: Callable[[CheckContext], Iterator[Problem]]
+    needs_queue: bool = True
     reads_all: bool = False
 
 
 CHECKS = (
-    Check("server version", settings.server_version, of_queue=False),
-    Check("standby", settings.standby, of_queue=False),
-    Check("pooler", settings.pooler, of_queue=False),
-    Check("durability", settings.durability, of_queue=False),
-    Check("clock", settings.clock, of_queue=False),
-    Check("notifications", settings.notifications, of_queue=False),
-    Check("sight", sessions.sight, of_queue=False),
-    Check("connections", sessions.connections, of_queue=False),
-    Check("held snapshot", sessions.held_snapshot, of_queue=False),
-    Check("idle in transaction", sessions.idle_in_transaction, of_queue=False),
-    Check("prepared transactions", sessions.prepared_transactions, of_queue=False),
-    Check("replication slots", sessions.replication_slots, of_queue=False),
-    Check("installed", installed, of_queue=False),
-    Check("privileges", privileges),
-    Check("stopped consumers", stopped_consumers),
-    Check("queue clock", settings.queue_clock),
-    Check("clock step", settings.clock_step),
-    Check("autovacuum", tables.autovacuum),
-    Check("dead rows", tables.dead_rows),
-    Check("bloat", tables.bloat),
-    Check("sequences", tables.sequences),
-    Check("indexes", tables.indexes),
-    Check("sweeps", health.sweeps),
-    Check("workers", health.workers),
-    Check("schedules", health.schedules),
-    Check("dead messages", health.dead_messages),
-    Check("invariants", health.invariants, reads_all=True),
+    Check("server version", server_checks.check_server_version, needs_queue=False),
+    Check("standby", server_checks.check_standby, needs_queue=False),
+    Check("pooler", server_checks.check_pooler, needs_queue=False),
+    Check("durability", server_checks.check_durability, needs_queue=False),
+    Check("clock", server_checks.check_clock, needs_queue=False),
+    Check("notifications", server_checks.check_notifications, needs_queue=False),
+    Check("visibility", server_checks.check_visibility, needs_queue=False),
+    Check("connections", server_checks.check_connections, needs_queue=False),
+    Check("held snapshot", server_checks.check_held_snapshot, needs_queue=False),
+    Check("idle in transaction", server_checks.check_idle_in_transaction, needs_queue=False),
+    Check("prepared transactions", server_checks.check_prepared_transactions, needs_queue=False),
+    Check("replication slots", server_checks.check_replication_slots, needs_queue=False),
+    Check("installed", queue_checks.check_installed, needs_queue=False),
+    Check("privileges", queue_checks.check_privileges),
+    Check("stopped consumers", queue_checks.check_stopped_consumers),
+    Check("queue clock", server_checks.check_queue_clock),
+    Check("clock step", server_checks.check_clock_step),
+    Check("autovacuum", table_checks.check_autovacuum),
+    Check("dead rows", table_checks.check_dead_rows),
+    Check("bloat", table_checks.check_bloat),
+    Check("sequences", table_checks.check_sequences),
+    Check("indexes", table_checks.check_indexes),
+    Check("sweeps", queue_checks.check_sweeps),
+    Check("workers", queue_checks.check_workers),
+    Check("schedules", queue_checks.check_schedules),
+    Check("dead messages", queue_checks.check_dead_messages),
+    Check("invariants", queue_checks.check_invariants, reads_all=True),
 )
 
 
-def examine(
+def run_checks(
     source: Connection[Any] | str,
     *,
     schema: str = "lonnymq",
-    patience: timedelta | int = 300_000,
+    stuck_after: timedelta | int = 300_000,
     quick: bool = False,
     clock: Callable[[], float] = time.time,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Report:
-    """Make all checks, or with `quick` those that do not read every message; changes nothing."""
+    """Run all checks, or with `quick` the checks that do not read every message. Nothing changes.
+
+    `stuck_after` is how long something may not move before a check reports it.
+    """
     if isinstance(source, str):
         with connect(source, autocommit=True, prepare_threshold=None) as connection:
-            return examine(
-                connection, schema=schema, patience=patience, quick=quick, clock=clock, progress=progress
+            return run_checks(
+                connection, schema=schema, stuck_after=stuck_after, quick=quick, clock=clock, progress=progress
             )  # fmt: skip
-    patient = Patient(source, schema, milliseconds("patience", patience), clock)
-    made, findings = [], []
+    context = CheckContext(source, schema, milliseconds("stuck_after", stuck_after), clock)
+    checked, problems = [], []
     for check in CHECKS:
-        if (quick and check.reads_all) or (check.of_queue and not patient.is_installed):
+        if (quick and check.reads_all) or (check.needs_queue and not context.is_installed):
             continue
         progress(check.name)
-        made.append(check.name)
-        findings += made_of(check, patient)
-    return Report(tuple(made), tuple(findings))
+        checked.append(check.name)
+        problems += run_check(check, context)
+    return Report(tuple(checked), tuple(problems))
 
 
-def made_of(check: Check, patient: Patient) -> list[Finding]:
-    """What a check finds; one that is not allowed to look says so, and the others go on."""
+def run_check(check: Check, context: CheckContext) -> list[Problem]:
+    """Run one check. A check that the server refuses becomes a note, and the other checks go on."""
     try:
-        return list(check.make(patient))
+        return list(check.find(context))
     except (LonnyMQError, Error) as error:
-        if patient.connection.closed or not is_of_server(error):
+        if context.connection.closed or not is_refusal(error):
             raise
-        said = str(error).splitlines()[0]
-        return [Finding(check.name, "note", f"This could not be looked at: {said}")]
+        reason = str(error).splitlines()[0]
+        return [Problem(check.name, "note", f"The check could not run: {reason}")]
 
 
-def is_of_server(error: Exception) -> bool:
-    """Whether the server has refused, rather than a check been wrong."""
+def is_refusal(error: Exception) -> bool:
+    """Whether the server refused a check, rather than the check being wrong."""
     return isinstance(error, LonnyMQError) or getattr(error, "sqlstate", None) is not None
 
 
-def mend(
+def repair(
     source: Connection[Any] | str, *, schema: str = "lonnymq"
 ) -> tuple[tuple[Repair, ...], Swept]:
-    """Mend what the queue can mend by itself: broken invariants, and what a sweep does."""
+    """Repair broken invariants, and sweep."""
     if isinstance(source, str):
         with connect(source, autocommit=True, prepare_threshold=None) as connection:
-            return mend(connection, schema=schema)
-    queue = Patient(source, schema).queue
+            return repair(connection, schema=schema)
+    queue = CheckContext(source, schema).queue
     repairs: list[Repair] = []
-    for _ in range(REPAIRS):  # to mend one thing may bring another to light
+    for _ in range(MAX_REPAIRS):  # one repair may reveal another
         found = queue.repair()
         repairs += found
         if not found:

@@ -1,133 +1,248 @@
-"""The server itself: its version, its clock, and settings that make promises void."""
+"""Checks of the server: version, settings, clock, sessions and connections."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lonnymq.doctor.finding import Finding
-from lonnymq.doctor.patient import Patient
+from lonnymq.doctor.base import CheckContext, Problem
 
-OLDEST_SERVER = 150_000
-CLOCK_MS = 2_000
-LISTENERS = 0.5
+MIN_SERVER_VERSION = 150_000
+MAX_CLOCK_DIFFERENCE_MS = 2_000
+MAX_NOTIFICATION_USAGE = 0.5
+
+HELD = """
+select a.pid, coalesce(a.usename, a.backend_type), coalesce(a.application_name, ''),
+  extract(epoch from clock_timestamp() - coalesce(a.xact_start, a.backend_start))::bigint
+from pg_stat_activity a
+where a.backend_xmin is not null and a.pid <> pg_backend_pid()
+  and case a.backend_type
+    when 'client backend' then a.datname = current_database()
+      and clock_timestamp() - coalesce(a.xact_start, a.backend_start) > %s * interval '1 ms'
+    when 'walsender' then age(a.backend_xmin) > 1000000
+    else false
+  end
+order by 4 desc
+"""
+PREPARED = """
+select p.gid, p.owner, extract(epoch from clock_timestamp() - p.prepared)::bigint
+from pg_prepared_xacts p
+where p.database = current_database() and clock_timestamp() - p.prepared > %s * interval '1 ms'
+order by p.prepared
+"""
+SLOTS = """
+select s.slot_name, s.slot_type, s.active, age(coalesce(s.xmin, s.catalog_xmin))
+from pg_replication_slots s
+where not s.active and (s.xmin is not null or s.catalog_xmin is not null or s.restart_lsn is not null)
+order by s.slot_name
+"""
+IDLE = """
+select a.pid, coalesce(a.usename, ''), coalesce(a.application_name, ''),
+  extract(epoch from clock_timestamp() - a.state_change)::bigint
+from pg_stat_activity a
+where a.state in ('idle in transaction', 'idle in transaction (aborted)')
+  and a.datname = current_database() and a.pid <> pg_backend_pid()
+  and clock_timestamp() - a.state_change > %s * interval '1 ms'
+order by 4 desc
+"""
+CONNECTIONS = """
+select count(*) filter (where a.backend_type = 'client backend'),
+  current_setting('max_connections')::integer
+    - current_setting('superuser_reserved_connections')::integer
+from pg_stat_activity a
+"""
+MAX_CONNECTION_USAGE = 0.85
 
 
-def server_version(patient: Patient) -> Iterator[Finding]:
+def check_server_version(context: CheckContext) -> Iterator[Problem]:
     """PostgreSQL 15 and later are supported."""
-    if int(patient.setting("server_version_num")) < OLDEST_SERVER:
-        yield Finding(
+    if int(context.setting("server_version_num")) < MIN_SERVER_VERSION:
+        yield Problem(
             "server version",
             "broken",
-            f"PostgreSQL {patient.setting('server_version')} is too old: the queue needs 15 or later.",
+            f"PostgreSQL {context.setting('server_version')} is too old: the queue needs PostgreSQL 15 or later.",
             "pg_upgrade --help",
         )
 
 
-def standby(patient: Patient) -> Iterator[Finding]:
-    """A standby takes no writes, and a queue is all writes."""
-    if patient.value("select pg_is_in_recovery()"):
-        yield Finding(
+def check_standby(context: CheckContext) -> Iterator[Problem]:
+    """A standby accepts no writes."""
+    if context.value("select pg_is_in_recovery()"):
+        yield Problem(
             "standby",
             "broken",
-            "This server is a standby and takes no writes: connect to the primary.",
+            "This server is a standby and accepts no writes. Connect to the primary server.",
             "lonnymq doctor --dsn 'host=... target_session_attrs=read-write'",
         )
 
 
-def pooler(patient: Patient) -> Iterator[Finding]:
+def check_pooler(context: CheckContext) -> Iterator[Problem]:
     """Notifications do not pass through a pooler in transaction mode."""
-    if patient.value("select pg_backend_pid()") != patient.connection.info.backend_pid:
-        yield Finding(
+    if context.value("select pg_backend_pid()") != context.connection.info.backend_pid:
+        yield Problem(
             "pooler",
             "note",
-            "There is a connection pooler in between: workers behind it hear no notifications and look at "
-            "intervals. Name the server itself to have them listen.",
+            "You are connected through a connection pooler. Workers behind a pooler get no notifications and "
+            "poll instead. Give workers the address of the server to get notifications.",
         )
 
 
-def durability(patient: Patient) -> Iterator[Finding]:
-    """With these settings a crash loses what was promised."""
-    if patient.setting("fsync") == "off":
-        yield Finding(
+def check_durability(context: CheckContext) -> Iterator[Problem]:
+    """Settings with which a crash loses messages."""
+    if context.setting("fsync") == "off":
+        yield Problem(
             "durability",
             "broken",
             "fsync is off: a crash of the machine may lose messages, or the whole database.",
             "alter system set fsync = on; select pg_reload_conf();",
         )
-    if patient.setting("full_page_writes") == "off":
-        yield Finding(
+    if context.setting("full_page_writes") == "off":
+        yield Problem(
             "durability",
             "broken",
-            "full_page_writes is off: a crash of the machine may tear pages that nothing can mend.",
+            "full_page_writes is off: a crash of the machine may damage tables beyond repair.",
             "alter system set full_page_writes = on; select pg_reload_conf();",
         )
-    if patient.setting("synchronous_commit") == "off":
-        yield Finding(
+    if context.setting("synchronous_commit") == "off":
+        yield Problem(
             "durability",
             "warning",
-            "synchronous_commit is off for this database, user or server: a crash may lose messages whose create "
-            "was answered, and repeat those whose completion was. (Dequeues relax it for themselves alone.)",
+            "synchronous_commit is off for this database, user or server: a crash may lose new messages and repeat "
+            "completed messages. (Dequeues set synchronous_commit for themselves.)",
             "alter system set synchronous_commit = on; select pg_reload_conf();",
         )
 
 
-def clock(patient: Patient) -> Iterator[Finding]:
-    """The database's clock counts; a program whose own differs schedules for the wrong moment."""
-    before = patient.clock()
-    there = patient.value("select extract(epoch from clock_timestamp())::float8")
-    here = (before + patient.clock()) / 2
+def check_clock(context: CheckContext) -> Iterator[Problem]:
+    """The queue uses the clock of the database. A program with another clock schedules for the wrong time."""
+    before = context.clock()
+    there = context.value("select extract(epoch from clock_timestamp())::float8")
+    here = (before + context.clock()) / 2
     apart = round((float(there) - here) * 1_000)
-    if abs(apart) > CLOCK_MS:
-        yield Finding(
+    if abs(apart) > MAX_CLOCK_DIFFERENCE_MS:
+        yield Problem(
             "clock",
             "warning",
-            f"The server's clock is {abs(apart)} ms {'ahead of' if apart > 0 else 'behind'} this machine's: moments "
-            "that programs here reckon by themselves (dequeue_at) mean another time there.",
+            f"The clock of the server is {abs(apart)} ms {'ahead of' if apart > 0 else 'behind'} the clock of this "
+            "machine. Times that your programs calculate (dequeue_at) are wrong by as much.",
             "timedatectl set-ntp true",
         )
 
 
-def queue_clock(patient: Patient) -> Iterator[Finding]:
-    """The queue's clock is the database's, unless a test has replaced it and was not cleaned up."""
-    apart = patient.value(
+def check_queue_clock(context: CheckContext) -> Iterator[Problem]:
+    """A test may have replaced the clock of the queue and not restored it."""
+    apart = context.value(
         "select {schema}.epoch() - (extract(epoch from clock_timestamp()) * 1000)::bigint"
     )
-    if abs(int(apart)) > CLOCK_MS:
-        yield Finding(
+    if abs(int(apart)) > MAX_CLOCK_DIFFERENCE_MS:
+        yield Problem(
             "queue clock",
             "broken",
-            f"The queue's clock, {patient.schema}.epoch(), is {abs(int(apart))} ms off the server's: somebody has "
-            "replaced that function, as tests do. Nothing is due when it should be.",
-            f"update {patient.schema}.installed set functions_checksum = '';"  # noqa: S608 - to be read
+            f"The clock of the queue, {context.schema}.epoch(), differs by {abs(int(apart))} ms from the clock of the "
+            "server. Somebody replaced the function, as tests do. Messages are due at the wrong time.",
+            f"update {context.schema}.installed set functions_checksum = '';"  # noqa: S608 - to be read
             " -- and then: lonnymq install",
         )
 
 
-def clock_step(patient: Patient) -> Iterator[Finding]:
-    """What the queue wrote down is of the past, unless the server's clock was set back since."""
-    ahead = patient.value(
+def check_clock_step(context: CheckContext) -> Iterator[Problem]:
+    """Times that the queue stored are in the past, unless the clock of the server was set back."""
+    ahead = context.value(
         "select greatest(t.folded_at, 0) - {schema}.epoch() "
         "from {schema}.tick t order by t.id desc limit 1"
     )
-    if int(ahead or 0) > CLOCK_MS:
-        yield Finding(
+    if int(ahead or 0) > MAX_CLOCK_DIFFERENCE_MS:
+        yield Problem(
             "clock step",
             "warning",
-            f"The server's clock was set back: the queue was at work {int(ahead)} ms from now. What is leased or "
-            "scheduled comes so much later than it should.",
+            f"The clock of the server was set back by at least {int(ahead)} ms. Leases end and scheduled messages are "
+            "due later by as much.",
             "timedatectl set-ntp true",
         )
 
 
-def notifications(patient: Patient) -> Iterator[Finding]:
-    """When the queue of notifications is full, every create fails."""
-    usage = float(patient.value("select pg_notification_queue_usage()"))
-    if usage >= LISTENERS:
-        yield Finding(
+def check_notifications(context: CheckContext) -> Iterator[Problem]:
+    """When the notification queue of the server is full, creating messages fails."""
+    usage = float(context.value("select pg_notification_queue_usage()"))
+    if usage >= MAX_NOTIFICATION_USAGE:
+        yield Problem(
             "notifications",
             "warning",
-            f"The server's queue of notifications is {usage:.0%} full: a session listens and stays in a transaction. "
-            "When it is full, creates fail.",
+            f"The notification queue of the server is {usage:.0%} full: a session listens and stays in a transaction. "
+            "When the notification queue is full, creating messages fails.",
             "select pid, state, query from pg_stat_activity where wait_event_type = 'Client' "
-            "order by xact_start limit 5; -- end the one that listens in an open transaction",
+            "order by xact_start limit 5; -- end the session that listens in an open transaction",
+        )
+
+
+def check_held_snapshot(context: CheckContext) -> Iterator[Problem]:
+    """An old snapshot keeps all rows that were deleted since."""
+    for pid, who, program, seconds in context.rows(HELD, context.stuck_after_ms):
+        yield Problem(
+            "held snapshot",
+            "warning",
+            f"Process {pid} ({who}{f', {program}' if program else ''}) has held a snapshot for {seconds} s. "
+            "PostgreSQL cannot remove rows that were deleted since, and tables grow.",
+            f"select pg_terminate_backend({pid});",
+        )
+
+
+def check_prepared_transactions(context: CheckContext) -> Iterator[Problem]:
+    """A prepared transaction that nobody ends holds locks and old rows forever."""
+    for gid, owner, seconds in context.rows(PREPARED, context.stuck_after_ms):
+        yield Problem(
+            "prepared transactions",
+            "warning",
+            f"Transaction '{gid}' of {owner} was prepared {seconds} s ago and not ended. The transaction "
+            "holds locks and deleted rows, even after a restart.",
+            f"rollback prepared '{gid}';",
+        )
+
+
+def check_replication_slots(context: CheckContext) -> Iterator[Problem]:
+    """A replication slot without a reader keeps deleted rows and write-ahead log."""
+    for name, kind, _, age in context.rows(SLOTS):
+        since = f" for {age} transactions" if age is not None else ""
+        yield Problem(
+            "replication slots",
+            "warning",
+            f"The {kind} replication slot '{name}' has had no reader{since}. The slot keeps write-ahead "
+            "log and deleted rows until the disk is full.",
+            f"select pg_drop_replication_slot('{name}');",
+        )
+
+
+def check_idle_in_transaction(context: CheckContext) -> Iterator[Problem]:
+    """A session that is idle in a transaction holds locks."""
+    for pid, who, program, seconds in context.rows(IDLE, context.stuck_after_ms):
+        yield Problem(
+            "idle in transaction",
+            "warning",
+            f"Process {pid} ({who}{f', {program}' if program else ''}) has been idle in an open transaction for "
+            f"{seconds} s. Messages that the process created or completed wait for the commit.",
+            f"select pg_terminate_backend({pid});",
+        )
+
+
+def check_connections(context: CheckContext) -> Iterator[Problem]:
+    """Workers need free connections."""
+    [(used, most)] = context.rows(CONNECTIONS)
+    if used >= most * MAX_CONNECTION_USAGE:
+        yield Problem(
+            "connections",
+            "warning",
+            f"{used} of {most} connections are in use. Soon nobody else can connect.",
+            "alter system set max_connections = ...; -- and restart, or use PgBouncer",
+        )
+
+
+def check_visibility(context: CheckContext) -> Iterator[Problem]:
+    """Some checks need the right to see the sessions of other users."""
+    if not context.value("select pg_has_role('pg_read_all_stats', 'usage')"):
+        user = context.value("select current_user::text")
+        yield Problem(
+            "visibility",
+            "note",
+            f"User {user} may not see the sessions of other users. The checks miss held snapshots and idle "
+            "transactions of other users.",
+            f'grant pg_read_all_stats to "{user}";',
         )

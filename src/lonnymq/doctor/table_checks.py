@@ -1,11 +1,10 @@
-"""The queue's tables: vacuum, dead rows, sequences, indexes."""
+"""Checks of the queue's tables: vacuum, dead rows, bloat, sequences, indexes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lonnymq.doctor.finding import Finding
-from lonnymq.doctor.patient import Patient
+from lonnymq.doctor.base import CheckContext, Problem
 
 UNVACUUMED = """
 select c.relname from pg_class c
@@ -42,76 +41,77 @@ where s.schemaname = '{schema}' and pg_relation_size(s.relid) > %s
   and s.n_live_tup * 5 < pg_relation_size(s.relid) / current_setting('block_size')::integer
 order by 2 desc
 """
-MANY_DEAD = 50_000
-LARGE_BYTES = 256 * 1024 * 1024
+MIN_DEAD_ROWS = 50_000
+MIN_BLOATED_BYTES = 256 * 1024 * 1024
 
 
-def autovacuum(patient: Patient) -> Iterator[Finding]:
-    """Every message leaves dead rows; without autovacuum the tables only grow."""
-    if patient.setting("autovacuum") == "off":
-        yield Finding(
+def check_autovacuum(context: CheckContext) -> Iterator[Problem]:
+    """Every message leaves dead rows. Without autovacuum the tables grow."""
+    if context.setting("autovacuum") == "off":
+        yield Problem(
             "autovacuum",
             "broken",
-            "autovacuum is off: every message leaves dead rows, and nothing takes them away.",
+            "autovacuum is off: every message leaves dead rows, and nothing removes them.",
             "alter system set autovacuum = on; select pg_reload_conf();",
         )
-    if patient.setting("track_counts") == "off":
-        yield Finding(
+    if context.setting("track_counts") == "off":
+        yield Problem(
             "autovacuum",
             "broken",
-            "track_counts is off: autovacuum does not know where to work.",
+            "track_counts is off: autovacuum does not know which tables have dead rows.",
             "alter system set track_counts = on; select pg_reload_conf();",
         )
-    for (table,) in patient.rows(UNVACUUMED):
-        yield Finding(
+    for (table,) in context.rows(UNVACUUMED):
+        yield Problem(
             "autovacuum",
             "broken",
-            f"autovacuum is off for table {patient.schema}.{table}: its dead rows are never taken away.",
-            f"alter table {patient.schema}.{table} reset (autovacuum_enabled);",
+            f"autovacuum is off for table {context.schema}.{table}: nothing removes its dead rows.",
+            f"alter table {context.schema}.{table} reset (autovacuum_enabled);",
         )
 
 
-def dead_rows(patient: Patient) -> Iterator[Finding]:
-    """Dead rows that outnumber the living mean that vacuum does not keep up, or is kept from it."""
-    for table, dead, live in patient.rows(DEAD_ROWS, MANY_DEAD):
-        yield Finding(
+def check_dead_rows(context: CheckContext) -> Iterator[Problem]:
+    """More dead rows than live rows: vacuum is too slow, or something prevents vacuum."""
+    for table, dead, live in context.rows(DEAD_ROWS, MIN_DEAD_ROWS):
+        yield Problem(
             "dead rows",
             "warning",
-            f"Table {patient.schema}.{table} has {dead:,} dead rows beside {live:,} live ones: vacuum does not keep "
-            "up, or something keeps them alive (see the other findings).",
-            f"vacuum {patient.schema}.{table};",
+            f"Table {context.schema}.{table} has {dead:,} dead rows and {live:,} live rows. Vacuum is too "
+            "slow, or something prevents vacuum (see the other problems).",
+            f"vacuum {context.schema}.{table};",
         )
 
 
-def bloat(patient: Patient) -> Iterator[Finding]:
-    """A table of empty pages: it will be filled again, but until then it takes room, and dumps and vacuums time."""
-    for table, size, live in patient.rows(BLOATED, LARGE_BYTES):
-        yield Finding(
+def check_bloat(context: CheckContext) -> Iterator[Problem]:
+    """A table of mostly empty pages takes disk space, and slows down dumps and vacuums."""
+    for table, size, live in context.rows(BLOATED, MIN_BLOATED_BYTES):
+        yield Problem(
             "bloat",
             "note",
-            f"Table {patient.schema}.{table} takes {size / 1024**2:,.0f} MiB for {live:,} rows, after a backlog that "
-            "is gone or a snapshot that was held: the room is used again, and dequeues do not read it.",
-            f"vacuum full {patient.schema}.{table}; -- locks it: in a quiet hour",
+            f"Table {context.schema}.{table} takes {size / 1024**2:,.0f} MiB for {live:,} rows, after a large "
+            "backlog or an old snapshot. New messages use the space again, and dequeues do not read empty "
+            "pages. The fix locks the table.",
+            f"vacuum full {context.schema}.{table};",
         )
 
 
-def sequences(patient: Patient) -> Iterator[Finding]:
-    """A sequence at its end stops every create."""
-    for name, last, most in patient.rows(SEQUENCES):
-        yield Finding(
+def check_sequences(context: CheckContext) -> Iterator[Problem]:
+    """When a sequence reaches its end, nobody can create messages."""
+    for name, last, most in context.rows(SEQUENCES):
+        yield Problem(
             "sequences",
             "warning",
-            f"Sequence {patient.schema}.{name} stands at {last:,} of {most:,}: at its end nothing can be created.",
-            f"select setval('{patient.schema}.{name}', 1); -- once no row has an id that is to come again",
+            f"Sequence {context.schema}.{name} is at {last:,} of {most:,}. At the end nobody can create messages.",
+            f"select setval('{context.schema}.{name}', 1); -- only if no row uses the low ids any more",
         )
 
 
-def indexes(patient: Patient) -> Iterator[Finding]:
-    """An invalid index is not used, and every call that wants it reads the whole table."""
-    for (index,) in patient.rows(INVALID):
-        yield Finding(
+def check_indexes(context: CheckContext) -> Iterator[Problem]:
+    """PostgreSQL does not use an invalid index, and reads the whole table instead."""
+    for (index,) in context.rows(INVALID):
+        yield Problem(
             "indexes",
             "broken",
-            f"Index {index} is invalid, left by a reindex or a restore that failed: it is not used.",
+            f"Index {index} is invalid after a failed reindex or restore. PostgreSQL does not use the index.",
             f"reindex index {index};",
         )
