@@ -109,7 +109,7 @@ async def measure(dsn: str) -> None:
 PAGES = {
     "overview": (
         "[aria-label='Figures, live']",
-        "[aria-label^='Who waits']",
+        "[aria-label^='Waiting: ']",
         "[aria-label^='Messages in and out']",
         "table tbody tr:nth-child(10)",
     ),

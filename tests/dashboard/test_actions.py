@@ -6,7 +6,7 @@ import psycopg
 import pytest
 
 from dashboard.conftest import TOKEN
-from dashboard.stocked import HOSTILE, stock
+from dashboard.sample_queue import HOSTILE, stock
 from lonnymq import Queue
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from dashboard.stocked import HOSTILE, stock
+from dashboard.sample_queue import HOSTILE, stock
 from lonnymq import Queue
 
 

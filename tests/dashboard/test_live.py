@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import psycopg
 
-from dashboard.serving import served
+from dashboard.server import served
 from lonnymq import Queue
 from lonnymq.dashboard import create_app
 from lonnymq.dashboard.state import CACHE_SECONDS, EVENT_SECONDS, ResponseCache

@@ -3,7 +3,7 @@
 import httpx
 
 from dashboard.conftest import TOKEN
-from dashboard.stocked import stock
+from dashboard.sample_queue import stock
 from lonnymq import Queue
 from lonnymq.dashboard import create_app
 

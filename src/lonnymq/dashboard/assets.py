@@ -1,8 +1,9 @@
-"""The files of the page, held in memory. A hash of all files is in their path, so browsers can cache them forever."""
+"""The files of the page, held in memory. `scripts/bundle_dashboard.py` bundles the JavaScript and the CSS."""
 
 from __future__ import annotations
 
 import gzip
+import re
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
@@ -17,7 +18,6 @@ from lonnymq.dashboard.errors import not_found
 STATIC = Path(__file__).parent / "static"
 CONTENT_TYPES = {".js": "text/javascript"}
 FOREVER = "public, max-age=31536000, immutable"
-NOT_MODULES = ("theme.js",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,28 +32,16 @@ class Asset:
 
 @cache
 def load_assets() -> dict[str, Asset]:
-    """All files of the page by path."""
-    paths = sorted(path for path in STATIC.rglob("*") if path.is_file())
+    """All files by path. The page names other files with their hash."""
+    paths = (path for path in STATIC.rglob("*") if path.is_file())
     found = {path.relative_to(STATIC).as_posix(): path.read_bytes() for path in paths}
-    page = found["index.html"].decode().replace('"static/', f'"static/{version()}/')
-    page = page.replace("</title>", f"</title>\n{preload_links(list(found))}")
-    found["index.html"] = page.encode()
-    return {name: build_asset(name, content) for name, content in found.items()}
+    assets = {name: build_asset(name, content) for name, content in found.items()}
 
+    def add_hash(named: re.Match[str]) -> str:
+        return f'"static/{named[1]}?{assets[named[1]].hash}"'
 
-@cache
-def version() -> str:
-    """A hash of all files. Modules import each other by relative paths, so the hash is in those addresses as well."""
-    paths = sorted(path for path in STATIC.rglob("*") if path.is_file())
-    return sha256(b"\0".join(path.read_bytes() for path in paths)).hexdigest()[:16]
-
-
-def preload_links(names: list[str]) -> str:
-    """Links that let a browser fetch all modules at once, before one module names the next."""
-    modules = [name for name in names if name.endswith(".js") and name not in NOT_MODULES]
-    return "\n".join(
-        f'  <link rel="modulepreload" href="static/{version()}/{name}">' for name in modules
-    )
+    page = re.sub(r'"static/([^"]+)"', add_hash, found["index.html"].decode())
+    return {**assets, "index.html": build_asset("index.html", page.encode())}
 
 
 def build_asset(name: str, content: bytes) -> Asset:
@@ -63,13 +51,13 @@ def build_asset(name: str, content: bytes) -> Asset:
     return Asset(content, compressed, content_type, sha256(content).hexdigest()[:32])
 
 
-def send_asset(name: str, request: Request, *, is_versioned: bool = False) -> Response:
-    """Send a file, or the answer that the browser has the file already."""
+def send_asset(name: str, request: Request) -> Response:
+    """Send a file, or the answer that the browser has the file. An address with the hash never changes."""
     asset = load_assets().get(name)
     if asset is None:
         raise not_found("There is no such file.")
     headers = {"ETag": f'"{asset.hash}"', "Vary": "Accept-Encoding"}
-    if is_versioned:
+    if request.url.query == asset.hash:
         headers["Cache-Control"] = FOREVER
     if asset.hash in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers=headers)
@@ -85,9 +73,5 @@ async def send_page(request: Request) -> Response:
 
 
 async def send_file(request: Request) -> Response:
-    """Send a file of the page: `static/app.js`, or `static/<version>/app.js`, which never changes."""
-    path: str = request.path_params["path"]
-    first, _, rest = path.partition("/")
-    if first == version():
-        return send_asset(rest, request, is_versioned=True)
-    return send_asset(path, request)
+    """Send a file of the page."""
+    return send_asset(request.path_params["path"], request)

@@ -16,12 +16,22 @@ PICTURES = {".svg": "image/svg+xml", ".png": "image/png"}
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}")
 # A report may run its own scripts and styles, but in a sandbox: it has no origin and no network, so that its scripts
 # cannot act or read as the page can.
-REPORT_POLICY = (
-    "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline';"
-    " style-src 'unsafe-inline'; img-src data: blob:; font-src data:; base-uri 'none';"
-    " form-action 'none'; frame-ancestors 'self'"
+REPORT_POLICY = "; ".join(
+    (
+        "sandbox allow-scripts",
+        "default-src 'none'",
+        "script-src 'unsafe-inline'",
+        "style-src 'unsafe-inline'",
+        "img-src data: blob:",
+        "font-src data:",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'self'",
+    )
 )
-PICTURE_POLICY = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+PICTURE_POLICY = "; ".join(
+    ("sandbox", "default-src 'none'", "style-src 'unsafe-inline'", "img-src data:")
+)
 # Only the page itself may show the report in a frame.
 REPORT_HEADERS = {"Content-Security-Policy": REPORT_POLICY, "X-Frame-Options": "SAMEORIGIN"}
 COMMAND = "lonnymq report --lake LAKE --out report.html"
@@ -81,7 +91,7 @@ async def send_report(request: Request) -> Response:
     page = find_report(state.report)
     if page is None:
         raise not_found("There is no report.")
-    return FileResponse(page, media_type="text/html; charset=utf-8", headers=REPORT_HEADERS)
+    return FileResponse(page, media_type="text/html", headers=REPORT_HEADERS)
 
 
 async def send_report_picture(request: Request) -> Response:

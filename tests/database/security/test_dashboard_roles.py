@@ -4,7 +4,7 @@ import httpx
 import pytest
 
 from dashboard.conftest import TOKEN
-from dashboard.stocked import stock
+from dashboard.sample_queue import stock
 from lonnymq import Queue
 from lonnymq.dashboard import create_app
 

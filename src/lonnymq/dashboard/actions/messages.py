@@ -29,7 +29,7 @@ MAX_SEARCHES = 20  # of ten thousand dead messages each
 NOT_CANCELLED = {
     "leased": "A worker is running the message.",
     "busy": "Another transaction is changing the message.",
-    "dead": "The message is dead. Purge it on the Dead page.",
+    "dead": "The message is dead. You can purge dead messages on the Dead page.",
 }
 
 
@@ -52,7 +52,7 @@ class Cancel(Action[MessageBody]):
             raise not_found(f"Message {message_id} is not in the queue.")
         warning = None
         if rows[0]["leased"]:
-            warning = "A worker is running the message: you cannot cancel it now."
+            warning = "A worker is running the message: you cannot cancel the message now."
         elif rows[0]["died_at"] is not None:
             warning = NOT_CANCELLED["dead"]
         return Preview(

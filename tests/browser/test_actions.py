@@ -8,7 +8,7 @@ from starlette.applications import Starlette
 from starlette.routing import Mount
 
 from browser.conftest import TOKEN, Open, Site, live
-from browser.serving import serving
+from browser.server import serving
 from lonnymq import Queue
 from lonnymq.dashboard import create_app
 from support import eventually
@@ -58,12 +58,12 @@ async def test_limits_are_set_and_what_they_mean_is_said_before(
     page = await show(f"app/channel/{tenant}")
     await page.get_by_role("button", name="Edit limits").click()
     dialog = page.get_by_role("dialog")
-    await expect(dialog.get_by_role("button", name="Set limits")).to_be_disabled()
-    await dialog.get_by_label("Running at once").fill("4")
-    await dialog.get_by_label("Milliseconds between two").fill("250")
-    await confirm(page, "Set limits", "max_concurrency|at once|4")
+    await expect(dialog.get_by_role("button", name="Change limits")).to_be_disabled()
+    await dialog.get_by_label("Maximum running").fill("4")
+    await dialog.get_by_label("Minimum milliseconds").fill("250")
+    await confirm(page, "Change limits", "max_concurrency|at once|4")
     await expect(page.get_by_text("4 running")).to_be_visible()
-    await expect(page.get_by_text("one every 250 ms")).to_be_visible()
+    await expect(page.get_by_text("one message every 250 ms")).to_be_visible()
     stats = site.queues["app"].channel_stats(tenant)[0]
     assert (stats.max_concurrency, stats.release_interval_ms) == (4, 250)
     await is_in_the_audit_log(page, "set limits", tenant)
@@ -77,8 +77,8 @@ async def test_a_limit_that_the_queue_refuses_is_explained_and_nothing_is_set(
     dialog = page.get_by_role("dialog")
     await dialog.get_by_label("Weight").fill("5000")
     await expect(dialog.locator(".notice.bad")).to_contain_text("weight")
-    await expect(dialog.get_by_role("button", name="Set limits")).to_be_disabled()
-    await dialog.get_by_role("button", name="Leave them as they are").click()
+    await expect(dialog.get_by_role("button", name="Change limits")).to_be_disabled()
+    await dialog.get_by_role("button", name="Close").click()
     await expect(dialog).to_have_count(0)
     assert site.queues["app"].channel_stats(tenant)[0].weight == 1
 
@@ -86,9 +86,9 @@ async def test_a_limit_that_the_queue_refuses_is_explained_and_nothing_is_set(
 async def test_what_waits_in_a_channel_is_purged(show: Open, site: Site, tenant: str):
     page = await show(f"app/channel/{tenant}")
     await page.get_by_role("button", name="Purge waiting").click()
-    await confirm(page, "Delete them", "3")
+    await confirm(page, "Delete", "3")
     await expect(page.locator(".toast")).to_contain_text("3")
-    await expect(page.get_by_text("Nothing waits and nothing runs here")).to_be_visible()
+    await expect(page.get_by_text("No messages are waiting or running")).to_be_visible()
     assert site.queues["app"].peek(tenant) == []
     await is_in_the_audit_log(page, "purge", tenant)
 
@@ -110,8 +110,8 @@ async def test_a_message_is_cancelled(show: Open, site: Site, tenant: str):
     message = site.queues["app"].peek(tenant)[0]
     page = await show(f"app/message/{message.id}")
     await page.get_by_role("button", name="Cancel").click()
-    await confirm(page, "Cancel it", str(message.id))
-    await expect(page.get_by_role("alert").filter(has_text="Not here")).to_be_visible()
+    await confirm(page, "Cancel message", str(message.id))
+    await expect(page.get_by_role("alert").filter(has_text="Not found")).to_be_visible()
     assert site.queues["app"].explain(message.id).answer == "not_found"
     await is_in_the_audit_log(page, "cancel", str(message.id))
 
@@ -144,7 +144,7 @@ async def test_the_dead_of_one_error_are_redriven_after_a_look_at_how_many(
     row = page.get_by_role("row", name=re.compile("KeyError"))
     await row.get_by_role("button", name="Redrive").click()
     await confirm(page, "Redrive", "2")
-    await expect(page.get_by_text("Nothing is dead")).to_be_visible()
+    await expect(page.get_by_text("No dead messages")).to_be_visible()
     assert site.queues["billing"].dead_ids() == []
     assert site.queues["billing"].purge("acme") == 2
 
@@ -155,25 +155,25 @@ async def test_the_dead_of_one_error_are_purged_after_a_look_at_how_many(
     page = await show("billing/dead")
     await page.get_by_role("link", name=re.compile("KeyError")).click()
     await page.get_by_role("button", name="Purge these").click()
-    await confirm(page, "Delete them", "2")
-    await expect(page.get_by_text("None is left of this sort")).to_be_visible()
+    await confirm(page, "Delete", "2")
+    await expect(page.get_by_text("No messages with this error are left")).to_be_visible()
     assert site.queues["billing"].dead_ids() == []
     await is_in_the_audit_log(page, "purge dead", "")
 
 
 async def test_the_dead_of_one_channel_are_redriven(show: Open, site: Site, dead: list[int]):
     page = await show("billing/dead?channel=acme")
-    await page.get_by_role("button", name="Redrive those found").click()
+    await page.get_by_role("button", name="Redrive found messages").click()
     await confirm(page, "Redrive", "2")
-    await expect(page.get_by_text("No dead message of that sort")).to_be_visible()
+    await expect(page.get_by_text("No dead message matches")).to_be_visible()
     assert site.queues["billing"].purge("acme") == 2
 
 
 async def test_all_that_is_dead_is_purged(show: Open, site: Site, dead: list[int]):
     page = await show("billing/dead")
     await page.get_by_role("button", name="Purge all").click()
-    await confirm(page, "Delete them", "2")
-    await expect(page.get_by_text("Nothing is dead")).to_be_visible()
+    await confirm(page, "Delete", "2")
+    await expect(page.get_by_text("No dead messages")).to_be_visible()
     assert site.queues["billing"].dead_ids() == []
 
 
@@ -183,7 +183,7 @@ async def test_a_schedule_is_run_now_paused_and_resumed(show: Open, site: Site):
     page = await show("app/schedules")
     row = page.get_by_role("row", name=re.compile("^by hand"))
     await row.get_by_role("button", name="Run now").click()
-    await confirm(page, "Run it now", "by hand")
+    await confirm(page, "Run now", "by hand")
     assert [each.kind for each in queue.peek("by hand")] == ["report"]
     await row.get_by_role("button", name="Pause").click()
     await confirm(page, "Pause", "by hand")
@@ -198,7 +198,7 @@ async def test_a_wrong_token_is_refused_and_says_so(site: Site, window: Open):
     page = await window(site.serving.url)
     await page.get_by_label("Token").fill("not the token of this page")
     await page.get_by_role("button", name="Sign in").click()
-    await expect(page.get_by_text("That is not the token.")).to_be_visible()
+    await expect(page.get_by_text("The token is wrong.")).to_be_visible()
     await expect(page.get_by_role("navigation")).to_have_count(0)
 
 

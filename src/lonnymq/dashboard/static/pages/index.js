@@ -1,9 +1,8 @@
-// Every page by its word in the address.
+// All pages by their name in the address.
 import { Audit } from "./audit.js";
 import { Channel } from "./channel.js";
 import { Channels } from "./channels.js";
-import { Dead } from "./dead.js";
-import { DeadGroup } from "./dead_group.js";
+import { Dead, DeadGroup } from "./dead.js";
 import { History } from "./history.js";
 import { Message } from "./message.js";
 import { Overview } from "./overview.js";
@@ -24,5 +23,5 @@ const PAGES = {
 };
 
 export const NAV = Object.entries(PAGES).filter(([, { parent }]) => !parent).map(([page, { title }]) => ({ page, title }));
-export const pageOf = (word) => PAGES[word] ?? PAGES.overview;
-export const parentOf = (word) => PAGES[word]?.parent ?? (PAGES[word] ? word : "overview");
+export const findPage = (word) => PAGES[word] ?? PAGES.overview;
+export const findParent = (word) => PAGES[word]?.parent ?? (PAGES[word] ? word : "overview");

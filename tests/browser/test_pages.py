@@ -8,7 +8,7 @@ import pytest
 from playwright.async_api import expect
 
 from browser.conftest import TOKEN, Open, Site
-from browser.serving import serving
+from browser.server import serving
 from lonnymq.dashboard import create_app
 from lonnymq.report.page import page as report_page
 from report.sample import document
@@ -20,26 +20,26 @@ async def test_the_overview_has_the_figures_the_turns_and_the_charts(show: Open)
     page = await show("app/overview")
     figures = page.get_by_label("Figures, live")
     await expect(figures).to_contain_text("Waiting")
-    for name in ("In", "Out", "Oldest waiting", "Running", "Dead", "Workers alive"):
+    for name in ("In", "Out", "Oldest waiting", "Running", "Dead", "Live workers"):
         await expect(figures.get_by_text(name, exact=True)).to_be_visible()
     await expect(
-        page.get_by_role("img", name=re.compile("Who waits: .*northwind-media"))
+        page.get_by_role("img", name=re.compile("Waiting: .*northwind-media"))
     ).to_be_visible()
     await expect(
         page.get_by_role("img", name=re.compile("Messages in and out.*highest"))
     ).to_be_visible()
     busiest = page.get_by_role("table", name="Busiest channels")
-    await expect(busiest.get_by_role("row", name=re.compile("acme at its limit"))).to_be_visible()
+    await expect(busiest.get_by_role("row", name=re.compile("acme at limit"))).to_be_visible()
 
 
 async def test_the_charts_are_also_a_table_and_can_be_read_with_the_arrow_keys(show: Open):
     page = await show("app/overview")
-    chart = page.get_by_role("img", name=re.compile("Messages that wait"))
+    chart = page.get_by_role("img", name=re.compile("Waiting messages"))
     await chart.focus()
     await page.keyboard.press("ArrowLeft")
     figure = page.locator("figure").filter(has=chart)
     await expect(figure.locator(".legend .at")).not_to_have_text("latest")
-    await figure.get_by_text("As a table").click()
+    await figure.get_by_text("Show as table").click()
     rows = figure.get_by_role("table").get_by_role("row")
     await expect(rows.first).to_contain_text("waiting")
     assert await rows.count() > 10
@@ -49,13 +49,13 @@ async def test_the_charts_show_a_day_instead_of_an_hour(show: Open):
     page = await show("app/overview")
     await page.get_by_label("Day").check()
     await expect(page.get_by_role("heading", name="The last day")).to_be_visible()
-    await expect(page.get_by_role("img", name=re.compile("Messages that wait"))).to_be_visible()
+    await expect(page.get_by_role("img", name=re.compile("Waiting messages"))).to_be_visible()
 
 
 async def test_a_channel_says_how_it_stands_and_why_it_is_held(show: Open):
     page = await show("app/channels")
     rows = page.get_by_role("table", name="Channels")
-    for name, state in [("acme", "at its limit"), ("globex", "throttled"), ("initech", "paused")]:
+    for name, state in [("acme", "at limit"), ("globex", "throttled"), ("initech", "paused")]:
         await expect(rows.get_by_role("row", name=re.compile(f"^{name} {state}"))).to_be_visible()
     await rows.get_by_role("link", name="acme").click()
     await expect(page.get_by_role("heading", name=re.compile("acme"))).to_be_visible()
@@ -69,10 +69,10 @@ async def test_a_channel_says_how_it_stands_and_why_it_is_held(show: Open):
 async def test_a_ranking_says_that_it_has_not_seen_all_channels(show: Open):
     page = await show("app/channels?sort=running")
     said = page.get_by_text(
-        re.compile(r"^\d+ of \d+ channels are ranked here: those with messages that run, by the")
+        re.compile(r"^\d+ of \d+ channels are ranked: channels of the latest 2,000 leases")
     )
     await expect(said).to_be_visible()
-    await page.get_by_role("button", name="List all, by name").click()
+    await page.get_by_role("button", name="List all by name").click()
     await expect(said).to_have_count(0)
     await expect(page.get_by_role("link", name="umbrella")).to_be_visible()
 
@@ -80,13 +80,15 @@ async def test_a_ranking_says_that_it_has_not_seen_all_channels(show: Open):
 async def test_a_channel_has_charts_of_its_last_hour_and_day(show: Open):
     page = await show("app/channel/acme")
     ended = page.get_by_role(
-        "img", name=re.compile("Attempts that ended.*completed [^;]*highest [1-9]")
+        "img", name=re.compile("Finished attempts.*completed [^a-z]*now, highest [1-9]")
     )
     await expect(ended).to_be_visible()
     await page.get_by_label("Day").check()
     await expect(page.get_by_role("heading", name="The last day")).to_be_visible()
     await expect(ended).to_be_visible()
-    await expect(page.get_by_role("img", name=re.compile("Mean time.*ran [1-9]"))).to_be_visible()
+    await expect(
+        page.get_by_role("img", name=re.compile("Mean waiting.*ran [1-9]"))
+    ).to_be_visible()
 
 
 async def test_channels_are_sorted_and_filtered_by_the_server(show: Open):
@@ -109,19 +111,19 @@ async def test_channels_are_sorted_and_filtered_by_the_server(show: Open):
 async def test_a_message_says_in_words_why_it_waits(show: Open, site: Site):
     waiting = next(each for each in site.queues["app"].peek("acme", limit=10) if not each.leased)
     page = await show(f"app/message/{waiting.id}")
-    await expect(page.get_by_label("Why it waits")).to_contain_text(
+    await expect(page.get_by_label("Explanation")).to_contain_text(
         "Its channel is at its limit: 2 of 2 are running."
     )
     await expect(page.get_by_role("region", name="Content")).to_contain_text('"codec": "av1"')
     await page.get_by_label("Hex").check()
     await expect(page.get_by_role("region", name="Content")).to_contain_text("7b 22 76 69")
-    await expect(page.get_by_role("heading", name="Time line")).to_be_visible()
+    await expect(page.get_by_role("heading", name="Timeline")).to_be_visible()
 
 
 async def test_a_dead_message_shows_its_attempts_with_their_tracebacks(show: Open, site: Site):
     dead = site.queues["app"].dead_list("acme")[0]
     page = await show(f"app/message/{dead.id}")
-    await expect(page.get_by_text("It is dead", exact=True)).to_be_visible()
+    await expect(page.locator(".notice").get_by_text("Dead", exact=True)).to_be_visible()
     await expect(page.get_by_role("region", name="Error of attempt 2")).to_contain_text(
         "in read_frames"
     )
@@ -141,7 +143,7 @@ async def test_dead_messages_are_grouped_by_error(show: Open):
     messages = page.get_by_role("table", name="Dead messages")
     await expect(messages.get_by_role("row").nth(1)).to_contain_text("encode")
     await messages.get_by_role("link").first.click()
-    await expect(page.get_by_text("It is dead", exact=True)).to_be_visible()
+    await expect(page.locator(".notice").get_by_text("Dead", exact=True)).to_be_visible()
 
 
 async def test_dead_messages_can_be_narrowed_to_a_channel(show: Open):
@@ -177,7 +179,7 @@ async def test_history_says_what_to_do_where_no_report_is_configured(
     with serving(lambda: create_app({"app": site.dsns["app"]}, lake=tmp_path)) as server:
         page = await window(f"{server.url}#/app/history")
         await expect(page.get_by_text("No report yet")).to_be_visible()
-        await expect(page.get_by_text(f"There is none in {tmp_path} yet.")).to_be_visible()
+        await expect(page.get_by_text(f"There is no report in {tmp_path} yet.")).to_be_visible()
 
 
 async def test_history_shows_the_latest_report_in_a_frame_that_reaches_nothing(
@@ -252,7 +254,7 @@ async def test_history_shows_pictures_that_lie_beside_a_report(
         page = await window(f"{server.url}#/app/history")
         shown = page.get_by_role("img", name="Waiting by tenant")
         await expect(shown).to_have_js_property("naturalWidth", 40)
-        await expect(page.get_by_role("link", name="Open the whole report")).to_have_attribute(
+        await expect(page.get_by_role("link", name="Open the report")).to_have_attribute(
             "href", f"{server.url}report/"
         )
 
@@ -280,7 +282,7 @@ async def test_an_empty_queue_says_what_to_do(show: Open, place: str):
 
 async def test_a_message_that_is_gone_is_said_to_be(show: Open):
     page = await show("app/message/999999999")
-    await expect(page.get_by_role("alert").filter(has_text="Not here")).to_be_visible()
+    await expect(page.get_by_role("alert").filter(has_text="Not found")).to_be_visible()
 
 
 async def test_times_are_in_the_reader_s_zone_with_the_exact_value_on_hover(show: Open):
@@ -294,7 +296,7 @@ async def test_times_are_in_the_reader_s_zone_with_the_exact_value_on_hover(show
 async def test_a_queue_is_chosen_among_several(show: Open):
     page = await show("app/overview")
     await page.get_by_label("Queue", exact=True).select_option("idle")
-    await expect(page.get_by_text("Nothing waits and nothing runs")).to_be_visible()
+    await expect(page.get_by_text("No messages are waiting or running")).to_be_visible()
     assert "#/idle/overview" in page.url
     await page.get_by_label("Queue", exact=True).select_option("app")
     await expect(page.get_by_role("table", name="Busiest channels")).to_contain_text(
@@ -304,5 +306,5 @@ async def test_a_queue_is_chosen_among_several(show: Open):
 
 async def test_a_queue_that_is_not_installed_says_how_to_install_it(show: Open):
     page = await show("bare/channels")
-    await expect(page.get_by_text("There is no queue here yet")).to_be_visible()
+    await expect(page.get_by_text("The queue is not installed")).to_be_visible()
     await expect(page.locator(".empty").get_by_text("lonnymq install")).to_be_visible()
