@@ -9,7 +9,7 @@ BENCH_VENV  := .venv-bench
 BENCH_STAMP := $(BENCH_VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test check format demo tour pictures reference bench bench-quick clean
+.PHONY: help setup test check format demo tour pictures bundle reference bench bench-quick clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 18
@@ -47,6 +47,9 @@ demo: setup ## a video service at work: a flood, limits, a killed worker, then S
 
 tour: setup ## a short tour by hand: install, tenants, create, fair dequeue, complete
 	$(BIN)/python examples/demo.py
+
+bundle: ## bundle the dashboard's JavaScript and CSS, with npx
+	python3 scripts/bundle_dashboard.py
 
 pictures: setup ## photograph the page for README and docs/dashboard.md, with Chromium
 	$(BIN)/python scripts/make-dashboard-pictures

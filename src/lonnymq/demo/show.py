@@ -23,8 +23,8 @@ from lonnymq.demo.on_spark import act_on_spark
 from lonnymq.demo.reporting import act_of_report, default_file
 from lonnymq.demo.story import FLOODING, Story
 from lonnymq.demo.verdict import Promise, Wait, promises, waits
-from lonnymq.doctor.health import invariants
-from lonnymq.doctor.patient import Patient
+from lonnymq.doctor.base import CheckContext
+from lonnymq.doctor.queue_checks import check_invariants
 from lonnymq.queue import Queue
 from lonnymq.server import temporary
 
@@ -138,7 +138,7 @@ def faults_of(dsn: str) -> list[object]:
     from psycopg import connect
 
     with connect(dsn, autocommit=True) as connection:
-        return list(invariants(Patient(connection, "lonnymq")))
+        return list(check_invariants(CheckContext(connection, "lonnymq")))
 
 
 def waits_table(found: list[Wait]) -> Table:
