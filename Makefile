@@ -46,6 +46,9 @@ format: setup ## put Python into the one format
 demo: setup ## a video service at work: a flood, limits, a killed worker, then Spark and a report; two minutes (DEMO_ARGS=--keep)
 	$(BIN)/python -m examples.demo $(if $(findstring spark,$(EXTRAS)),--spark) $(DEMO_ARGS)
 
+docs: setup ## build the documentation site into build/site; a dead link or a page outside the navigation fails
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
 pictures: setup ## photograph the page for README and docs/dashboard.md, with Chromium
 	$(BIN)/python scripts/make-dashboard-pictures
 
