@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from support import eventually
 
 PROGRAM = [sys.executable, "-W", "error", "-m", "lonnymq.cli"]
@@ -73,6 +75,14 @@ def process(
         timeout=120,
     )
     return Ran(ran.returncode, ran.stdout, ran.stderr)
+
+
+def lint(program: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run a linter of the dependency group deploy."""
+    found = Path(sys.executable).parent / program
+    if not found.exists():
+        pytest.skip(f"needs {program}: make setup")
+    return subprocess.run([found, *arguments], capture_output=True, text=True, check=False)
 
 
 class Terminal:

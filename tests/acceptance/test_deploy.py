@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 import yaml
 
-from commands import PROGRAM, environment
+from commands import PROGRAM, environment, lint
 from support import eventually
 
 ROOT = Path(__file__).parents[2]
@@ -25,14 +25,6 @@ DEPLOY = ROOT / "deploy"
 COMPOSE = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]
 MANIFESTS = list(yaml.safe_load_all((DEPLOY / "kubernetes.yaml").read_text()))
 UNITS = sorted(DEPLOY.glob("systemd/*.service"))
-
-
-def lint(program: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    """Run a linter of the dependency group deploy."""
-    found = Path(sys.executable).parent / program
-    if not found.exists():
-        pytest.skip(f"needs {program}: make setup")
-    return subprocess.run([found, *arguments], capture_output=True, text=True, check=False)
 
 
 def pod(name: str) -> dict[str, Any]:

@@ -1,13 +1,13 @@
 """The files under .github are what GitHub takes, ask for no more rights than they need, and cover what is supported."""
 
 import re
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 import yaml
+
+from commands import lint
 
 ROOT = Path(__file__).parents[2]
 GITHUB = ROOT / ".github"
@@ -20,14 +20,6 @@ SCHEMAS = {
     "vendor.github-issue-forms": FORMS,
     "vendor.github-issue-config": [GITHUB / "ISSUE_TEMPLATE" / "config.yml"],
 }
-
-
-def lint(program: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    """Run a linter of the dependency group deploy."""
-    found = Path(sys.executable).parent / program
-    if not found.exists():
-        pytest.skip(f"needs {program}: make setup")
-    return subprocess.run([found, *arguments], capture_output=True, text=True, check=False)
 
 
 @pytest.mark.parametrize("schema", SCHEMAS)
