@@ -41,6 +41,8 @@ __all__ = [
     "results",
 ]
 
+__version__ = "0.1.0"  # the only place where the version stands
+
 HOME = {
     "AsyncQueue": "lonnymq.queue_async",
     "Context": "lonnymq.worker",

@@ -6,7 +6,7 @@ import tempfile
 
 from rich.console import Console
 
-from lonnymq.demo.verdict import Promise
+from examples.demo.verdict import Promise
 from lonnymq.queue import Queue
 
 EVENTS, TENANTS = 5_000, 20

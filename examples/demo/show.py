@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from rich import box
 from rich.console import Console, Group
@@ -15,16 +16,17 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from examples.demo.crew import Crew
+from examples.demo.jobs import CODEC
+from examples.demo.on_spark import act_on_spark
+from examples.demo.reporting import act_of_report
+from examples.demo.story import FLOODING, Story
+from examples.demo.verdict import Promise, Wait, promises, waits
 from lonnymq.cli.look import Looker
 from lonnymq.cli.screen import View, screen
 from lonnymq.cli.words import duration
-from lonnymq.demo.crew import Crew
-from lonnymq.demo.on_spark import act_on_spark
-from lonnymq.demo.reporting import act_of_report, default_file
-from lonnymq.demo.story import FLOODING, Story
-from lonnymq.demo.verdict import Promise, Wait, promises, waits
-from lonnymq.doctor.base import CheckContext
-from lonnymq.doctor.queue_checks import check_invariants
+from lonnymq.doctor.health import invariants
+from lonnymq.doctor.patient import Patient
 from lonnymq.queue import Queue
 from lonnymq.server import temporary
 
@@ -33,24 +35,24 @@ BEAT = 0.25  # seconds between two jobs of a quiet tenant
 FEEDS_FOR, KILL_AT, ENDS_WITHIN = 8.0, 4.0, 100.0
 
 
-def run(*, keep: bool = False, spark: bool = False, report: Path | None = None) -> int:
-    """Give the show; 0 if every promise was kept. With Spark it ends with a report, kept in the file `report`."""
+def run(*, keep: bool = False, report: Path | None = None) -> int:
+    """Give the show; 0 if every promise was kept. With a file for the report, Spark writes one at the end."""
     console = Console(highlight=False)
     console.print("A private PostgreSQL, three worker processes, five tenants: one moment.")
     with ExitStack() as stack:
+        codec = Path(stack.enter_context(TemporaryDirectory())) / "codec"
+        os.environ[CODEC] = str(codec)
         server = stack.enter_context(temporary())
         queue = stack.enter_context(Queue(server.dsn))
         queue.install()
         crew = stack.enter_context(Crew(server.dsn))
         crew.hire(WORKERS)
         crew.at_work(queue, WORKERS)
-        story = Story(queue)
+        story = Story(queue, codec)
         act(console, queue, story, crew)
         kept = conclude(console, queue, story, server.dsn, crew, keep=keep)
-        if spark:
-            kept = (
-                on_spark(console, queue, server.dsn, report or default_file(), keep=keep) and kept
-            )
+        if report is not None:
+            kept = on_spark(console, queue, server.dsn, report, keep=keep) and kept
         if keep:
             with suppress(KeyboardInterrupt):
                 stay(console, story, server.dsn)
@@ -100,7 +102,9 @@ def beats(queue: Queue, story: Story, crew: Crew) -> Iterator[None]:
                 "its leases run out in 3 s"
             )
         yield
-        if passed >= FEEDS_FOR and remaining(queue) == 0:
+        if passed >= FEEDS_FOR and remaining(queue) == 0 and not story.redriven:
+            story.redrive()
+        elif passed >= FEEDS_FOR and remaining(queue) == 0:
             story.tell("the queue is empty")
             yield
             return

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from lonnymq.calls import NewMessage
@@ -38,11 +39,15 @@ class Story:
     """What was done so far."""
 
     queue: Queue
+    codec: Path
     created: set[int] = field(default_factory=set)
     answers: Counter[str] = field(default_factory=Counter)
     urgent: int | None = None
     poison: int | None = None
     upload: int | None = None
+    later: int | None = None
+    named: list[CreateManyResult] = field(default_factory=list)
+    redriven: bool = False
     killed: Killed | None = None
     told: list[str] = field(default_factory=list)
 
@@ -92,3 +97,24 @@ class Story:
         refused = self.answers["refused"] - before
         self.tell(f"delta creates 20 at once and may hold 8: {refused} are refused")
         yield
+        for _ in range(2):
+            self.create_named("cedar", "publish")
+        self.tell(f"cedar publishes in 2 s, and asks twice by one name: {self.named}")
+        if self.later is not None:
+            self.tell(f"why does it wait? {self.queue.explain(self.later).explanation}")
+        yield
+
+    def create_named(self, channel: str, name: str) -> None:
+        """Have a tenant create a job for later, of which there shall be one."""
+        job = NewMessage(b"video", kind="transcode", name=name, delay_ms=2_000)
+        results = self.queue.create_many([job], channel=channel)
+        self.named += results
+        if ids := self.note(results):
+            self.later = ids[0]
+
+    def redrive(self) -> None:
+        """Bring the codec, and let the dead job live again."""
+        self.codec.touch()
+        self.redriven = True
+        answers = [each.answer for each in self.queue.dead_redrive(channel="ember")]
+        self.tell(f"the codec of the dead video is there now, and the video is redriven: {answers}")

@@ -8,13 +8,14 @@ import subprocess
 import sys
 import time
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Self
 
 import psycopg
 from psycopg.conninfo import make_conninfo
 
-from lonnymq.demo.jobs import PARENT
-from lonnymq.demo.story import Killed
+from examples.demo.jobs import PARENT
+from examples.demo.story import Killed
 from lonnymq.queue import Queue
 
 STARTS_WITHIN = 60.0
@@ -32,7 +33,8 @@ IS_ASKING = """
       select from pg_stat_activity a where a.application_name = %s and a.state = 'active'
     )
 """
-COMMAND = ["-m", "lonnymq.cli", "worker", "lonnymq.demo.jobs:worker", "--log-level", "error"]
+ROOT = Path(__file__).parents[2]
+COMMAND = ["-m", "lonnymq.cli", "worker", "examples.demo.jobs:worker", "--log-level", "error"]
 
 
 @dataclass
@@ -59,7 +61,7 @@ class Crew:
             process = subprocess.Popen(
                 [sys.executable, *COMMAND], stdin=quiet, stdout=quiet, stderr=quiet,
                 env={**os.environ, "LONNYMQ_DSN": named, PARENT: str(os.getpid())},
-                start_new_session=True,
+                start_new_session=True, cwd=ROOT,
             )  # fmt: skip
             self.processes.append(process)
             self.names[process.pid] = f"{os.getpid()} worker {number}"

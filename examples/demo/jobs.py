@@ -1,4 +1,4 @@
-"""The video service's worker, run by processes of its own: `lonnymq worker lonnymq.demo.jobs:worker`."""
+"""The video service's worker, run by processes of its own: `lonnymq worker examples.demo.jobs:worker`."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ import os
 import signal
 import threading
 import time
+from pathlib import Path
 
 from lonnymq.worker import Context, Worker
 
 PARENT = "LONNYMQ_DEMO_PARENT"
+CODEC = "LONNYMQ_DEMO_CODEC"  # a file: while there is none, a kind of video cannot be decoded
 PARTS = 3  # of an upload
 
 worker = Worker(concurrency=8, lease_ms=3_000, grace_ms=10_000)
@@ -33,8 +35,9 @@ async def upload(video: str, context: Context) -> None:
 
 @worker.handler("broken")
 async def broken(video: str) -> None:
-    """Fail whenever it is tried."""
-    raise ValueError(f"{video}: codec unknown")
+    """Fail until the codec is there."""
+    if not Path(os.environ[CODEC]).exists():
+        raise ValueError(f"{video}: codec unknown")
 
 
 @worker.handler("report")

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from heapq import heappop, heappush
 from statistics import quantiles
 
-from lonnymq.demo.story import AT_ONCE, FLOODING, LIMITS, QUIET, Story
-from lonnymq.results import HistoryRow
+from examples.demo.story import AT_ONCE, FLOODING, LIMITS, QUIET, Story
+from lonnymq.results import Created, Duplicate, HistoryRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +101,9 @@ def promises(rows: Sequence[HistoryRow], story: Story, *, left: int) -> list[Pro
     """What was promised, counted."""
     return [
         *limits_kept(rows),
+        fairness(rows),
+        punctuality(rows, story),
+        naming(story),
         urgency(rows),
         deferral(rows, story),
         poison(rows, story),
@@ -127,6 +130,33 @@ def limits_kept(rows: Sequence[HistoryRow]) -> list[Promise]:
             breaks == 0,
         ),
     ]  # fmt: skip
+
+
+def fairness(rows: Sequence[HistoryRow]) -> Promise:
+    """A tenant that floods the queue does not make the others wait."""
+    quiet = [each for each in waits(rows) if each.tenant != FLOODING]
+    longer = sum(each.typical_ms >= each.by_age_typical_ms for each in quiet)
+    return Promise(
+        f"of {len(quiet)} quiet tenants, {longer} waited as long as by age alone",
+        bool(quiet) and longer == 0,
+    )
+
+
+def punctuality(rows: Sequence[HistoryRow], story: Story) -> Promise:
+    """Nothing is leased before its time."""
+    early = sum(row.dequeued_at < row.dequeue_at for row in rows)
+    done = [row for row in rows if row.message_id == story.later and row.outcome == "completed"]
+    return Promise(f"leased before their time: {early}", early == 0 and len(done) == 1)
+
+
+def naming(story: Story) -> Promise:
+    """A second create with a name answers with the first one's id."""
+    answers = [type(each).__name__.lower() for each in story.named]
+    ids = {each.id for each in story.named if isinstance(each, Created | Duplicate)}
+    return Promise(
+        f"one name, two creates: {', '.join(answers)}, {len(ids)} message",
+        answers == ["created", "duplicate"] and len(ids) == 1,
+    )
 
 
 def urgency(rows: Sequence[HistoryRow]) -> Promise:
@@ -159,12 +189,13 @@ def deferral(rows: Sequence[HistoryRow], story: Story) -> Promise:
 
 
 def poison(rows: Sequence[HistoryRow], story: Story) -> Promise:
-    """A message that nobody can handle is dead after its attempts."""
+    """A message that nobody can handle is dead after its attempts, and a redrive brings it back."""
     mine = Counter(row.outcome for row in rows if row.message_id == story.poison)
     tried = mine["failed"] + mine["dead"] + mine["expired"]
     return Promise(
-        f"the broken video was tried {tried} times, and is dead and kept",
-        mine["dead"] == 1 and tried == 3,
+        f"the broken video was tried {tried} times, dead {mine['dead']} time, kept, and "
+        f"completed {mine['completed']} time after its redrive",
+        (tried, mine["dead"], mine["completed"]) == (3, 1, 1),
     )
 
 

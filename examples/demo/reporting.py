@@ -7,8 +7,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from lonnymq.demo.story import FLOODING, QUIET
-from lonnymq.demo.verdict import Promise
+from examples.demo.story import FLOODING, QUIET
+from examples.demo.verdict import Promise
 from lonnymq.server import default_folder
 
 NAME = "demo-report.html"
@@ -17,7 +17,7 @@ NAME = "demo-report.html"
 def act_of_report(console: Console, dsn: str, attempts: int | None, file: Path) -> list[Promise]:
     """The show's history, so many attempts if it has ended, into a lake, and a page from that; and what was counted."""
     import lonnymq.spark
-    from lonnymq.demo.on_spark import CONFIG
+    from examples.demo.on_spark import CONFIG
     from lonnymq.lake import sync
     from lonnymq.lake.place import lake_at
     from lonnymq.report import gather, page, period_of
