@@ -19,8 +19,8 @@ from pyspark.sql.datasource import DataSourceStreamReader
 from pyspark.sql.types import StructType
 
 import lonnymq.spark
-from lonnymq.spark.source import LonnySource
-from lonnymq.spark.stream_read import StreamReader
+from lonnymq.spark.data_source import LonnySource
+from lonnymq.spark.stream.reader import StreamReader
 from spark.streams import Table
 from support import eventually
 

@@ -15,8 +15,8 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType
 from lonnymq import NewMessage, Queue
 from lonnymq.errors import InvalidArgument, NotInstalled, StreamFenced, Unreachable
 from lonnymq.server import temporary
-from lonnymq.spark.claim_reading import ClaimLost
-from lonnymq.spark.stream_read import StreamReader, default_schema
+from lonnymq.spark.stream.claim_reader import ClaimLost
+from lonnymq.spark.stream.reader import StreamReader, default_schema
 from support import eventually
 
 ALL = ReadAllAvailable()

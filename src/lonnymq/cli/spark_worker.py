@@ -98,7 +98,7 @@ def serve(
     **options: int | None,
 ) -> None:
     """Work shift after shift, and say what came of each."""
-    from lonnymq.spark.shifts import keep_working
+    from lonnymq.spark.cluster.runner import keep_working
 
     logger.info("shifts begin")
     for counts in keep_working(spark, worker, tasks=tasks, until=until, url=url, **options):
@@ -113,7 +113,7 @@ def started(
     """A Spark session with the settings that were given."""
     try:
         from lonnymq.spark import session
-        from lonnymq.spark.shipping import ship as ship_to
+        from lonnymq.spark.packaging import ship as ship_to
     except ImportError as error:
         raise Refused(f"{error}.") from None
     wrong = [each for each in conf if "=" not in each]

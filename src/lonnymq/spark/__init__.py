@@ -7,20 +7,20 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lonnymq.spark.sessions import register, session
-    from lonnymq.spark.shifts import run_shifts
-    from lonnymq.spark.shipping import pack, ship
-    from lonnymq.spark.source import LonnySource
-    from lonnymq.spark.verdicts import outcomes
+    from lonnymq.spark.cluster.runner import run_shifts
+    from lonnymq.spark.data_source import LonnySource
+    from lonnymq.spark.packaging import pack, ship
+    from lonnymq.spark.spark_session import register, session
+    from lonnymq.spark.stream.outcomes import outcomes
 
 HOME = {
-    "LonnySource": "lonnymq.spark.source",
-    "outcomes": "lonnymq.spark.verdicts",
-    "pack": "lonnymq.spark.shipping",
-    "register": "lonnymq.spark.sessions",
-    "run_shifts": "lonnymq.spark.shifts",
-    "session": "lonnymq.spark.sessions",
-    "ship": "lonnymq.spark.shipping",
+    "LonnySource": "lonnymq.spark.data_source",
+    "outcomes": "lonnymq.spark.stream.outcomes",
+    "pack": "lonnymq.spark.packaging",
+    "register": "lonnymq.spark.spark_session",
+    "run_shifts": "lonnymq.spark.cluster.runner",
+    "session": "lonnymq.spark.spark_session",
+    "ship": "lonnymq.spark.packaging",
 }
 NEEDED = ("pyspark", "pyarrow", "adbc_driver_postgresql")
 

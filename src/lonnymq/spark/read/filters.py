@@ -1,0 +1,81 @@
+"""Filters that PostgreSQL may apply: on channel, kind and time.
+
+Each gives at least the rows that Spark's filter would keep, and Spark filters again: moments are microseconds in Spark,
+and milliseconds here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from pyspark.sql.datasource import (
+    EqualNullSafe,
+    EqualTo,
+    Filter,
+    GreaterThan,
+    GreaterThanOrEqual,
+    In,
+    LessThan,
+    LessThanOrEqual,
+)
+
+from lonnymq.spark.read.literals import literal
+from lonnymq.spark.read.schemas import Column
+
+TEXTS = ("channel", "kind", "outcome")
+TIMES = ("created_at", "dequeue_at", "dequeued_at", "finished_at")
+LOWER, UPPER = (GreaterThan, GreaterThanOrEqual), (LessThan, LessThanOrEqual)
+
+
+def conditions(filters: Iterable[Filter], columns: Sequence[Column]) -> list[str]:
+    """The SQL of those filters that can be had in SQL."""
+    types = {column.name: column.type for column in columns}
+    found = (condition(each, types) for each in filters)
+    return [each for each in found if each]
+
+
+def condition(given: Filter, types: dict[str, str]) -> str | None:
+    """One filter in SQL; None: Spark will see to it alone."""
+    attribute: tuple[str, ...] = getattr(given, "attribute", ())
+    if len(attribute) != 1 or attribute[0] not in types or not hasattr(given, "value"):
+        return None
+    name, value = attribute[0], given.value
+    if value is None:
+        return None
+    if name in TEXTS:
+        return text_condition(given, name, value)
+    return time_condition(given, name, value) if name in TIMES else None
+
+
+def text_condition(given: Filter, name: str, value: Any) -> str | None:
+    """A text that is one, or one of several."""
+    if isinstance(given, EqualTo | EqualNullSafe):
+        return f"r.{name} = {literal(value)}"
+    if isinstance(given, In):
+        listed = ", ".join(literal(each) for each in value if each is not None)
+        return f"r.{name} in ({listed})" if listed else "false"
+    return None
+
+
+def time_condition(given: Filter, name: str, value: Any) -> str | None:
+    """A moment that is one, or before or after one."""
+    if isinstance(value, datetime):
+        low, high = milliseconds(value)
+    elif isinstance(value, int):
+        low = high = value
+    else:
+        return None
+    if isinstance(given, EqualTo | EqualNullSafe):
+        return f"r.{name} between {low} and {high}"
+    if isinstance(given, LOWER):
+        return f"r.{name} >= {low}"
+    return f"r.{name} <= {high}" if isinstance(given, UPPER) else None
+
+
+def milliseconds(value: datetime) -> tuple[int, int]:
+    """The milliseconds at or before, and at or after a moment; without a zone it is the driver's."""
+    aware = value.astimezone(UTC)
+    whole = int(aware.replace(microsecond=0).timestamp()) * 1000
+    return whole + aware.microsecond // 1000, whole + -(-aware.microsecond // 1000)

@@ -1,0 +1,66 @@
+"""Calls of the SQL functions that keep loads and their stages."""
+
+from __future__ import annotations
+
+from dataclasses import astuple
+from typing import TYPE_CHECKING, Any
+
+from lonnymq.spark.options import Options
+from lonnymq.spark.write.counts import Counts
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+
+Key = tuple[str, int]
+MEASURE = """
+    select array(
+      select octet_length(u.text::jsonb::text)
+      from unnest(%s::text[]) with ordinality as u (text, place)
+      order by u.place
+    )
+"""
+
+
+def answer(connection: Connection[Any], statement: str, values: tuple[Any, ...] = ()) -> Any:
+    """The first column of the one row of a statement."""
+    row = connection.execute(statement.encode(), values).fetchone()
+    return row[0] if row else None
+
+
+def begin(connection: Connection[Any], options: Options, key: Key) -> bool:
+    """Begin a load; False: it was published before."""
+    return bool(answer(connection, f"select {options.schema}.load_begin(%s, %s)", key) == "begun")
+
+
+def end(connection: Connection[Any], options: Options, key: Key, counts: Counts) -> None:
+    """Write down what became of the rows of a load."""
+    statement = f"select {options.schema}.load_end(%s, %s, %s, %s, %s, %s, %s)"
+    answer(connection, statement, (*key, *astuple(counts)))
+
+
+def take_stage(connection: Connection[Any], options: Options, stage: int, rows: int) -> Counts:
+    """Make messages of the rows of a stage."""
+    statement = f"select * from {options.schema}.stage_take(%s, %s)"  # noqa: S608 (a checked name)
+    row = connection.execute(statement.encode(), (stage, rows)).fetchone()
+    return Counts(*(row or ()))
+
+
+def create_stage(connection: Connection[Any], options: Options) -> int:
+    """Make a stage."""
+    return int(answer(connection, f"select {options.schema}.stage_create()"))
+
+
+def drop_stages(connection: Connection[Any], options: Options, stages: list[int]) -> None:
+    """Drop stages."""
+    if stages:
+        answer(connection, f"select {options.schema}.stage_drop(%s)", (stages,))
+
+
+def sweep(connection: Connection[Any], options: Options) -> None:
+    """Drop what others left behind."""
+    answer(connection, f"select {options.schema}.stage_sweep()")
+
+
+def measure(connection: Connection[Any], texts: list[str]) -> list[int]:
+    """How many bytes JSON texts have as the server stores them."""
+    return list(answer(connection, MEASURE, (texts,)))
