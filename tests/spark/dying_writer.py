@@ -19,7 +19,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 import lonnymq.spark
 from lonnymq.spark.data_source import LonnySource
-from lonnymq.spark.write import batch_writer, stream_writer
+from lonnymq.spark.write import writers
 
 POINT, DSN, FOLDER = sys.argv[1:] if len(sys.argv) == 4 else ("", "", "")
 ROWS = 4_000
@@ -32,7 +32,7 @@ def die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-class DyingWriter(batch_writer.Writer):
+class DyingWriter(writers.BatchWriter):
     """Dies when the second task has put its rows aside."""
 
     def write(self, iterator: Any) -> Any:
@@ -43,7 +43,7 @@ class DyingWriter(batch_writer.Writer):
         return answer
 
 
-class DyingStreamWriter(stream_writer.StreamWriter):
+class DyingStreamWriter(writers.StreamWriter):
     """Dies when a batch is published."""
 
     def commit(self, messages: Any, batchId: int) -> None:  # noqa: N803
@@ -56,11 +56,11 @@ class DyingSource(LonnySource):
     """The format, with those writers."""
 
     def writer(self, schema: Any, overwrite: bool) -> Any:
-        writer = batch_writer.writer(self.options, schema, overwrite=overwrite)
+        writer = writers.batch_writer(self.options, schema, overwrite=overwrite)
         return DyingWriter(writer.job, writer.key)
 
     def streamWriter(self, schema: Any, overwrite: bool) -> Any:  # noqa: N802
-        writer = stream_writer.writer(self.options, schema, overwrite=overwrite)
+        writer = writers.stream_writer(self.options, schema, overwrite=overwrite)
         return DyingStreamWriter(writer.job)
 
 

@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 
 import lonnymq.spark
 from lonnymq.spark.data_source import LonnySource
-from lonnymq.spark.write import batch_writer, stream_writer
+from lonnymq.spark.write import writers
 
 ROWS = 2_000
 WAYS = [
@@ -28,12 +28,12 @@ WAYS = [
 ]
 
 
-class FailingWriter(batch_writer.Writer):
+class FailingWriter(writers.BatchWriter):
     def write(self, iterator: Any) -> Any:
         return fail_once(super().write(iterator))
 
 
-class FailingStreamWriter(stream_writer.StreamWriter):
+class FailingStreamWriter(writers.StreamWriter):
     def write(self, iterator: Any) -> Any:
         return fail_once(super().write(iterator))
 
@@ -50,11 +50,11 @@ class FailingSource(LonnySource):
     """The format, with those writers."""
 
     def writer(self, schema: Any, overwrite: bool) -> Any:
-        writer = batch_writer.writer(self.options, schema, overwrite=overwrite)
+        writer = writers.batch_writer(self.options, schema, overwrite=overwrite)
         return FailingWriter(writer.job, writer.key)
 
     def streamWriter(self, schema: Any, overwrite: bool) -> Any:  # noqa: N802
-        writer = stream_writer.writer(self.options, schema, overwrite=overwrite)
+        writer = writers.stream_writer(self.options, schema, overwrite=overwrite)
         return FailingStreamWriter(writer.job)
 
 

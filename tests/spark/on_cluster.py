@@ -17,7 +17,7 @@ from typing import Any
 
 import lonnymq.spark
 from lonnymq import NewMessage, Queue
-from lonnymq.spark.packaging import ship
+from lonnymq.spark.spark_session import ship
 from lonnymq.worker import Worker
 from spark.streams import Table
 

@@ -3,7 +3,7 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from lonnymq.spark.read import arrow_reader
-from lonnymq.spark.read.adbc import Connection, Error
+from lonnymq.spark.read.arrow_reader import Connection, Error
 from support import eventually
 
 WHO = "select pg_backend_pid()"

@@ -15,8 +15,7 @@ SHOWN = "import sys, {}; print(*(each for each in {} if each in sys.modules))"
         ("data_source", set()),
         ("read.batch_reader", set()),  # a task of a read, and what plans it until it connects
         ("stream.reader", set()),
-        ("write.batch_writer", set()),  # a commit of a direct write
-        ("write.stream_writer", set()),
+        ("write.writers", set()),  # a commit of a direct write
         ("write.direct", {"psycopg", "pyarrow.compute"}),  # a task of a direct write
     ],
 )

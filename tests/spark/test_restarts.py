@@ -22,7 +22,7 @@ from lonnymq import NewMessage, Queue
 from lonnymq.server import TemporaryServer, temporary
 from lonnymq.spark import outcomes
 from lonnymq.spark.stream.reader import StreamReader, default_schema
-from lonnymq.spark.write import stream_writer
+from lonnymq.spark.write import writers
 from spark.streams import Table, finished, left
 from support import eventually
 
@@ -146,7 +146,7 @@ def test_a_stretch_that_breaks_off_between_its_rows_is_gone_on_with(
     assert left(server.dsn) == []
 
 
-class HeldUpWriter(stream_writer.StreamWriter):
+class HeldUpWriter(writers.StreamWriter):
     """Says when the tasks of a batch are done, and publishes when told to."""
 
     folder: Path
@@ -168,7 +168,7 @@ class HeldUp(DataSource):
 
     def streamWriter(self, schema: Any, overwrite: bool) -> Any:  # noqa: N802
         options = {key: value for key, value in self.options.items() if key != "path"}
-        writer = HeldUpWriter(stream_writer.writer(options, schema, overwrite=overwrite).job)
+        writer = HeldUpWriter(writers.stream_writer(options, schema, overwrite=overwrite).job)
         writer.folder = Path(self.options["path"])
         return writer
 

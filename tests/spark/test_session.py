@@ -97,7 +97,6 @@ def fake(program: Path, version: int) -> None:
 
 
 def test_a_public_name_is_what_it_says_whatever_was_imported_before() -> None:
-    import lonnymq.spark.packaging
     import lonnymq.spark.spark_session
     import lonnymq.spark.stream.outcomes
 

@@ -21,10 +21,9 @@ from pyspark.sql.datasource import DataSource
 from lonnymq import Queue
 from lonnymq.server import temporary
 from lonnymq.spark.options import Options, read_options
-from lonnymq.spark.write import batch_writer
+from lonnymq.spark.write import writers
 from lonnymq.spark.write.direct import write_direct
-from lonnymq.spark.write.publishing import publish
-from lonnymq.spark.write.staging import stage_rows
+from lonnymq.spark.write.staged import publish, stage_rows
 from spark.dying_writer import ROWS, write_batch, write_stream
 from support import eventually
 
@@ -94,7 +93,7 @@ def test_a_database_that_crashes_before_the_rows_are_published_publishes_none_of
             assert numbers(connection) == list(range(ROWS))
 
 
-class WaitingWriter(batch_writer.Writer):
+class WaitingWriter(writers.BatchWriter):
     """Says when its tasks are done, and publishes when told to."""
 
     folder: Path
@@ -118,7 +117,7 @@ class Waiting(DataSource):
 
     def writer(self, schema, overwrite):
         options = {key: value for key, value in self.options.items() if key != "path"}
-        writer = batch_writer.writer(options, schema, overwrite=overwrite)
+        writer = writers.batch_writer(options, schema, overwrite=overwrite)
         waiting = WaitingWriter(writer.job, writer.key)
         waiting.folder = Path(self.options["path"])
         return waiting

@@ -113,7 +113,7 @@ def started(
     """A Spark session with the settings that were given."""
     try:
         from lonnymq.spark import session
-        from lonnymq.spark.packaging import ship as ship_to
+        from lonnymq.spark.spark_session import ship as ship_to
     except ImportError as error:
         raise Refused(f"{error}.") from None
     wrong = [each for each in conf if "=" not in each]

@@ -12,8 +12,9 @@ import pyarrow as pa
 from lonnymq.lake.columns import OF_HISTORY
 from lonnymq.lake.files import WRITTEN_DDL, Written, write_files
 from lonnymq.lake.place import Lake
-from lonnymq.spark.read.arrow_reader import batches, reading, select
+from lonnymq.spark.read.arrow_reader import batches, reading
 from lonnymq.spark.read.schemas import Column
+from lonnymq.spark.read.sql import select
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

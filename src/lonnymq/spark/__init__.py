@@ -9,18 +9,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from lonnymq.spark.cluster.runner import run_shifts
     from lonnymq.spark.data_source import LonnySource
-    from lonnymq.spark.packaging import pack, ship
-    from lonnymq.spark.spark_session import register, session
+    from lonnymq.spark.spark_session import pack, register, session, ship
     from lonnymq.spark.stream.outcomes import outcomes
 
 HOME = {
     "LonnySource": "lonnymq.spark.data_source",
     "outcomes": "lonnymq.spark.stream.outcomes",
-    "pack": "lonnymq.spark.packaging",
+    "pack": "lonnymq.spark.spark_session",
     "register": "lonnymq.spark.spark_session",
     "run_shifts": "lonnymq.spark.cluster.runner",
     "session": "lonnymq.spark.spark_session",
-    "ship": "lonnymq.spark.packaging",
+    "ship": "lonnymq.spark.spark_session",
 }
 NEEDED = ("pyspark", "pyarrow", "adbc_driver_postgresql")
 

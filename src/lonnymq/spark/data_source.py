@@ -38,7 +38,7 @@ class LonnySource(DataSource):
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         """A DataFrame into the queue."""
-        writer: DataSourceWriter = part("write.batch_writer").writer(
+        writer: DataSourceWriter = part("write.writers").batch_writer(
             self.options, schema, overwrite=overwrite
         )
         return writer
@@ -50,7 +50,7 @@ class LonnySource(DataSource):
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: N802 (Spark's name)
         """A stream into the queue."""
-        writer: DataSourceStreamWriter = part("write.stream_writer").writer(
+        writer: DataSourceStreamWriter = part("write.writers").stream_writer(
             self.options, schema, overwrite=overwrite
         )
         return writer

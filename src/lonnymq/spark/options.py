@@ -13,6 +13,7 @@ Operation = Literal["read", "write", "stream read", "stream write"]
 ALL: tuple[Operation, ...] = ("read", "write", "stream read", "stream write")
 READS: tuple[Operation, ...] = ("read", "stream read")
 WRITES: tuple[Operation, ...] = ("write", "stream write")
+PREFIXES = ("postgresql://", "postgres://")
 DURATION = re.compile(r"(\d+)\s*(ms|s|m|h|d)?")
 UNITS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 # Said to Spark and handed on by it: none of the queue's business.
@@ -26,11 +27,24 @@ def text(value: str) -> str:
     return value
 
 
-def address(value: str, *, user: str | None = None, password: str | None = None) -> str:
-    """An address that libpq can read."""
-    from lonnymq.spark.address import address_of
+def address(url: str, *, user: str | None = None, password: str | None = None) -> str:
+    """The url, with a user and a password if they are given apart from it."""
+    if url.startswith("jdbc:"):
+        raise ValueError("is written without jdbc: here, as postgresql://user@host/database")
+    if not url.startswith(PREFIXES) and "=" not in url:
+        raise ValueError("must be like postgresql://user@host/database")
+    from psycopg import ProgrammingError
+    from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-    return address_of(value, user=user, password=password)
+    try:
+        conninfo_to_dict(url)
+    except ProgrammingError:  # whose text may quote the part with the password
+        raise ValueError(
+            "cannot be read: in postgresql://user:password@host/database, "
+            "characters such as % : / @ # are written as %25 %3A %2F %40 %23"
+        ) from None
+    apart = {key: value for key, value in (("user", user), ("password", password)) if value}
+    return make_conninfo(url, **apart) if apart else url
 
 
 def queue(value: str) -> str:

@@ -14,15 +14,22 @@ from psycopg.pq import PGconn, Ping
 from lonnymq.errors import Unreachable
 from lonnymq.spark.connection import conninfo, open_connection
 from lonnymq.spark.options import Options
-from lonnymq.spark.transient_errors import PATIENCE, is_passing
 
 Answer = TypeVar("Answer")
 
+PATIENCE = 120.0  # seconds, for a server that was there a moment ago
+PASSING = ("08", "57P")  # the SQLSTATEs
 logger = logging.getLogger("lonnymq.spark")
 FIRST_SECONDS = 30.0  # of patience with a server that perhaps never was there
 AWAY = (Ping.REJECT, Ping.NO_RESPONSE)
 TROUBLE = (Unreachable, OperationalError, InterfaceError)
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0
+
+
+def is_passing(error: Exception) -> bool:
+    """Whether what the server said, if it said anything, is no verdict on the work."""
+    state = getattr(error, "sqlstate", None)
+    return not state or state.startswith(PASSING)
 
 
 def patiently(work: Callable[[], Answer], *, seconds: float = PATIENCE) -> Answer:

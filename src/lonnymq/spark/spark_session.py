@@ -1,10 +1,15 @@
-"""Starts a Spark session that suits the queue, on any master, and tells a session of the format `lonnymq`."""
+"""Starts a Spark session that suits the queue, and sends the library to executors."""
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import sys
+import tempfile
+import zipfile
 from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +18,7 @@ from lonnymq.spark.java import find_java
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
 
 HOME = Path(__file__).parents[2]  # where the library lies: a folder, or a zip that was sent along
 # Can be set on a running session as well, and are by `register`.
@@ -74,3 +80,34 @@ def reach_planners(spark: SparkSession) -> None:
     paths = environment.get("PYTHONPATH", "").split(os.pathsep)
     if str(HOME) not in paths:
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(HOME), *paths]))
+
+
+PACKAGES = ("lonnymq", "pyspark_lonnymq")
+
+
+def pack(path: Path | str) -> Path:
+    """Write the library into a zip, for `spark-submit --py-files` or `spark.submit.pyFiles`; say where."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for package in PACKAGES:
+            spec = find_spec(package)
+            folder = Path(spec.origin).parent if spec and spec.origin else None
+            for file in sorted(folder.rglob("*")) if folder else ():
+                if (
+                    file.is_file()
+                    and "__pycache__" not in file.parts
+                    and "static" not in file.parts
+                ):
+                    archive.write(file, Path(package) / file.relative_to(str(folder)))
+    return Path(path)
+
+
+def ship(spark: SparkSession) -> SparkSession:
+    """Send the library to the executors of a running session, and give the session back.
+
+    What the library needs itself must be there: psycopg, pyarrow, adbc-driver-postgresql, and for handlers cronsim
+    and msgspec.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="lonnymq-ship-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    spark.sparkContext.addPyFile(str(pack(folder / "lonnymq.zip")))
+    return register(spark)  # a format is sent with what was there when it was registered

@@ -1,17 +1,74 @@
-"""Reads a query's rows from PostgreSQL as Arrow batches, through ADBC, on an executor."""
+"""Reads rows from PostgreSQL as Arrow batches through ADBC, on executors."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
+import adbc_driver_postgresql
 import pyarrow as pa
+from adbc_driver_manager import AdbcConnection, AdbcStatement, Error
 from pyspark import TaskContext
 
 from lonnymq.errors import Unreachable
 from lonnymq.spark.gc import rest
-from lonnymq.spark.read.adbc import Connection, Error
 from lonnymq.spark.read.schemas import INSTANT, Column, arrow_schema
+
+__all__ = ["Connection", "Error"]
+
+
+class Connection:
+    """A connection that commits by itself, and the one statement that it has under way."""
+
+    def __init__(self, address: str) -> None:
+        self.statement: Any = None
+        self.rows: pa.RecordBatchReader | None = None
+        self.database: Any = adbc_driver_postgresql.connect(address)
+        try:
+            self.connection: Any = AdbcConnection(self.database)
+        except BaseException:
+            self.database.close()
+            raise
+
+    def begin(self) -> None:
+        """Begin a transaction; raises if the server is gone.
+
+        A statement on a connection that is gone would end this process: drivers below 1.9 build a text of nothing. So
+        what may have broken meanwhile is asked by this call, and by `commit`, which tell of it.
+        """
+        self.clear()
+        self.connection.set_autocommit(False)
+
+    def commit(self) -> None:
+        """End the transaction."""
+        self.clear()
+        self.connection.set_autocommit(True)
+
+    def execute(self, statement: str) -> pa.RecordBatchReader:
+        """Run a statement; what it gives is read before the next one is run."""
+        self.clear()
+        self.statement = AdbcStatement(self.connection)
+        self.statement.set_sql_query(statement)
+        handle, _ = self.statement.execute_query()
+        self.rows = pa.RecordBatchReader.from_stream(handle)
+        return self.rows
+
+    def clear(self) -> None:
+        """Let go of the statement and of what is left of its rows."""
+        rows, statement = self.rows, self.statement
+        self.rows = self.statement = None
+        if rows is not None:
+            rows.close()
+        if statement is not None:
+            statement.close()
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        self.clear()
+        self.connection.close()
+        self.database.close()
+
 
 BATCH_ROWS = 50_000  # the driver hands over 16 MiB at once: Spark copes better with less
 
@@ -100,15 +157,3 @@ def shaped_column(found: pa.Array, wanted: pa.DataType) -> pa.Array:
     if wanted == INSTANT:
         return found.view(INSTANT)
     return found if found.type == wanted else found.cast(wanted)
-
-
-def select(columns: Sequence[Column], source: str, conditions: Sequence[str] = ()) -> str:
-    """A query for these columns of a relation that is called r; instants are had in microseconds."""
-    listed = ", ".join(f"{sql_of(column)} as {column.name}" for column in columns) or "1 as one"
-    where = f" where {' and '.join(conditions)}" if conditions else ""
-    return f"select {listed} from {source} r{where}"  # noqa: S608 (columns and conditions are ours)
-
-
-def sql_of(column: Column) -> str:
-    """The SQL of a column as it is read."""
-    return f"{column.sql} * 1000" if column.type == "instant" else column.sql

@@ -25,12 +25,11 @@ from lonnymq.spark.connection import (
 )
 from lonnymq.spark.gc import rest
 from lonnymq.spark.options import Options, read_options
-from lonnymq.spark.read.adbc import Connection as Reading
-from lonnymq.spark.read.adbc import Error
-from lonnymq.spark.read.arrow_reader import batches, reading, select
-from lonnymq.spark.read.literals import literal
+from lonnymq.spark.read.arrow_reader import Connection as Reading
+from lonnymq.spark.read.arrow_reader import Error, batches, reading
 from lonnymq.spark.read.partitions import Slice, how_many, leaves_of, shares
 from lonnymq.spark.read.schemas import Column, chosen_columns
+from lonnymq.spark.read.sql import literal, select
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -214,7 +213,7 @@ class PushingReader(Reader):
 
     def pushFilters(self, filters: list[Filter]) -> Iterator[Filter]:  # noqa: N802 (Spark's name)
         """Note what can be had in SQL, on the driver; Spark still filters all."""
-        from lonnymq.spark.read.filters import conditions
+        from lonnymq.spark.read.sql import conditions
 
         self.conditions = conditions(filters, self.columns)
         yield from filters

@@ -11,10 +11,10 @@ import pyarrow as pa
 
 from lonnymq.errors import LonnyMQError, Unreachable
 from lonnymq.spark.options import Options
-from lonnymq.spark.read.adbc import Connection, Error
-from lonnymq.spark.read.arrow_reader import batches, reading, select
+from lonnymq.spark.read.arrow_reader import Connection, Error, batches, reading
 from lonnymq.spark.read.schemas import Column
-from lonnymq.spark.transient_errors import PATIENCE, is_passing
+from lonnymq.spark.read.sql import select
+from lonnymq.spark.retry import PATIENCE, is_passing
 
 # What breaks in the middle of the rows is told by Arrow, in its own words and without a SQLSTATE.
 TROUBLE = (Unreachable, Error, OSError, pa.ArrowException)

@@ -12,8 +12,7 @@ from typing import Any
 from lonnymq.errors import InvalidArgument, StreamFenced, Unreachable
 from lonnymq.spark.connection import conninfo
 from lonnymq.spark.options import Options
-from lonnymq.spark.stream.background import Aside
-from lonnymq.spark.stream.claim_builder import MOST_AT_ONCE, Cursor, Filling
+from lonnymq.spark.stream.claim_builder import MOST_AT_ONCE, Aside, Cursor, Filling
 from lonnymq.spark.stream.claim_reader import ClaimLost
 from lonnymq.spark.stream.claims import Choice, Claims, Part, Taken, logger
 from lonnymq.spark.stream.listener import Ear

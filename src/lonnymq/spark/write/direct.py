@@ -16,11 +16,8 @@ from psycopg import Connection
 from lonnymq.spark.options import Options
 from lonnymq.spark.retry import open_patiently
 from lonnymq.spark.write import rejects
-from lonnymq.spark.write.batching import runs
-from lonnymq.spark.write.copy import copy_batch
-from lonnymq.spark.write.counts import Counts
-from lonnymq.spark.write.create import create_rows
-from lonnymq.spark.write.loads import begin, end, measure
+from lonnymq.spark.write.inserts import copy_batch, create_rows, runs
+from lonnymq.spark.write.loads import Counts, begin, end, measure
 from lonnymq.spark.write.validation import judge
 
 

@@ -1,15 +1,66 @@
-"""Calls of the SQL functions that keep loads and their stages."""
+"""A load: counts of rows, the commit messages of tasks, and the SQL functions for loads and stages."""
 
 from __future__ import annotations
 
-from dataclasses import astuple
+from collections.abc import Iterable
+from dataclasses import astuple, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
+from pyspark.sql.datasource import WriterCommitMessage
+
 from lonnymq.spark.options import Options
-from lonnymq.spark.write.counts import Counts
 
 if TYPE_CHECKING:
     from psycopg import Connection
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Rows that became messages, had a name that was taken, or were not made messages and why."""
+
+    created: int = 0
+    duplicate: int = 0
+    dropped: int = 0
+    refused: int = 0
+    invalid: int = 0
+
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(
+            *(getattr(self, each.name) + getattr(other, each.name) for each in fields(self))
+        )
+
+    @property
+    def rejected(self) -> int:
+        """Rows that the queue did not take."""
+        return self.dropped + self.refused + self.invalid
+
+    def __str__(self) -> str:
+        return ", ".join(f"{getattr(self, each.name)} {each.name}" for each in fields(self))
+
+
+def counted(answers: Iterable[str]) -> Counts:
+    """Answers, counted."""
+    found = list(answers)
+    return Counts(*(found.count(each.name) for each in fields(Counts)))
+
+
+@dataclass
+class Written(WriterCommitMessage):
+    """What a task answers that has created its rows itself."""
+
+    counts: Counts
+
+
+@dataclass
+class Staged(WriterCommitMessage):
+    """What a task answers that has put its rows aside: where they are, and which part of which query it was."""
+
+    part: int
+    query: str | None = None
+    stage: int | None = None
+    rows: int = 0
+    few: bytes = field(default=b"", repr=False)
+
 
 Key = tuple[str, int]
 MEASURE = """

@@ -12,8 +12,8 @@ from psycopg.errors import DuplicateTable, Error, UniqueViolation
 
 from lonnymq.errors import InvalidArgument, LonnyMQError
 from lonnymq.spark.options import Options
-from lonnymq.spark.write.copy import copy_batch
-from lonnymq.spark.write.counts import Counts
+from lonnymq.spark.write.inserts import copy_batch
+from lonnymq.spark.write.loads import Counts
 from lonnymq.spark.write.validation import BAD_SCHEMA
 
 NAME = re.compile(r"[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*)?")

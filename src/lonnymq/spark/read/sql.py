@@ -1,8 +1,4 @@
-"""Filters that PostgreSQL may apply: on channel, kind and time.
-
-Each gives at least the rows that Spark's filter would keep, and Spark filters again: moments are microseconds in Spark,
-and milliseconds here.
-"""
+"""The SQL of reads: columns, literals, and the filters that PostgreSQL can apply."""
 
 from __future__ import annotations
 
@@ -21,8 +17,26 @@ from pyspark.sql.datasource import (
     LessThanOrEqual,
 )
 
-from lonnymq.spark.read.literals import literal
 from lonnymq.spark.read.schemas import Column
+
+
+def select(columns: Sequence[Column], source: str, conditions: Sequence[str] = ()) -> str:
+    """A query for these columns of a relation that is called r; instants are had in microseconds."""
+    listed = ", ".join(f"{sql_of(column)} as {column.name}" for column in columns) or "1 as one"
+    where = f" where {' and '.join(conditions)}" if conditions else ""
+    return f"select {listed} from {source} r{where}"  # noqa: S608 (columns and conditions are ours)
+
+
+def sql_of(column: Column) -> str:
+    """The SQL of a column as it is read."""
+    return f"{column.sql} * 1000" if column.type == "instant" else column.sql
+
+
+def literal(value: str) -> str:
+    """A string literal, which means the same whatever the server's settings are."""
+    escaped = value.replace("\\", "\\\\").replace("'", "''")
+    return f"E'{escaped}'"
+
 
 TEXTS = ("channel", "kind", "outcome")
 TIMES = ("created_at", "dequeue_at", "dequeued_at", "finished_at")

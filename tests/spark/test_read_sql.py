@@ -1,7 +1,7 @@
 import psycopg
 import pytest
 
-from lonnymq.spark.read.literals import literal
+from lonnymq.spark.read.sql import literal
 
 TEXTS = ["", "plain", "it's", "\\", "\\'", "''\\\\'", "E'x'", "ä \n %s", "'; drop table x; --"]
 

@@ -1,7 +1,7 @@
 import pyarrow as pa
 
-from lonnymq.spark.write import batching as module
-from lonnymq.spark.write.batching import runs
+from lonnymq.spark.write import inserts as module
+from lonnymq.spark.write.inserts import runs
 
 
 def batch(*rows: tuple[str, int]) -> pa.RecordBatch:
