@@ -11,7 +11,7 @@ from lonnymq.server import temporary
 from lonnymq.spark import retry
 from lonnymq.spark.connection import open_connection
 from lonnymq.spark.options import Options, read_options
-from lonnymq.spark.retry import open_patiently, patiently, wait_until_there
+from lonnymq.spark.retry import open_connection_with_retries, run_with_retries, wait_until_reachable
 
 
 def asleep(*_: object) -> None:
@@ -27,7 +27,7 @@ def test_work_that_an_outage_broke_off_is_done_again(trouble: type[Exception]) -
             raise troubles.pop()
         return "done"
 
-    assert patiently(work) == "done"
+    assert run_with_retries(work) == "done"
 
 
 @pytest.mark.parametrize("verdict", [DiskFull, QueryCanceled, ValueError])
@@ -40,7 +40,7 @@ def test_what_the_server_says_of_the_work_is_not_waited_for(
         raise verdict("no")
 
     with pytest.raises(verdict):
-        patiently(work)
+        run_with_retries(work)
 
 
 def test_an_outage_that_does_not_end_is_told_of() -> None:
@@ -48,7 +48,7 @@ def test_an_outage_that_does_not_end_is_told_of() -> None:
         raise Unreachable("away")
 
     with pytest.raises(Unreachable, match="away"):
-        patiently(work, seconds=0)
+        run_with_retries(work, seconds=0)
 
 
 def options(dsn: str) -> Options:
@@ -59,14 +59,14 @@ def test_a_server_that_refuses_somebody_is_not_waited_for(
     dsn_18: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(retry, "sleep", asleep)
-    wait_until_there(options(dsn_18.replace("test_", "no_such_")))
+    wait_until_reachable(options(dsn_18.replace("test_", "no_such_")))
 
 
 def test_a_server_that_is_not_there_is_waited_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retry, "FIRST_SECONDS", 0.2)
+    monkeypatch.setattr(retry, "FIRST_RETRY_SECONDS", 0.2)
     with temporary() as server:
         server.stop("fast")
-        wait_until_there(options(server.dsn))
+        wait_until_reachable(options(server.dsn))
         with pytest.raises(Unreachable):
             open_connection(options(server.dsn))
         naps: list[float] = []
@@ -77,6 +77,6 @@ def test_a_server_that_is_not_there_is_waited_for_a_while(monkeypatch: pytest.Mo
                 server.start()
 
         monkeypatch.setattr(retry, "sleep", nap)
-        with open_patiently(options(server.dsn)) as connection:
+        with open_connection_with_retries(options(server.dsn)) as connection:
             assert connection.execute("select 1").fetchone() == (1,)
         assert len(naps) >= 2

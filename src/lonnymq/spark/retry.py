@@ -1,4 +1,4 @@
-"""Work that is tried again while the database is away: restarted, crashed, or failing over."""
+"""Retries while the database is unreachable: it restarts, crashed or fails over. Drivers and executors share them."""
 
 from __future__ import annotations
 
@@ -6,54 +6,81 @@ import logging
 import random
 from collections.abc import Callable
 from time import monotonic, sleep
-from typing import Any, TypeVar
-
-from psycopg import Connection, InterfaceError, OperationalError
-from psycopg.pq import PGconn, Ping
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from lonnymq.errors import Unreachable
 from lonnymq.spark.connection import conninfo, open_connection
 from lonnymq.spark.options import Options
 
+if TYPE_CHECKING:  # tasks that only read do without psycopg, and start sooner
+    from psycopg import Connection
+
 Answer = TypeVar("Answer")
 
-PATIENCE = 120.0  # seconds, for a server that was there a moment ago
-PASSING = ("08", "57P")  # the SQLSTATEs
 logger = logging.getLogger("lonnymq.spark")
-FIRST_SECONDS = 30.0  # of patience with a server that perhaps never was there
-AWAY = (Ping.REJECT, Ping.NO_RESPONSE)
-TROUBLE = (Unreachable, OperationalError, InterfaceError)
-FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0
+RETRY_SECONDS = 120.0  # for a server that answered a moment ago
+FIRST_RETRY_SECONDS = 30.0  # for a server that perhaps never existed
+FIRST_PAUSE, MAX_PAUSE = 0.05, 2.0
+TRANSIENT_STATES = (
+    "08",
+    "57P",
+)  # SQLSTATEs of broken connections and of servers that start or stop
 
 
-def is_passing(error: Exception) -> bool:
-    """Whether what the server said, if it said anything, is no verdict on the work."""
+class Backoff:
+    """Pauses between tries: each twice as long as the pause before, until `seconds` have passed since the first."""
+
+    def __init__(self, seconds: float, *, wait: Callable[[float], object] | None = None) -> None:
+        self.seconds, self.wait = seconds, wait or sleep
+        self.reset()
+
+    def reset(self) -> None:
+        """Start again, after a try that made progress."""
+        self.until: float | None = None
+        self.length = FIRST_PAUSE
+
+    def pause(self, reason: object) -> bool:
+        """Log the reason and wait for the next try; False: the time is over."""
+        self.until = self.until or monotonic() + self.seconds
+        if monotonic() > self.until:
+            return False
+        logger.warning("database unreachable, retrying: %s", str(reason).strip())
+        self.wait(random.uniform(self.length / 2, self.length))  # noqa: S311 - spreads load
+        self.length = min(self.length * 2, MAX_PAUSE)
+        return True
+
+
+def is_transient(error: Exception) -> bool:
+    """Whether the same work may succeed later: the connection broke, or the server starts or stops."""
     state = getattr(error, "sqlstate", None)
-    return not state or state.startswith(PASSING)
+    return not state or state.startswith(TRANSIENT_STATES)
 
 
-def patiently(work: Callable[[], Answer], *, seconds: float = PATIENCE) -> Answer:
-    """Do work that is safe to do twice, again and again while the database is away."""
-    pause, until = FIRST_PAUSE, None
+def run_with_retries(work: Callable[[], Answer], *, seconds: float = RETRY_SECONDS) -> Answer:
+    """Run work that is safe to run twice, again and again while the database is unreachable."""
+    from psycopg import InterfaceError, OperationalError
+
+    backoff = Backoff(seconds)
     while True:
         try:
             return work()
-        except TROUBLE as error:
-            until = until or monotonic() + seconds
-            if not is_passing(error) or monotonic() > until:
+        except (Unreachable, OperationalError, InterfaceError) as error:
+            if not is_transient(error) or not backoff.pause(error):
                 raise
-            logger.warning("the database is away, trying on: %s", str(error).strip())
-        sleep(random.uniform(pause / 2, pause))  # noqa: S311 (spreads load)
-        pause = min(pause * 2, LONGEST_PAUSE)
 
 
-def wait_until_there(options: Options) -> None:
-    """Wait for a server that does not answer, or says that it is starting; not for one that says anything else."""
-    until = monotonic() + FIRST_SECONDS
-    while PGconn.ping(conninfo(options).encode()) in AWAY and monotonic() < until:
-        sleep(FIRST_PAUSE)
+def open_connection_with_retries(options: Options) -> Connection[Any]:
+    """A connection for a task, whose driver has reached the server before."""
+    return run_with_retries(lambda: open_connection(options))
 
 
-def open_patiently(options: Options) -> Connection[Any]:
-    """A connection for a task: its driver has reached the server, so that one that is away is waited for."""
-    return patiently(lambda: open_connection(options))
+def wait_until_reachable(options: Options) -> None:
+    """Wait for a server that gives no answer or is starting. Any other answer ends the wait."""
+    from psycopg.pq import PGconn, Ping
+
+    backoff, address = Backoff(FIRST_RETRY_SECONDS), conninfo(options).encode()
+    while (found := PGconn.ping(address)) in (Ping.REJECT, Ping.NO_RESPONSE):
+        if not backoff.pause(
+            "no answer" if found == Ping.NO_RESPONSE else "the server is starting"
+        ):
+            return

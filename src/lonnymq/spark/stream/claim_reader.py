@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from lonnymq.spark.options import Options
 from lonnymq.spark.read.arrow_reader import Connection, Error, batches, reading
 from lonnymq.spark.read.schemas import Column
 from lonnymq.spark.read.sql import select
-from lonnymq.spark.retry import PATIENCE, is_passing
+from lonnymq.spark.retry import RETRY_SECONDS, Backoff, is_transient
 
 # What breaks in the middle of the rows is told by Arrow, in its own words and without a SQLSTATE.
 TROUBLE = (Unreachable, Error, OSError, pa.ArrowException)
@@ -43,22 +42,20 @@ def read_stretches(
 
     While the database is away it is tried on, and a stretch that broke off is gone on with.
     """
-    waiting, until = deque(listed), None
+    waiting, backoff = deque(listed), Backoff(RETRY_SECONDS)
     given: list[pa.Array] = []  # the ids of the stretch at hand
     while waiting:
         try:
             with reading(address, keep=True) as connection:
                 wanted = query(options, columns, waiting[0])
                 for batch in rows(connection, wanted, columns, given):
-                    until = None
+                    backoff.reset()
                     yield batch
             check(options, waiting.popleft(), sum(map(len, given)))
             given.clear()
         except TROUBLE as error:
-            until = until or time.monotonic() + PATIENCE
-            if not is_passing(error) or time.monotonic() > until:
+            if not is_transient(error) or not backoff.pause(error):
                 raise
-            time.sleep(0.2)
 
 
 def rows(

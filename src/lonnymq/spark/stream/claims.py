@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import logging
-import random
 import threading
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -15,15 +13,13 @@ import psycopg
 from lonnymq import connections
 from lonnymq.calls.call import Call, Record, scalar
 from lonnymq.errors import Unreachable
+from lonnymq.spark.retry import Backoff
 
 Answer = TypeVar("Answer")
 
 logger = logging.getLogger("lonnymq.spark")
-TROUBLE = (psycopg.OperationalError, psycopg.InterfaceError)
-FIRST_SECONDS, TRY_SECONDS = (
-    5.0,
-    600.0,
-)  # how long trouble is borne: before anything worked, and after
+FIRST_RETRY_SECONDS = 5.0  # before the first call worked
+RETRY_SECONDS = 600.0  # and after it
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +96,7 @@ class Claims:
     def __init__(self, dsn: str, *, schema: str, stream: str) -> None:
         self.source = connections.Own(dsn)
         self.schema, self.stream = schema, stream
-        self.patience = FIRST_SECONDS
+        self.retry_seconds = FIRST_RETRY_SECONDS
         self.closing = threading.Event()
 
     def open(self) -> Opened:
@@ -152,22 +148,19 @@ class Claims:
         return self.run(HELD.call(self.schema, "claim_renew", "text bigint bigint", values))
 
     def run(self, call: Call[Answer], *, is_dequeue: bool = False) -> Answer:
-        """Run a call, again and again while the database is out of reach."""
-        until, pause = time.monotonic() + self.patience, 0.05
+        """Run a call, again and again while the database is unreachable."""
+        run = connections.run_dequeue if is_dequeue else connections.run
+        backoff = Backoff(self.retry_seconds, wait=self.closing.wait)
         while True:
             try:
-                made = connections.run_dequeue if is_dequeue else connections.run
-                answer = made(self.source, call)
-            except TROUBLE as error:
-                if time.monotonic() > until or self.closing.is_set():
+                answer = run(self.source, call)
+            except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+                if self.closing.is_set() or not backoff.pause(f"stream {self.stream}: {error}"):
                     raise Unreachable(
                         f"the database cannot be reached: {str(error).strip()}"
                     ) from None
-                logger.warning("stream %s: the database is away, trying on: %s", self.stream, error)
-                self.closing.wait(random.uniform(pause / 2, pause))  # noqa: S311 - spreads load
-                pause = min(pause * 2, 2.0)
             else:
-                self.patience = TRY_SECONDS
+                self.retry_seconds = RETRY_SECONDS
                 return answer
 
     def close(self) -> None:

@@ -13,7 +13,7 @@ from lonnymq import connections
 from lonnymq.calls import Call, schema_name
 from lonnymq.calls.call import statement
 from lonnymq.errors import InvalidArgument
-from lonnymq.spark.retry import FIRST_SECONDS, patiently
+from lonnymq.spark.retry import FIRST_RETRY_SECONDS, run_with_retries
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -73,7 +73,7 @@ def decide(url: str, schema: str, batches: Iterable[list[dict[str, Any]]]) -> Co
             for at in range(0, len(rows), MOST_AT_ONCE):
                 call = decision(schema, rows[at : at + MOST_AT_ONCE])
                 work = partial(connections.run, source, call)
-                answers.update(patiently(work, seconds=FIRST_SECONDS))
+                answers.update(run_with_retries(work, seconds=FIRST_RETRY_SECONDS))
     finally:
         source.close()
     return answers

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from psycopg import Connection
 
 from lonnymq.spark.options import Options
-from lonnymq.spark.retry import open_patiently
+from lonnymq.spark.retry import open_connection_with_retries
 from lonnymq.spark.write import rejects
 from lonnymq.spark.write.inserts import copy_batch, create_rows, runs
 from lonnymq.spark.write.loads import Counts, begin, end, measure
@@ -85,7 +85,7 @@ def write_direct(
     options: Options, batches: Iterable[pa.RecordBatch], key: tuple[str, int]
 ) -> Counts:
     """Create all rows of a task, once; an attempt after one that has committed creates nothing."""
-    with open_patiently(options) as connection, connection.transaction():
+    with open_connection_with_retries(options) as connection, connection.transaction():
         if not begin(connection, options, key):
             return Counts()
         task = Direct(options, connection, key)

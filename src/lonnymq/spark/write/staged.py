@@ -13,7 +13,7 @@ from psycopg import Connection, OperationalError
 from lonnymq.errors import Unreachable, translated
 from lonnymq.spark.connection import open_connection
 from lonnymq.spark.options import Options
-from lonnymq.spark.retry import open_patiently, patiently
+from lonnymq.spark.retry import open_connection_with_retries, run_with_retries
 from lonnymq.spark.write import rejects
 from lonnymq.spark.write.inserts import copy_batch, create_rows, runs
 from lonnymq.spark.write.loads import (
@@ -47,7 +47,7 @@ def stage_rows(
 
 def fill(options: Options, batches: Iterable[pa.RecordBatch], staged: Staged) -> Staged:
     """Fill a stage with the rows."""
-    with open_patiently(options) as connection, connection.transaction():
+    with open_connection_with_retries(options) as connection, connection.transaction():
         staged.stage = create_stage(connection, options)
         table = f"{options.schema}.stage_{staged.stage}"
         for batch in runs(batches):
@@ -103,7 +103,7 @@ def publish(options: Options, key: Key, parts: Iterable[Staged]) -> Counts | Non
     ordered = sorted((each for each in parts if each.rows), key=lambda each: each.part)
     if not ordered:
         return Counts()
-    counts = patiently(lambda: publish_once(options, key, ordered))
+    counts = run_with_retries(lambda: publish_once(options, key, ordered))
     rejects.tell(options, counts or Counts(), key[0])
     return counts
 

@@ -131,9 +131,9 @@ def prepare(
     if options["commitMode"] == "direct" and options["txnAppId"] is not None:
         raise InvalidArgument("txnAppId needs commitMode=staged: direct writes are not remembered")
     if operation == "stream write":  # which has been running for days, perhaps
-        from lonnymq.spark.retry import wait_until_there
+        from lonnymq.spark.retry import wait_until_reachable
 
-        wait_until_there(options)
+        wait_until_reachable(options)
     with translated(), open_connection(options) as connection:
         check_installed(connection, options, table="load")
         if options["commitMode"] == "direct":
