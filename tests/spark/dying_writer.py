@@ -18,7 +18,7 @@ from pyspark import TaskContext
 from pyspark.sql import DataFrame, SparkSession
 
 import lonnymq.spark
-from lonnymq.spark.data_source import LonnySource
+from lonnymq.spark.data_source import LonnyMQDataSource
 from lonnymq.spark.write import writers
 
 POINT, DSN, FOLDER = sys.argv[1:] if len(sys.argv) == 4 else ("", "", "")
@@ -52,15 +52,15 @@ class DyingStreamWriter(writers.StreamWriter):
             die()
 
 
-class DyingSource(LonnySource):
+class DyingSource(LonnyMQDataSource):
     """The format, with those writers."""
 
     def writer(self, schema: Any, overwrite: bool) -> Any:
-        writer = writers.batch_writer(self.options, schema, overwrite=overwrite)
+        writer = writers.create_batch_writer(self.options, schema, overwrite=overwrite)
         return DyingWriter(writer.job, writer.key)
 
     def streamWriter(self, schema: Any, overwrite: bool) -> Any:  # noqa: N802
-        writer = writers.stream_writer(self.options, schema, overwrite=overwrite)
+        writer = writers.create_stream_writer(self.options, schema, overwrite=overwrite)
         return DyingStreamWriter(writer.job)
 
 

@@ -16,7 +16,7 @@ from pyspark import TaskContext
 from pyspark.sql import SparkSession
 
 import lonnymq.spark
-from lonnymq.spark.data_source import LonnySource
+from lonnymq.spark.data_source import LonnyMQDataSource
 from lonnymq.spark.write import writers
 
 ROWS = 2_000
@@ -46,15 +46,15 @@ def fail_once(answer: Any) -> Any:
     return answer
 
 
-class FailingSource(LonnySource):
+class FailingSource(LonnyMQDataSource):
     """The format, with those writers."""
 
     def writer(self, schema: Any, overwrite: bool) -> Any:
-        writer = writers.batch_writer(self.options, schema, overwrite=overwrite)
+        writer = writers.create_batch_writer(self.options, schema, overwrite=overwrite)
         return FailingWriter(writer.job, writer.key)
 
     def streamWriter(self, schema: Any, overwrite: bool) -> Any:  # noqa: N802
-        writer = writers.stream_writer(self.options, schema, overwrite=overwrite)
+        writer = writers.create_stream_writer(self.options, schema, overwrite=overwrite)
         return FailingStreamWriter(writer.job)
 
 

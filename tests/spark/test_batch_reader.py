@@ -16,11 +16,13 @@ from pyspark.sql.types import LongType, StructField, StructType
 import lonnymq
 from copies import dump, restore, run
 from lonnymq.spark.options import read_options
-from lonnymq.spark.read.batch_reader import Part, Reader
-from lonnymq.spark.read.snapshot_holder import keep_snapshot
+from lonnymq.spark.read.batch_reader import BatchReader, ReadPartition
+from lonnymq.spark.read.snapshot_holder import start_snapshot_holder
 from support import eventually
 
-KEEPERS = "select count(*) from pg_stat_activity where application_name like 'lonnymq read%keeper'"
+HOLDERS = (
+    "select count(*) from pg_stat_activity where application_name like 'lonnymq read%snapshot'"
+)
 READERS = """
     select count(*) from pg_stat_activity
     where application_name = 'lonnymq read' and datname = current_database()
@@ -133,7 +135,7 @@ def test_without_content_its_column_is_not_there(queue_format) -> None:
 @pytest.mark.parametrize(
     ("schema", "said"),
     [
-        ("colour string", r"messages has no column colour; its columns are id, channel"),
+        ("colour string", r"messages has no column colour: the columns are id, channel"),
         ("id string", r"the column id of messages is bigint, not string"),
     ],
 )
@@ -223,11 +225,11 @@ def test_parts_that_are_read_at_different_times_are_one_state(
     queue.channel("acme").copy(b"x" * 500 for _ in range(1_000))
     connection = connect(dsn_18)
     given = {"url": dsn_18, "path": "messages", "numpartitions": "4"}
-    reader = Reader(read_options(given, "read"), StructType([StructField("id", LongType())]))
+    reader = BatchReader(read_options(given, "read"), StructType([StructField("id", LongType())]))
     parts = reader.partitions()
     assert len(parts) == 4
 
-    def read(part: Part) -> list[int]:
+    def read(part: ReadPartition) -> list[int]:
         found = [each for batch in reader.read(part) for each in batch.column("id").to_pylist()]
         connection.execute("delete from lonnymq.message")
         return found
@@ -245,19 +247,21 @@ def test_a_dataframe_whose_snapshot_is_gone_says_so(
     frame = queue_format.read(numPartitions=2).load("messages")
     assert frame.count() == 1_000
     watcher = connect(dsn_18)
-    watcher.execute(KEEPERS.replace("count(*)", "pg_terminate_backend(pid)"))
-    eventually(lambda: watcher.execute(KEEPERS).fetchone() == (0,))
-    with pytest.raises(PythonException, match=r"no longer kept: load it again, or raise"):
+    watcher.execute(HOLDERS.replace("count(*)", "pg_terminate_backend(pid)"))
+    eventually(lambda: watcher.execute(HOLDERS).fetchone() == (0,))
+    with pytest.raises(
+        PythonException, match=r"snapshot of this DataFrame has expired: load the DataFrame again"
+    ):
         frame.count()
 
 
-def test_a_keeper_ends_when_nobody_has_read_for_a_while(connect, dsn_18: str) -> None:
+def test_a_snapshot_holder_ends_when_nobody_has_read_for_a_while(connect, dsn_18: str) -> None:
     watcher = connect(dsn_18)
     with psycopg.connect(dsn_18, application_name="lonnymq read x"):
-        keep_snapshot(dsn_18, name="lonnymq read x", timeout_ms=1_000)
-        older = f"{KEEPERS} and clock_timestamp() - backend_start > interval '3 seconds'"
+        start_snapshot_holder(dsn_18, name="lonnymq read x", timeout_ms=1_000)
+        older = f"{HOLDERS} and clock_timestamp() - backend_start > interval '3 seconds'"
         eventually(lambda: watcher.execute(older).fetchone() == (1,), within=60)
-    eventually(lambda: watcher.execute(KEEPERS).fetchone() == (0,), within=60)
+    eventually(lambda: watcher.execute(HOLDERS).fetchone() == (0,), within=60)
 
 
 def test_tasks_keep_their_connections_for_the_next_ones(queue_format, connect, dsn_18: str) -> None:
@@ -277,7 +281,7 @@ def test_a_small_read_keeps_no_snapshot(
     frame = queue_format.read().load("messages")
     assert frame.rdd.getNumPartitions() == 1
     assert frame.count() == 1
-    assert connect(dsn_18).execute(KEEPERS).fetchone() == (0,)
+    assert connect(dsn_18).execute(HOLDERS).fetchone() == (0,)
     queue.channel("acme").create(b"2")
     assert frame.count() == 2
 
@@ -288,7 +292,7 @@ def test_a_table_that_was_rewritten_is_not_read_half(queue_format, connect, dsn_
     frame = queue_format.read(numPartitions=2).load("history")
     assert frame.count() == 500
     connection.execute("vacuum full lonnymq.history_other")
-    with pytest.raises(PythonException, match=r"rewritten or dropped while it was read"):
+    with pytest.raises(PythonException, match=r"rewrote or dropped the table during the read"):
         frame.count()
 
 
@@ -358,9 +362,13 @@ def test_no_plan_shows_the_address(spark, dsn_18: str, capsys) -> None:
 
 
 BAD = {
-    "unknown option": ({"colour": "red"}, "messages", r"unknown option .*: colour; known are "),
+    "unknown option": (
+        {"colour": "red"},
+        "messages",
+        r"unknown option .*: colour\. The known options are ",
+    ),
     "no such table": ({}, "letters", r"the option path must be one of messages, history, channels"),
-    "nothing to read": ({}, None, r"say what to read: \.load\(\"messages\"\)"),
+    "nothing to read": ({}, None, r"choose a table to read, such as \.load\(\"messages\"\)"),
     "schema not installed": (
         *({"schema": "elsewhere"}, "messages", r"no queue is installed in the schema elsewhere"),
     ),
@@ -387,10 +395,12 @@ def test_the_format_is_found_without_being_registered(spark, queue_format) -> No
     )
 
 
-def test_a_keeper_ends_with_the_spark_that_it_was_started_for(connect, dsn_18: str) -> None:
+def test_a_snapshot_holder_ends_with_the_spark_that_it_was_started_for(
+    connect, dsn_18: str
+) -> None:
     """It watches the parent of who starts it: here a shell, which ends."""
-    call = f"keep_snapshot({dsn_18!r}, name='lonnymq read x', timeout_ms=600000)"
-    start = f"from lonnymq.spark.read.snapshot_holder import keep_snapshot; print({call})"
+    call = f"start_snapshot_holder({dsn_18!r}, name='lonnymq read x', timeout_ms=600000)"
+    start = f"from lonnymq.spark.read.snapshot_holder import start_snapshot_holder; print({call})"
     shell = subprocess.Popen(
         ["sh", "-c", '"$0" -c "$1"; read wait', sys.executable, start],
         stdin=subprocess.PIPE,
@@ -401,6 +411,6 @@ def test_a_keeper_ends_with_the_spark_that_it_was_started_for(connect, dsn_18: s
     assert shell.stdout
     assert re.fullmatch(r"[0-9A-F-]+\n", shell.stdout.readline())
     watcher = connect(dsn_18)
-    assert watcher.execute(KEEPERS).fetchone() == (1,)
+    assert watcher.execute(HOLDERS).fetchone() == (1,)
     shell.communicate("\n")
-    eventually(lambda: watcher.execute(KEEPERS).fetchone() == (0,), within=60)
+    eventually(lambda: watcher.execute(HOLDERS).fetchone() == (0,), within=60)

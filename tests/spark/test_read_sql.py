@@ -1,7 +1,7 @@
 import psycopg
 import pytest
 
-from lonnymq.spark.read.sql import literal
+from lonnymq.spark.read.sql import quote_literal
 
 TEXTS = ["", "plain", "it's", "\\", "\\'", "''\\\\'", "E'x'", "ä \n %s", "'; drop table x; --"]
 
@@ -11,4 +11,4 @@ def test_a_literal_is_the_text_that_it_was_made_of(connect, dsn_18: str, setting
     connection: psycopg.Connection = connect(dsn_18)
     connection.execute(f"set standard_conforming_strings = {setting}")
     for text in TEXTS:
-        assert connection.execute(f"select {literal(text)}").fetchone() == (text,)
+        assert connection.execute(f"select {quote_literal(text)}").fetchone() == (text,)

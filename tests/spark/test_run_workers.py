@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from lonnymq import Context, NewMessage, Queue, Worker
 from lonnymq.errors import InvalidArgument, NotInstalled, Unreachable
-from lonnymq.spark import run_shifts
+from lonnymq.spark import run_workers
 from spark.streams import finished, left
 
 pytestmark = pytest.mark.timeout(900)  # a Spark on a machine that may be busy
@@ -44,7 +44,7 @@ def test_what_came_of_each_message_is_a_row(spark: SparkSession, queue: Queue, d
     made = [NewMessage(b"%d" % each, "a", kind="count", name=f"n{each}") for each in range(5)]
     ids = [each.id for each in queue.create_many(made)]
     more = queue.create_many([NewMessage(b"1", f"c{each}", kind="many") for each in range(20)])
-    rows = run_shifts(spark, handlers(dsn_18), tasks=2, until_empty=True, duration=120_000)
+    rows = run_workers(spark, handlers(dsn_18), num_workers=2, until_empty=True, duration=120_000)
     seen = {row.id: row for row in rows.collect()}
     assert [seen[each].answer for each in ids] == [
         *("completed", "retrying", "deferred", "dead", "completed")
@@ -58,9 +58,11 @@ def test_what_came_of_each_message_is_a_row(spark: SparkSession, queue: Queue, d
     assert queue.check() == []
 
 
-def test_a_shift_ends_when_its_time_is_up(spark: SparkSession, queue: Queue, dsn_18: str) -> None:
+def test_workers_end_when_their_time_is_over(
+    spark: SparkSession, queue: Queue, dsn_18: str
+) -> None:
     queue.create("a", b"1", kind="count", delay_ms=3_600_000)
-    assert run_shifts(spark, handlers(dsn_18), tasks=1, duration=500).collect() == []
+    assert run_workers(spark, handlers(dsn_18), num_workers=1, duration=500).collect() == []
 
 
 def test_one_function_may_handle_all_messages(
@@ -72,23 +74,23 @@ def test_one_function_may_handle_all_messages(
     def look(content: bytes) -> None:
         assert content in (b"x", b"y")
 
-    rows = run_shifts(spark, look, url=dsn_18, tasks=1, until_empty=True, duration=120_000)
+    rows = run_workers(spark, look, url=dsn_18, num_workers=1, until_empty=True, duration=120_000)
     assert [row.answer for row in rows.collect()] == ["completed"] * 2
     assert left(dsn_18) == []
 
 
 def test_what_is_wrong_is_said_before_any_task_starts(spark: SparkSession, dsn_18: str) -> None:
     with pytest.raises(InvalidArgument, match="needs the url of the database"):
-        run_shifts(spark, print)
+        run_workers(spark, print)
     with pytest.raises(InvalidArgument, match="the worker has no handlers"):
-        run_shifts(spark, Worker(dsn_18))
+        run_workers(spark, Worker(dsn_18))
     with pytest.raises(
-        InvalidArgument, match="takes a Worker, its handlers, or a function, not int"
+        InvalidArgument, match="takes a Worker, the handlers of a Worker, or a function, not int"
     ):
-        run_shifts(spark, 5)  # type: ignore[arg-type]
-    with pytest.raises(InvalidArgument, match="tasks must be a whole number"):
-        run_shifts(spark, print, url=dsn_18, tasks=0)
+        run_workers(spark, 5)  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgument, match="num_workers must be a whole number"):
+        run_workers(spark, print, url=dsn_18, num_workers=0)
     with pytest.raises(NotInstalled):
-        run_shifts(spark, print, url=dsn_18, schema="elsewhere")
+        run_workers(spark, print, url=dsn_18, schema="elsewhere")
     with pytest.raises(Unreachable, match="the database cannot be reached"):
-        run_shifts(spark, print, url="postgresql://nobody@127.0.0.1:1/none")
+        run_workers(spark, print, url="postgresql://nobody@127.0.0.1:1/none")

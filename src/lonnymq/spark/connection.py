@@ -1,4 +1,4 @@
-"""Connections of Spark's processes to the database, and what is said when there is none, or no queue in it."""
+"""Connections to the database from drivers and executors, and checks of the queue and of privileges."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from lonnymq.spark.options import Options
 if TYPE_CHECKING:  # tasks that only read do without psycopg, and start sooner
     from psycopg import Connection
 
-PATIENCE = 10  # seconds: an address that nobody answers at is told of, not waited for
+CONNECT_SECONDS = 10
 
 
-class NotGranted(LonnyMQError):
-    """The database's user lacks a right: the text says which, and what to do."""
+class MissingPrivilege(LonnyMQError):
+    """Your database user lacks a privilege. The error names the privilege and how to grant it."""
 
 
 def conninfo(options: Options, *, name: str = "lonnymq spark") -> str:
-    """What libpq is told: the address, with a name that shows in pg_stat_activity."""
+    """The address for libpq, with a name that shows in pg_stat_activity and a timeout."""
     from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-    said = conninfo_to_dict(options.url)
-    added: dict[str, str | int] = {"application_name": name, "connect_timeout": PATIENCE}
+    given = conninfo_to_dict(options.url)
+    added: dict[str, str | int] = {"application_name": name, "connect_timeout": CONNECT_SECONDS}
     return make_conninfo(
-        options.url, **{key: value for key, value in added.items() if key not in said}
+        options.url, **{key: value for key, value in added.items() if key not in given}
     )
 
 
 def open_connection(options: Options, *, name: str = "lonnymq spark") -> Connection[Any]:
-    """A connection that commits by itself; PgBouncer may stand before the server."""
+    """An autocommit connection that works through PgBouncer too."""
     from psycopg import OperationalError, connect
 
     try:
@@ -39,7 +39,7 @@ def open_connection(options: Options, *, name: str = "lonnymq spark") -> Connect
 
 
 def check_installed(connection: Connection[Any], options: Options, *, table: str) -> None:
-    """Raise unless the queue is there, and new enough to have this table."""
+    """Raise unless the queue is installed, and new enough to have this table."""
     schema = options.schema
     row = connection.execute(
         "select to_regclass(%s) is not null, to_regclass(%s) is not null, current_database()",
@@ -49,20 +49,25 @@ def check_installed(connection: Connection[Any], options: Options, *, table: str
     if not has_queue:
         raise NotInstalled(
             f"no queue is installed in the schema {schema} of the database {database}: "
-            f"lonnymq.Queue(url, schema={schema!r}).install() does it"
+            f"install the queue with lonnymq.Queue(url, schema={schema!r}).install()"
         )
     if not has_table:
-        raise NotInstalled(
-            f"the queue in the schema {schema} is older than this library: "
-            f"lonnymq.Queue(url, schema={schema!r}).install() upgrades it"
-        )
+        raise queue_outdated(schema)
 
 
-def check_granted(connection: Connection[Any], table: str, right: str, *, otherwise: str) -> None:
-    """Raise unless this user has a right on a table; say what to do otherwise."""
+def queue_outdated(schema: str) -> NotInstalled:
+    """The error for a queue that an older version of the library installed."""
+    return NotInstalled(
+        f"the queue in the schema {schema} is older than this library: "
+        f"upgrade the queue with lonnymq.Queue(url, schema={schema!r}).install()"
+    )
+
+
+def check_granted(connection: Connection[Any], table: str, right: str, *, advice: str) -> None:
+    """Raise with advice unless this user has a privilege on a table."""
     row = connection.execute(
         "select has_table_privilege(%s, %s), current_user::text", (table, right)
     ).fetchone()
     is_granted, user = row or (False, "")
     if not is_granted:
-        raise NotGranted(f"the user {user} may not {right} the table {table}: {otherwise}")
+        raise MissingPrivilege(f"the user {user} may not {right} the table {table}: {advice}")

@@ -1,4 +1,4 @@
-"""The format `lonnymq`: tells Spark which class reads, writes and streams; each is imported when it is wanted."""
+"""The format `lonnymq`: names the classes that read, write and stream; each is imported when Spark needs it."""
 
 from __future__ import annotations
 
@@ -17,45 +17,49 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 
-class LonnySource(DataSource):
-    """The queue as a source and a sink of Spark's. All methods run on the driver."""
+class LonnyMQDataSource(DataSource):
+    """The queue as a source and a sink of Spark. All methods run on the driver."""
 
     @classmethod
     def name(cls) -> str:
-        """What people write in `format`."""
+        """The name that you pass to `format`."""
         return "lonnymq"
 
     def schema(self) -> StructType:
-        """The columns of what is read, where the user gives none; a stream has columns of its own."""
+        """The columns of a read without a schema from the user."""
         module = "stream.reader" if "stream" in self.options else "read.schemas"
-        schema: StructType = part(module).default_schema(self.options)
+        schema: StructType = load_module(module).default_schema(self.options)
         return schema
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """A batch read of messages, history or channels."""
-        reader: DataSourceReader = part("read.batch_reader").reader(self.options, schema)
+        reader: DataSourceReader = load_module("read.batch_reader").create_reader(
+            self.options, schema
+        )
         return reader
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
-        """A DataFrame into the queue."""
-        writer: DataSourceWriter = part("write.writers").batch_writer(
+        """A batch write into the queue."""
+        writer: DataSourceWriter = load_module("write.writers").create_batch_writer(
             self.options, schema, overwrite=overwrite
         )
         return writer
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 (Spark's name)
-        """The queue as a stream, by durable claims."""
-        reader: DataSourceStreamReader = part("stream.reader").StreamReader(self.options, schema)
+        """A stream read from the queue, by durable claims."""
+        reader: DataSourceStreamReader = load_module("stream.reader").StreamReader(
+            self.options, schema
+        )
         return reader
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: N802 (Spark's name)
-        """A stream into the queue."""
-        writer: DataSourceStreamWriter = part("write.writers").stream_writer(
+        """A stream write into the queue."""
+        writer: DataSourceStreamWriter = load_module("write.writers").create_stream_writer(
             self.options, schema, overwrite=overwrite
         )
         return writer
 
 
-def part(name: str) -> Any:
-    """One of our modules: a process of Spark's needs one of them, and starts sooner without the others."""
+def load_module(name: str) -> Any:
+    """A module of this package: a process of Spark needs one of them and starts sooner without the others."""
     return import_module(f"lonnymq.spark.{name}")

@@ -1,4 +1,4 @@
-"""Leaves what a process of Spark's has imported out of its garbage collections.
+"""Leaves imported modules out of garbage collection in the processes that Spark starts.
 
 Spark collects garbage after every task and every plan, among everything that was ever imported: 30 ms each time, which
 for a small job is most of what Python does.
@@ -10,14 +10,14 @@ import gc
 import sys
 
 
-def rest() -> None:
-    """Look no more for garbage among what is there by now; once in a process, and only in Spark's own."""
-    if gc.get_freeze_count() == 0 and is_of_spark():
+def freeze_imports() -> None:
+    """Exclude all present objects from garbage collection, once per process, and only in Spark's own processes."""
+    if gc.get_freeze_count() == 0 and is_spark_process():
         gc.collect()
         gc.freeze()
 
 
-def is_of_spark() -> bool:
-    """Whether this is a process that Spark has started to plan, or to run tasks one after the other."""
+def is_spark_process() -> bool:
+    """Whether Spark started this process, to plan or to run tasks one after the other."""
     spec = getattr(sys.modules.get("__main__"), "__spec__", None)
     return spec is not None and spec.name == "pyspark.daemon"

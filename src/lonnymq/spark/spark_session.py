@@ -1,4 +1,4 @@
-"""Starts a Spark session that suits the queue, and sends the library to executors."""
+"""Starts a Spark session with the format `lonnymq`, and sends the library to executors that lack it."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lonnymq.spark.data_source import LonnySource
+from lonnymq.spark.data_source import LonnyMQDataSource
 from lonnymq.spark.java import find_java
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-
-HOME = Path(__file__).parents[2]  # where the library lies: a folder, or a zip that was sent along
-# Can be set on a running session as well, and are by `register`.
-RUNTIME = {
-    "spark.sql.python.filterPushdown.enabled": "true",  # what the option pushDownPredicate needs
+LIBRARY = Path(__file__).parents[2]  # the folder that holds the library, or the zip sent to Spark
+PACKAGES = ("lonnymq", "pyspark_lonnymq")
+# Settings of a running session, which `register` sets too.
+RUNTIME_SETTINGS = {
+    "spark.sql.python.filterPushdown.enabled": "true",  # the option pushDownPredicate needs it
 }
 SETTINGS = {
-    **RUNTIME,
+    **RUNTIME_SETTINGS,
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.ui.showConsoleProgress": "false",
@@ -39,23 +39,18 @@ def session(
     app: str = "lonnymq",
     config: Mapping[str, object] | None = None,
 ) -> SparkSession:
-    """Start Spark, or take the session that runs, with the format registered; `config` has the last word.
+    """Start Spark, or use the running session, and register the format `lonnymq`.
 
-    Without a master it is what `spark-submit` or `config` says, else this machine, `local[*]`.
+    Your `config` overrides the settings that this function makes.
+    The default master is the one of `spark-submit` or of `config`, or else `local[*]`.
     """
     from pyspark.sql import SparkSession
 
     java = find_java()
     if java:
         os.environ["JAVA_HOME"] = java
-    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     given = {key: str(value) for key, value in (config or {}).items()}
-    if "spark.pyspark.python" in given:  # which only spark-submit would read
-        os.environ["PYSPARK_PYTHON"] = given["spark.pyspark.python"]
-        # Spark plans a format on this machine with that Python too, which need not have the library.
-        paths = [str(HOME), os.environ.get("PYTHONPATH", "")]
-        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    set_python(given.get("spark.pyspark.python"))
     builder = SparkSession.builder.appName(app)
     if master is not None:
         builder = builder.master(master)
@@ -64,50 +59,58 @@ def session(
     return register(builder.getOrCreate())
 
 
+def set_python(executors: str | None) -> None:
+    """Name the Python of the driver and of the executors in the environment."""
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    if executors is not None:  # only spark-submit would read this setting
+        os.environ["PYSPARK_PYTHON"] = executors
+        # Spark plans on this machine with that Python too, which may lack the library.
+        os.environ["PYTHONPATH"] = prepend_library(os.environ.get("PYTHONPATH", ""))
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+
+
+def prepend_library(path: str) -> str:
+    """A PYTHONPATH that begins with the library."""
+    return os.pathsep.join(filter(None, [str(LIBRARY), path]))
+
+
 def register(spark: SparkSession) -> SparkSession:
-    """Make `format("lonnymq")` known to a session, and give the session back."""
-    for key, value in RUNTIME.items():
+    """Register the format `lonnymq` with your session, and return the session."""
+    for key, value in RUNTIME_SETTINGS.items():
         spark.conf.set(key, value)
-    if HOME.suffix == ".zip":
-        reach_planners(spark)
-    spark.dataSource.register(LonnySource)
+    if LIBRARY.suffix == ".zip":
+        add_to_planners(spark)
+    spark.dataSource.register(LonnyMQDataSource)
     return spark
 
 
-def reach_planners(spark: SparkSession) -> None:
-    """Let the library be found where Spark plans and streams: in processes of its own, which know no `--py-files`."""
+def add_to_planners(spark: SparkSession) -> None:
+    """Make the library importable in the processes that plan and stream, which do not read `--py-files`."""
     environment = spark.sparkContext.environment
-    paths = environment.get("PYTHONPATH", "").split(os.pathsep)
-    if str(HOME) not in paths:
-        environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(HOME), *paths]))
+    path = environment.get("PYTHONPATH", "")
+    if str(LIBRARY) not in path.split(os.pathsep):
+        environment["PYTHONPATH"] = prepend_library(path)
 
 
-PACKAGES = ("lonnymq", "pyspark_lonnymq")
-
-
-def pack(path: Path | str) -> Path:
-    """Write the library into a zip, for `spark-submit --py-files` or `spark.submit.pyFiles`; say where."""
+def package_library(path: Path | str) -> Path:
+    """Write the library into a zip for `spark-submit --py-files` or `spark.submit.pyFiles`, and return the path."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for package in PACKAGES:
             spec = find_spec(package)
             folder = Path(spec.origin).parent if spec and spec.origin else None
             for file in sorted(folder.rglob("*")) if folder else ():
-                if (
-                    file.is_file()
-                    and "__pycache__" not in file.parts
-                    and "static" not in file.parts
-                ):
+                if file.is_file() and not {"__pycache__", "static"} & set(file.parts):
                     archive.write(file, Path(package) / file.relative_to(str(folder)))
     return Path(path)
 
 
-def ship(spark: SparkSession) -> SparkSession:
-    """Send the library to the executors of a running session, and give the session back.
+def send_library(spark: SparkSession) -> SparkSession:
+    """Send the library to the executors of your running session, and return the session.
 
-    What the library needs itself must be there: psycopg, pyarrow, adbc-driver-postgresql, and for handlers cronsim
-    and msgspec.
+    The executors need the packages that the library imports: psycopg, pyarrow and adbc-driver-postgresql.
+    Writes also need pgpq, and handlers need cronsim and msgspec.
     """
-    folder = Path(tempfile.mkdtemp(prefix="lonnymq-ship-"))
+    folder = Path(tempfile.mkdtemp(prefix="lonnymq-library-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    spark.sparkContext.addPyFile(str(pack(folder / "lonnymq.zip")))
-    return register(spark)  # a format is sent with what was there when it was registered
+    spark.sparkContext.addPyFile(str(package_library(folder / "lonnymq.zip")))
+    return register(spark)  # Spark sends a format with the files that were there when it registered

@@ -1,4 +1,4 @@
-"""Your worker's handlers on a cluster's executors: `run_shifts`, one call a shift."""
+"""`run_workers`: your handlers on the executors of a cluster, started from the driver."""
 
 from __future__ import annotations
 
@@ -13,7 +13,13 @@ from lonnymq.calls import Duration, schema_name
 from lonnymq.calls.check import milliseconds
 from lonnymq.errors import InvalidArgument, Unreachable
 from lonnymq.queue import Queue
-from lonnymq.spark.cluster.worker import COLUMNS, Plan, Registration, packed, work_shift
+from lonnymq.spark.cluster.worker import (
+    COLUMNS,
+    HandlerRegistration,
+    WorkerPlan,
+    create_task,
+    pickle_handlers,
+)
 from lonnymq.spark.read.schemas import spark_schema
 from lonnymq.worker import Handlers, Worker
 from lonnymq.worker.handlers import hints_of
@@ -22,31 +28,31 @@ from lonnymq.worker.worker import count, lease
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-OPTIONS = ("batch", "retry_delays_ms", "retry_jitter", "max_attempts", "timeout_ms")
+HANDLER_OPTIONS = ("batch", "retry_delays_ms", "retry_jitter", "max_attempts", "timeout_ms")
 
 
-def run_shifts(
+def run_workers(
     spark: SparkSession,
     handlers: Worker | Handlers | Callable[..., Any],
     *,
     url: str | None = None,
     schema: str | None = None,
-    tasks: int | None = None,
+    num_workers: int | None = None,
     duration: Duration = 60_000,
     until_empty: bool = False,
     concurrency: int | None = None,
     lease_ms: Duration | None = None,
     grace_ms: Duration | None = None,
 ) -> DataFrame:
-    """Have executors take messages and run your handlers, for so long; a row for each message that was settled.
+    """Run your handlers on executors for a while, and return a row for each message that was settled.
 
-    `tasks` workers run at once, each with `concurrency` slots, leases and limits of its own; by default as many as the
-    cluster runs at once. They end after `duration`, or with `until_empty` when there is nothing left that is due.
-    `handlers` is a Worker, whose settings hold where nothing is said here, or one function for all messages.
-    The work is done when the call returns: reading the rows, however often, does nothing to the queue.
+    `handlers` is a Worker, its handlers, or a function for all messages. The settings of a Worker are the defaults.
+    `num_workers` workers run at the same time, each in a task. The default is the parallelism of the cluster.
+    Each worker ends after `duration`, or with `until_empty` as soon as no message is due.
+    The work is done when the call returns: you can read the rows as often as you like.
     """
-    plan = planned(
-        worker_of(handlers),
+    plan = create_plan(
+        to_worker(handlers),
         url=url,
         schema=schema,
         duration=duration,
@@ -55,13 +61,30 @@ def run_shifts(
         lease_ms=lease_ms,
         grace_ms=grace_ms,
     )
-    look(plan)
-    # Kept on the executors that had them: a lost one's rows are an error to read, and not a shift anew.
-    return working(spark, plan, tasks).localCheckpoint(eager=True)
+    check_database(plan)
+    # The rows stay on their executors: to read the rows of a lost executor fails and does not run the workers again.
+    return start_workers(spark, plan, num_workers).localCheckpoint(eager=True)
 
 
-def look(plan: Plan) -> None:
-    """Refuse a database that is out of reach, or has no queue, before any task starts."""
+def run_workers_until(
+    spark: SparkSession, worker: Worker, *, num_workers: int | None, until: Event, **options: Any
+) -> Iterator[dict[str, int]]:
+    """Replace the workers whenever they end, until told to stop; yields the number of messages per answer."""
+    while not until.is_set():
+        rows = start_workers(spark, create_plan(to_worker(worker), **options), num_workers)
+        yield {row["answer"]: row["count"] for row in rows.groupBy("answer").count().collect()}
+
+
+def start_workers(spark: SparkSession, plan: WorkerPlan, num_workers: int | None) -> DataFrame:
+    """The rows of the workers, which run whenever the rows are read."""
+    tasks = spark.sparkContext.defaultParallelism
+    if num_workers is not None:
+        tasks = count("num_workers", num_workers)
+    return spark.range(0, tasks, 1, tasks).mapInArrow(create_task(plan), spark_schema(COLUMNS))
+
+
+def check_database(plan: WorkerPlan) -> None:
+    """Raise before any task starts if the database is unreachable or has no queue."""
     try:
         with Queue(plan.dsn, schema=plan.schema) as queue:
             queue.worker_list(limit=1)
@@ -69,22 +92,7 @@ def look(plan: Plan) -> None:
         raise Unreachable(f"the database cannot be reached: {str(error).strip()}") from None
 
 
-def working(spark: SparkSession, plan: Plan, tasks: int | None) -> DataFrame:
-    """The rows of a shift, which is worked whenever they are read."""
-    many = spark.sparkContext.defaultParallelism if tasks is None else count("tasks", tasks)
-    return spark.range(0, many, 1, many).mapInArrow(work_shift(plan), spark_schema(COLUMNS))
-
-
-def keep_working(
-    spark: SparkSession, worker: Worker, *, tasks: int | None, until: Event, **options: Any
-) -> Iterator[dict[str, int]]:
-    """Shift after shift until told to stop; of each how many messages ended in which way, and no row is kept."""
-    while not until.is_set():
-        rows = working(spark, planned(worker_of(worker), **options), tasks)
-        yield {row["answer"]: row["count"] for row in rows.groupBy("answer").count().collect()}
-
-
-def planned(
+def create_plan(
     worker: Worker,
     *,
     url: str | None,
@@ -94,14 +102,16 @@ def planned(
     concurrency: int | None = None,
     lease_ms: Duration | None = None,
     grace_ms: Duration | None = None,
-) -> Plan:
-    """What the tasks are told: what was said here, else what the worker says."""
+) -> WorkerPlan:
+    """The settings for the tasks: the arguments, or else the settings of the worker."""
     settings, dsn = worker.settings, url or worker.dsn
     if not dsn:
-        raise InvalidArgument("run_shifts needs the url of the database: it is on other machines")
-    length = milliseconds("duration", duration)
-    return Plan(
-        packed=packed(registrations(worker.handlers), worker.hooks),
+        raise InvalidArgument(
+            "run_workers needs the url of the database: pass url, or make the Worker with a DSN"
+        )
+    seconds = milliseconds("duration", duration) / 1000
+    return WorkerPlan(
+        pickled=pickle_handlers(list_registrations(worker.handlers), worker.hooks),
         dsn=dsn,
         schema=settings.schema if schema is None else schema_name(schema),
         concurrency=settings.concurrency
@@ -109,14 +119,14 @@ def planned(
         else count("concurrency", concurrency),
         lease_ms=settings.lease_ms if lease_ms is None else lease(lease_ms),
         grace_ms=settings.grace_ms if grace_ms is None else milliseconds("grace_ms", grace_ms),
-        ends_at=time.time() + length / 1000,
-        seconds=length / 1000,
+        ends_at=time.time() + seconds,
+        seconds=seconds,
         until_empty=until_empty,
     )
 
 
-def worker_of(handlers: Worker | Handlers | Callable[..., Any]) -> Worker:
-    """A worker with the handlers that were given."""
+def to_worker(handlers: Worker | Handlers | Callable[..., Any]) -> Worker:
+    """A worker with the given handlers."""
     if isinstance(handlers, Worker):
         worker = handlers
     else:
@@ -127,20 +137,20 @@ def worker_of(handlers: Worker | Handlers | Callable[..., Any]) -> Worker:
             worker.handler("*")(handlers)
         else:
             raise InvalidArgument(
-                f"run_shifts takes a Worker, its handlers, or a function, not {type(handlers).__name__}"
+                f"run_workers takes a Worker, the handlers of a Worker, or a function, not {type(handlers).__name__}"
             )
     if not len(worker.handlers):
-        raise InvalidArgument("the worker has no handlers: register one with @worker.handler")
+        raise InvalidArgument("the worker has no handlers: register a handler with @worker.handler")
     return worker
 
 
-def registrations(handlers: Iterable[Any]) -> tuple[Registration, ...]:
-    """The handlers as they were registered: what reads their payloads is made anew on each executor."""
+def list_registrations(handlers: Iterable[Any]) -> tuple[HandlerRegistration, ...]:
+    """The handlers in a form that executors can register again."""
     return tuple(
-        Registration(
+        HandlerRegistration(
             each.function,
             each.kind,
-            {name: getattr(each, name) for name in OPTIONS},
+            {name: getattr(each, name) for name in HANDLER_OPTIONS},
             hints_of(each.function),
         )
         for each in handlers

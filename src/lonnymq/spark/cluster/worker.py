@@ -1,4 +1,4 @@
-"""One shift on an executor: a worker that takes and settles messages for a while, and tells what came of each."""
+"""A worker in a task on an executor: takes and settles messages for a while, and returns a row for each message."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ COLUMNS: tuple[Column, ...] = (
     *columns("r", answer="text", error="text", elapsed_ms="double", worker="text", task="integer"),
 )
 ARROW = arrow_schema(COLUMNS)
-MOST_ROWS, LONGEST_SECONDS = 5000, 1.0
+MAX_ROWS, MAX_SECONDS = 5000, 1.0  # of a batch of rows
 Row = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Registration:
-    """A handler as it was registered, which can be sent to an executor and registered again there."""
+class HandlerRegistration:
+    """A registered handler, in a form that can be sent to an executor and registered again there."""
 
     function: Function
     kind: str | None
@@ -46,17 +46,17 @@ class Registration:
     hints: dict[str, Any]
 
     def register(self, handlers: Handlers) -> None:
-        """Register it; what its annotations name may be unknown here, and what they mean was sent along."""
+        """Register the handler, with resolved annotations: their names may be unknown on the executor."""
         if inspect.isfunction(self.function):
             self.function.__annotations__ = dict(self.hints)
         handlers.add(self.function, self.kind, **self.options)
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """What the tasks of one shift are told; the registered handlers and the hooks are packed."""
+class WorkerPlan:
+    """The settings of all workers of a run; handlers and hooks are pickled."""
 
-    packed: bytes
+    pickled: bytes
     dsn: str
     schema: str
     concurrency: int
@@ -66,77 +66,77 @@ class Plan:
     seconds: float
     until_empty: bool
 
-    def unpacked(self) -> tuple[Handlers, Hooks]:
-        """The handlers, registered here, and the hooks."""
-        registrations, hooks = pickle.loads(self.packed)  # noqa: S301 - our own driver's
+    def load_handlers(self) -> tuple[Handlers, Hooks]:
+        """The handlers, registered on this executor, and the hooks."""
+        registrations, hooks = pickle.loads(self.pickled)  # noqa: S301 - our own driver's
         found = Handlers()
         for each in registrations:
             each.register(found)
         return found, hooks
 
-    def left(self) -> float:
-        """How many seconds are left of the shift: the second try of a task has less."""
+    def remaining_seconds(self) -> float:
+        """The remaining seconds of the run: the second attempt of a task has fewer."""
         return max(0.0, min(self.seconds, self.ends_at - time.time()))
 
 
-class Packer(CloudPickler):
-    """Packs functions with what they need, where executors cannot import it.
+class HandlerPickler(CloudPickler):
+    """Pickles functions with the modules that executors cannot import.
 
-    Of a payload's class not what its reader keeps there, which is made anew; and its annotations with their meaning.
+    A payload class is pickled without the cache of msgspec, which executors make anew, and with resolved annotations.
     """
 
     def reducer_override(self, obj: Any) -> Any:
-        """Say how a class or a function is packed."""
+        """Prepare a payload class for pickling."""
         if isinstance(obj, type) and "__msgspec_cache__" in vars(obj):
             del obj.__msgspec_cache__  # type: ignore[attr-defined]  # it is there
-            meant = get_type_hints(obj, include_extras=True)
-            obj.__annotations__ = {name: meant[name] for name in obj.__annotations__}
+            hints = get_type_hints(obj, include_extras=True)
+            obj.__annotations__ = {name: hints[name] for name in obj.__annotations__}
         return super().reducer_override(obj)  # type: ignore[no-untyped-call]  # Spark's copy has no types
 
 
-def packed(registrations: tuple[Registration, ...], hooks: Hooks) -> bytes:
-    """Handlers and hooks for executors."""
+def pickle_handlers(registrations: tuple[HandlerRegistration, ...], hooks: Hooks) -> bytes:
+    """Handlers and hooks as bytes for executors."""
     buffer = io.BytesIO()
-    packer: Any = Packer(buffer)  # type: ignore[no-untyped-call]  # Spark's copy has no types
-    packer.dump((registrations, hooks))
+    pickler: Any = HandlerPickler(buffer)  # type: ignore[no-untyped-call]  # Spark's copy has no types
+    pickler.dump((registrations, hooks))
     return buffer.getvalue()
 
 
-class UntilEmpty(Fetcher):
-    """Takes messages until there is none, nothing being under way that could free one."""
+class UntilEmptyFetcher(Fetcher):
+    """Takes messages until the queue has none and no handler runs that could free one."""
 
-    ended: Any = None
+    on_empty: Any = None
 
     async def take(self, limit: int) -> float | None:
-        """Take, and say so when that was all."""
+        """Take messages, and report an empty queue."""
         was_idle = not self.jobs.leases
         pause = await super().take(limit)
-        if was_idle and pause and self.ended is not None:
-            self.ended()
+        if was_idle and pause and self.on_empty is not None:
+            self.on_empty()
         return pause
 
 
-class Shift:
-    """The worker of one task, in a thread of its own; its rows are read by the task."""
+class ClusterWorker:
+    """The worker of one task, in a thread; the task reads its rows."""
 
-    def __init__(self, plan: Plan, task: int) -> None:
+    def __init__(self, plan: WorkerPlan, task: int) -> None:
         self.plan, self.task = plan, task
         self.rows: queue.SimpleQueue[Row | None] = queue.SimpleQueue()
         self.failure: BaseException | None = None
         self.loop: asyncio.AbstractEventLoop | None = None
         self.session: Session | None = None
-        self.thread = threading.Thread(target=self.work, name="lonnymq shift", daemon=True)
+        self.thread = threading.Thread(target=self.run, name="lonnymq worker", daemon=True)
 
-    def work(self) -> None:
-        """Run the worker from its beginning to its end."""
+    def run(self) -> None:
+        """Run the worker in its thread."""
         try:
             run_to_end(self.serve())
-        except BaseException as error:  # which the task raises
+        except BaseException as error:  # the task raises the error
             self.failure = error
         self.rows.put(None)
 
     async def serve(self) -> None:
-        """Run a session until the time is up."""
+        """Run a session until the time is over."""
         plan = self.plan
         settings = Settings(
             dsn=plan.dsn,
@@ -148,19 +148,19 @@ class Shift:
             poll_ms=None,
             settle_ms=2,
         )
-        handlers, hooks = plan.unpacked()
+        handlers, hooks = plan.load_handlers()
         session = Session(settings, handlers=handlers, hooks=hooks)
-        session.jobs.told = self.tell
+        session.jobs.told = self.add_row
         if plan.until_empty:
-            fetcher = UntilEmpty(session.link, session.jobs, settings, session.keeper)
-            fetcher.ended = self.end
+            fetcher = UntilEmptyFetcher(session.link, session.jobs, settings, session.keeper)
+            fetcher.on_empty = self.end
             session.fetcher = fetcher
         self.session, self.loop = session, asyncio.get_running_loop()
-        self.loop.call_later(plan.left(), self.end)
+        self.loop.call_later(plan.remaining_seconds(), self.end)
         await session.run()
 
-    def tell(self, context: Facts, answer: str) -> None:
-        """Make a row of what came of a message."""
+    def add_row(self, context: Facts, answer: str) -> None:
+        """Add a row for a settled message."""
         message = context.message
         error = (
             None if context.error is None else f"{type(context.error).__name__}: {context.error}"
@@ -174,40 +174,40 @@ class Shift:
 
     @property
     def session_name(self) -> str:
-        """The worker's name."""
+        """The name of the worker."""
         return self.session.settings.name if self.session else ""
 
     def end(self) -> None:
-        """Take nothing new; handlers may end. Said twice to a session it would mean to give all back at once."""
+        """Take no more messages and let handlers finish. A second stop would make the session return all messages."""
         if self.session is not None and not self.session.stopping.is_set():
             self.session.stop()
 
     def stop(self) -> None:
-        """End before the time is up, when nobody reads the rows any more."""
+        """End early, when the task no longer reads the rows."""
         if self.loop is not None and self.thread.is_alive():
-            with suppress(RuntimeError):  # the loop has ended by itself
+            with suppress(RuntimeError):  # the loop has ended already
                 self.loop.call_soon_threadsafe(self.end)
             self.thread.join(self.plan.grace_ms / 1000 + 10)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """The rows as they come."""
+        """The rows, as messages are settled."""
         self.thread.start()
         try:
-            is_over = False
-            while not is_over:
-                rows, is_over = self.gather()
+            is_last = False
+            while not is_last:
+                rows, is_last = self.collect_rows()
                 if rows:
-                    yield batch_of(rows)
+                    yield build_batch(rows)
         finally:
             self.stop()
         if self.failure is not None:
             raise self.failure
 
-    def gather(self) -> tuple[list[Row], bool]:
-        """Some rows, at least once a second; and whether they were the last."""
+    def collect_rows(self) -> tuple[list[Row], bool]:
+        """The rows of up to a second, and whether they are the last."""
         rows: list[Row] = []
-        until = time.monotonic() + LONGEST_SECONDS
-        while len(rows) < MOST_ROWS and (left := until - time.monotonic()) > 0:
+        until = time.monotonic() + MAX_SECONDS
+        while len(rows) < MAX_ROWS and (left := until - time.monotonic()) > 0:
             try:
                 row = self.rows.get(timeout=left)
             except queue.Empty:
@@ -218,8 +218,8 @@ class Shift:
         return rows, False
 
 
-def batch_of(rows: list[Row]) -> pa.RecordBatch:
-    """Rows as Spark wants them."""
+def build_batch(rows: list[Row]) -> pa.RecordBatch:
+    """Rows as an Arrow batch."""
     arrays = [
         pa.array(values, field.type)
         for values, field in zip(zip(*rows, strict=True), ARROW, strict=True)
@@ -227,13 +227,13 @@ def batch_of(rows: list[Row]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(arrays, schema=ARROW)
 
 
-def work_shift(plan: Plan) -> Any:
-    """What each task runs."""
+def create_task(plan: WorkerPlan) -> Any:
+    """The function that each task runs."""
 
-    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def run_worker(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for _ in batches:
             pass
         context = TaskContext.get()
-        yield from Shift(plan, context.partitionId() if context else 0).batches()
+        yield from ClusterWorker(plan, context.partitionId() if context else 0).batches()
 
-    return work
+    return run_worker

@@ -1,4 +1,7 @@
-"""Reads rows from PostgreSQL as Arrow batches through ADBC, on executors."""
+"""Reads rows from PostgreSQL as Arrow batches through ADBC, on executors.
+
+The DB-API of ADBC is not used: it imports pandas, which costs each Python worker of Spark a third of a second.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +15,17 @@ from adbc_driver_manager import AdbcConnection, AdbcStatement, Error
 from pyspark import TaskContext
 
 from lonnymq.errors import Unreachable
-from lonnymq.spark.gc import rest
+from lonnymq.spark.gc import freeze_imports
 from lonnymq.spark.read.schemas import INSTANT, Column, arrow_schema
 
-__all__ = ["Connection", "Error"]
+__all__ = ["ArrowConnection", "Error", "read_batches", "read_transaction"]
+
+BATCH_ROWS = 50_000  # the driver hands over 16 MiB at once: Spark copes better with less
+REPEATABLE_READ = "set transaction isolation level repeatable read, read only"
 
 
-class Connection:
-    """A connection that commits by itself, and the one statement that it has under way."""
+class ArrowConnection:
+    """An ADBC connection with at most one open statement, whose rows are Arrow."""
 
     def __init__(self, address: str) -> None:
         self.statement: Any = None
@@ -32,10 +38,10 @@ class Connection:
             raise
 
     def begin(self) -> None:
-        """Begin a transaction; raises if the server is gone.
+        """Begin a transaction; raises if the server has closed the connection.
 
-        A statement on a connection that is gone would end this process: drivers below 1.9 build a text of nothing. So
-        what may have broken meanwhile is asked by this call, and by `commit`, which tell of it.
+        A statement on a closed connection would end this process: drivers below 1.9 build a text from a null pointer.
+        This call and `commit` raise instead, so they come before every statement on a connection that was idle.
         """
         self.clear()
         self.connection.set_autocommit(False)
@@ -46,7 +52,7 @@ class Connection:
         self.connection.set_autocommit(True)
 
     def execute(self, statement: str) -> pa.RecordBatchReader:
-        """Run a statement; what it gives is read before the next one is run."""
+        """Run a statement. Read its rows before you run the next statement."""
         self.clear()
         self.statement = AdbcStatement(self.connection)
         self.statement.set_sql_query(statement)
@@ -55,7 +61,7 @@ class Connection:
         return self.rows
 
     def clear(self) -> None:
-        """Let go of the statement and of what is left of its rows."""
+        """Close the statement and the rest of its rows."""
         rows, statement = self.rows, self.statement
         self.rows = self.statement = None
         if rows is not None:
@@ -64,31 +70,22 @@ class Connection:
             statement.close()
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         self.clear()
         self.connection.close()
         self.database.close()
 
 
-BATCH_ROWS = 50_000  # the driver hands over 16 MiB at once: Spark copes better with less
-
-
-# What a Python worker of Spark's has open between two tasks, by address: to open a connection, of which ADBC asks for
-# all types that there are, takes as long as to read ten thousand rows.
-kept: dict[str, Connection] = {}
-ONE_STATE = "set transaction isolation level repeatable read, read only"
+# Connections that a Python worker of Spark keeps open between tasks, by address: ADBC asks for all types of the
+# database when it connects, which takes as long as reading ten thousand rows.
+idle_connections: dict[str, ArrowConnection] = {}
 
 
 @contextmanager
-def reading(address: str, *, keep: bool = False) -> Iterator[Connection]:
-    """A connection in a repeatable read transaction; what it reads is Arrow.
-
-    With `keep` the connection stays open for the next task, if this is one.
-    """
-    rest()
-    connection = begun(kept.pop(address)) if address in kept else None
-    if connection is None:
-        connection = fresh(address)
+def read_transaction(address: str, *, keep: bool = False) -> Iterator[ArrowConnection]:
+    """A connection in a repeatable read transaction. With `keep` it stays open for the next task of this process."""
+    freeze_imports()
+    connection = reuse_connection(address) or begin_connection(address)
     try:
         yield connection
         connection.commit()
@@ -96,64 +93,67 @@ def reading(address: str, *, keep: bool = False) -> Iterator[Connection]:
         connection.close()
         raise
     if keep and TaskContext.get() is not None:
-        kept[address] = connection
+        idle_connections[address] = connection
     else:
         connection.close()
 
 
-def fresh(address: str) -> Connection:
-    """A new connection, with its transaction begun."""
-    connection = opened(address)
+def reuse_connection(address: str) -> ArrowConnection | None:
+    """An idle connection in a new transaction; None: there is none, or the server has closed it."""
+    if address not in idle_connections:
+        return None
+    connection = idle_connections.pop(address)
     try:
-        begin(connection)
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-def opened(address: str) -> Connection:
-    """A connection of ADBC's."""
-    try:
-        return Connection(address)
-    except Error as error:
-        raise Unreachable(f"the database cannot be reached: {error}") from None
-
-
-def begun(connection: Connection) -> Connection | None:
-    """A connection that was kept, with its transaction begun; None: it has broken meanwhile."""
-    try:
-        begin(connection)
+        begin_transaction(connection)
     except Error:
         connection.close()
         return None
     return connection
 
 
-def begin(connection: Connection) -> None:
-    """Begin a transaction that sees one state."""
+def begin_connection(address: str) -> ArrowConnection:
+    """A new connection in a new transaction."""
+    connection = open_arrow_connection(address)
+    try:
+        begin_transaction(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def open_arrow_connection(address: str) -> ArrowConnection:
+    """A new connection."""
+    try:
+        return ArrowConnection(address)
+    except Error as error:
+        raise Unreachable(f"the database cannot be reached: {error}") from None
+
+
+def begin_transaction(connection: ArrowConnection) -> None:
+    """Begin a transaction whose statements all see the same state."""
     connection.begin()
-    connection.execute(ONE_STATE)
+    connection.execute(REPEATABLE_READ)
 
 
-def batches(
-    connection: Connection, query: str, columns: Sequence[Column]
+def read_batches(
+    connection: ArrowConnection, query: str, columns: Sequence[Column]
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of a query as batches of these columns, to the letter."""
+    """The rows of a query as batches with exactly the types of these columns."""
     schema = arrow_schema(tuple(columns))
     for found in connection.execute(query):
         for start in range(0, found.num_rows, BATCH_ROWS):
-            yield shaped(found.slice(start, BATCH_ROWS), schema)
+            yield cast_batch(found.slice(start, BATCH_ROWS), schema)
 
 
-def shaped(found: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """The batch with the types that Spark was promised."""
-    arrays = [shaped_column(found.column(at), field.type) for at, field in enumerate(schema)]
+def cast_batch(found: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """The batch with the types of a schema."""
+    arrays = [cast_column(found.column(at), field.type) for at, field in enumerate(schema)]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def shaped_column(found: pa.Array, wanted: pa.DataType) -> pa.Array:
-    """One column with the type that is wanted."""
+def cast_column(found: pa.Array, wanted: pa.DataType) -> pa.Array:
+    """The column with another type."""
     if wanted == INSTANT:
         return found.view(INSTANT)
     return found if found.type == wanted else found.cast(wanted)

@@ -1,13 +1,13 @@
-"""Cuts a table into slices of pages for tasks to read, on the driver.
+"""Splits a table into ranges of pages, one partition per task, on the driver.
 
-Pages, because they cost nothing to find and are read in the order they lie in.
-A row that the snapshot sees lies in one place only, unless the table is rewritten (VACUUM FULL, CLUSTER):
-so each slice remembers the file that the table was in.
+Page ranges cost nothing to find and are read in the order of the file.
+A row that a snapshot sees lies in one place only, unless the table is rewritten (VACUUM FULL, CLUSTER):
+so each range remembers the file that the table was in.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING, Any
@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from psycopg import Connection
 
-SLICE_BYTES = 32 * 1024 * 1024
-MOST_SLICES = 200
+PARTITION_BYTES = 32 * 1024 * 1024
+MAX_PARTITIONS = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Leaf:
-    """A table with rows of its own: its name, the file it is in, its pages, its bytes with what is kept beside it."""
+class LeafTable:
+    """A table with rows of its own: name, file, number of pages, and bytes including TOAST."""
 
     name: str
     file: int
@@ -30,65 +30,60 @@ class Leaf:
 
 
 @dataclass(frozen=True, slots=True)
-class Slice:
-    """Some pages of a leaf: from one up to another, which is not included."""
+class PageRange:
+    """The pages of a leaf table from `first` up to but not including `end`."""
 
-    leaf: str
+    table: str
     file: int
     first: int
     end: int
 
     @property
     def condition(self) -> str:
-        """The rows on these pages, in SQL."""
+        """The SQL condition for the rows on these pages."""
         return f"r.ctid >= '({self.first},0)'::tid and r.ctid < '({self.end},0)'::tid"
 
 
-LEAVES = """
+PARTITION_LEAVES = """
     select t.relid::regclass::text, pg_relation_filenode(t.relid),
       pg_relation_size(t.relid) / current_setting('block_size')::bigint, pg_table_size(t.relid)
     from pg_partition_tree(%s::regclass) t
     where t.isleaf
     order by t.relid
 """
-ONE_LEAF = """
+SINGLE_TABLE = """
     select %s::regclass::text, pg_relation_filenode(%s::regclass),
       pg_relation_size(%s::regclass) / current_setting('block_size')::bigint,
       pg_table_size(%s::regclass)
 """
 
 
-def leaves_of(connection: Connection[Any], table: str) -> list[Leaf]:
-    """The tables that a table's rows are in: itself, or its partitions."""
-    found = connection.execute(LEAVES, (table,)).fetchall()
-    return [Leaf(*row) for row in found or connection.execute(ONE_LEAF, (table,) * 4).fetchall()]
+def fetch_leaf_tables(connection: Connection[Any], table: str) -> list[LeafTable]:
+    """The tables that hold the rows of a table: the table itself, or its partitions."""
+    found = connection.execute(PARTITION_LEAVES, (table,)).fetchall()
+    rows = found or connection.execute(SINGLE_TABLE, (table,) * 4).fetchall()
+    return [LeafTable(*row) for row in rows]
 
 
-def how_many(leaves: Sequence[Leaf], asked: int | None) -> int:
-    """Into how many slices: as many as asked for, else one for every 32 MiB; never more than pages."""
-    size = sum(leaf.bytes for leaf in leaves)
-    wanted = asked or min(ceil(size / SLICE_BYTES), MOST_SLICES)
-    return max(1, min(wanted, sum(leaf.pages for leaf in leaves)))
+def count_partitions(tables: Sequence[LeafTable], requested: int | None) -> int:
+    """The requested number of partitions, or one per 32 MiB; never more than pages."""
+    size = sum(table.bytes for table in tables)
+    wanted = requested or min(ceil(size / PARTITION_BYTES), MAX_PARTITIONS)
+    return max(1, min(wanted, sum(table.pages for table in tables)))
 
 
-def shares(leaves: Sequence[Leaf], count: int) -> list[list[Slice]]:
-    """The slices of each of `count` tasks: as many pages for one as for the other."""
-    pages = sum(leaf.pages for leaf in leaves)
-    per_task = max(1, ceil(pages / count))
-    tasks: list[list[Slice]] = [[]]
-    room = per_task
-    for piece in pieces(leaves):
-        first, end = piece.first, piece.end
-        while first < end:
+def split_tables(tables: Sequence[LeafTable], count: int) -> list[list[PageRange]]:
+    """The page ranges of each of `count` partitions, with equal numbers of pages."""
+    per_partition = max(1, ceil(sum(table.pages for table in tables) / count))
+    partitions: list[list[PageRange]] = [[]]
+    room = per_partition
+    for table in tables:
+        first = 0
+        while first < table.pages:
             if room == 0:
-                tasks.append([])
-                room = per_task
-            taken = min(room, end - first)
-            tasks[-1].append(Slice(piece.leaf, piece.file, first, first + taken))
-            first, room = first + taken, room - taken
-    return tasks
-
-
-def pieces(leaves: Sequence[Leaf]) -> Iterator[Slice]:
-    """Each leaf with pages as one slice."""
-    return (Slice(leaf.name, leaf.file, 0, leaf.pages) for leaf in leaves if leaf.pages)
+                partitions.append([])
+                room = per_partition
+            end = min(first + room, table.pages)
+            partitions[-1].append(PageRange(table.name, table.file, first, end))
+            first, room = end, room - (end - first)
+    return partitions

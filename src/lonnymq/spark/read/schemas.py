@@ -1,4 +1,4 @@
-"""The columns of what can be read, `messages`, `history` and `channels`: in SQL, in Arrow and in Spark."""
+"""The columns of `messages`, `history` and `channels`, in SQL, in Arrow and in Spark."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from lonnymq.errors import InvalidArgument
 from lonnymq.spark.options import Options, read_options
 
 INSTANT = pa.timestamp("us", tz="UTC")
-# What a column is called here; what Spark calls it; what its Arrow batches must be, to the letter.
+# Our name of a type, the type in Spark, and the exact type that Arrow batches must have.
 TYPES: dict[str, tuple[DataType, pa.DataType]] = {
     "text": (StringType(), pa.string()),
     "long": (LongType(), pa.int64()),
@@ -39,10 +39,7 @@ TYPES: dict[str, tuple[DataType, pa.DataType]] = {
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: its name, its type, and the SQL that gives it.
-
-    An instant is epoch milliseconds in SQL, and a timestamp in Arrow.
-    """
+    """A column: name, type and SQL expression. An instant is epoch milliseconds in SQL and a timestamp in Arrow."""
 
     name: str
     type: str
@@ -50,7 +47,7 @@ class Column:
 
     @property
     def spark(self) -> StructField:
-        """The column in a schema of Spark's."""
+        """The column in a Spark schema."""
         return StructField(self.name, TYPES[self.type][0], True)
 
     @property
@@ -60,7 +57,7 @@ class Column:
 
 
 def columns(alias: str, **types: str) -> tuple[Column, ...]:
-    """Columns named like those of the table; JSON and transaction ids are read as text."""
+    """Columns with the names of the table's columns. JSON is read as text and transaction ids as numbers."""
     casts = {"json": ("text", "::text"), "xid": ("long", "::text::bigint")}
     found = []
     for name, kind in types.items():
@@ -69,7 +66,7 @@ def columns(alias: str, **types: str) -> tuple[Column, ...]:
     return tuple(found)
 
 
-# dequeue_at is a rank as well as a moment, and may be any number: it stays epoch milliseconds.
+# dequeue_at is a rank as well as a time, and may be any number: it stays epoch milliseconds.
 MESSAGES = (
     *columns("r", id="long", channel="text", kind="text", name="text", dequeue_at="long"),
     *columns("r", created_at="instant", attempt="integer"),
@@ -96,41 +93,45 @@ TABLES = {"messages": MESSAGES, "history": HISTORY, "channels": CHANNELS}
 
 
 def spark_schema(found: tuple[Column, ...]) -> StructType:
-    """The columns as a schema of Spark's."""
+    """The Spark schema of columns."""
     return StructType([column.spark for column in found])
 
 
 def arrow_schema(found: tuple[Column, ...]) -> pa.Schema:
-    """The columns as the schema that Arrow batches must have."""
+    """The Arrow schema of columns."""
     return pa.schema([pa.field(column.name, column.arrow) for column in found])
 
 
-def columns_of(options: Options) -> tuple[Column, ...]:
-    """All columns of the table that the options name, without the content if they say so."""
+def all_columns(options: Options) -> tuple[Column, ...]:
+    """All columns of the table in the options, except the content if the options exclude it."""
     if options.table is None:
-        raise InvalidArgument(f'say what to read: .load("messages"), or one of {", ".join(TABLES)}')
+        raise InvalidArgument(
+            f'choose a table to read, such as .load("messages"): the tables are {", ".join(TABLES)}'
+        )
     found = TABLES[options.table]
     kept = options["includeContent"]
     return tuple(column for column in found if kept or column.name not in ("content", "state"))
 
 
-def chosen_columns(options: Options, schema: StructType) -> tuple[Column, ...]:
-    """The columns that a schema names, in its order; raises at one that is not there, or of another type."""
-    known = {column.name: column for column in columns_of(options)}
+def select_columns(
+    found: tuple[Column, ...], schema: StructType, *, table: str | None
+) -> tuple[Column, ...]:
+    """The columns that a schema names, in its order. Raises for an unknown column or another type."""
+    known = {column.name: column for column in found}
     for field in schema.fields:
         if field.name not in known:
             raise InvalidArgument(
-                f"{options.table} has no column {field.name}; its columns are {', '.join(known)}"
+                f"{table} has no column {field.name}: the columns are {', '.join(known)}"
             )
-        if field.dataType != known[field.name].spark.dataType:
-            wanted = known[field.name].spark.dataType.simpleString()
+        wanted = known[field.name].spark.dataType
+        if field.dataType != wanted:
             raise InvalidArgument(
-                f"the column {field.name} of {options.table} is {wanted}, "
+                f"the column {field.name} of {table} is {wanted.simpleString()}, "
                 f"not {field.dataType.simpleString()}"
             )
     return tuple(known[field.name] for field in schema.fields)
 
 
 def default_schema(given: Mapping[str, str]) -> StructType:
-    """What a read has for columns where the user gives none."""
-    return spark_schema(columns_of(read_options(given, "read", "stream read")))
+    """The columns of a read without a schema from the user."""
+    return spark_schema(all_columns(read_options(given, "read", "stream read")))

@@ -1,10 +1,10 @@
-"""Keeps a snapshot for the tasks of a read: a process of its own, which ends when nobody needs it.
+"""Holds a snapshot open for the tasks of a read, in a process of its own that ends when no task needs it.
 
     python -m lonnymq.spark.read.snapshot_holder < address, name, milliseconds, process id, as JSON
 
-It prints the snapshot's name, and then holds the transaction open. The process that plans a read is one of Spark's,
-which may end at any time; a snapshot ends with the transaction that exported it. So this one is started, and ends when
-no task has been seen reading for so long, or when Spark has ended. Tasks are seen by their application_name.
+The process prints the name of the snapshot and then holds the transaction open. Spark may end the process that plans a
+read at any time, and a snapshot ends with the transaction that exported it: hence a separate process. It ends when no
+task has read for a while, or when Spark has ended. Tasks are recognised by their application_name.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from psycopg.conninfo import make_conninfo
 
 from lonnymq.errors import Unreachable
 
-LOOK = 0.5  # seconds between two looks for readers
-READERS = """
+POLL_SECONDS = 0.5
+COUNT_READERS = """
     select count(*) from (select pg_stat_clear_snapshot()) c, pg_stat_activity a
     where a.application_name = %s and a.pid <> pg_backend_pid()
 """
 
 
-def keep_snapshot(address: str, *, name: str, timeout_ms: int) -> str:
-    """Start a keeper on the driver, and answer its snapshot's name. Readers connect as `name`."""
-    told = {"address": address, "name": name, "timeout_ms": timeout_ms, "watched": os.getppid()}
+def start_snapshot_holder(address: str, *, name: str, timeout_ms: int) -> str:
+    """Start a holder on the driver, and return the name of its snapshot. Tasks connect with this application name."""
+    given = {"address": address, "name": name, "timeout_ms": timeout_ms, "watched": os.getppid()}
     process = subprocess.Popen(
         [sys.executable, "-m", "lonnymq.spark.read.snapshot_holder"],
         stdin=subprocess.PIPE,
@@ -39,36 +39,38 @@ def keep_snapshot(address: str, *, name: str, timeout_ms: int) -> str:
         start_new_session=True,  # Spark ends its Python workers as a group
         text=True,
     )
-    # What is started here ends at once, and leaves behind a process of nobody's, which prints and stays.
-    snapshot = process.communicate(json.dumps(told))[0].strip()
+    # The process started here forks and ends at once; its child prints the name and stays.
+    snapshot = process.communicate(json.dumps(given))[0].strip()
     if not snapshot:
-        raise Unreachable("the snapshot for the read could not be taken: see the server's log")
+        raise Unreachable(
+            "the database gave no snapshot for the read: look for the reason in the log of PostgreSQL"
+        )
     return snapshot
 
 
-def keep(told: dict[str, Any]) -> None:
-    """Export a snapshot, say its name, and hold it as long as it is needed."""
-    address = make_conninfo(told["address"], application_name=f"{told['name']} keeper")
+def hold_snapshot(given: dict[str, Any]) -> None:
+    """Export a snapshot, print its name, and hold the snapshot while tasks need it."""
+    address = make_conninfo(given["address"], application_name=f"{given['name']} snapshot")
     with connect(address, prepare_threshold=None) as connection:
         connection.execute("set transaction isolation level repeatable read, read only")
         row = connection.execute("select pg_export_snapshot()").fetchone()
         os.write(1, f"{row[0] if row else ''}\n".encode())
-        os.close(1)  # who started this reads to the end
-        hold(connection, told)
+        os.close(1)  # the starter reads to the end
+        wait_for_readers(connection, given)
 
 
-def hold(connection: Connection[Any], told: dict[str, Any]) -> None:
-    """Wait until no task has read for a while, or Spark has ended."""
+def wait_for_readers(connection: Connection[Any], given: dict[str, Any]) -> None:
+    """Wait until no task has read for the timeout, or Spark has ended."""
     last = time.monotonic()
-    while lives(told["watched"]) and time.monotonic() - last < told["timeout_ms"] / 1000:
-        time.sleep(LOOK)
-        row = connection.execute(READERS, (told["name"],)).fetchone()
+    while is_alive(given["watched"]) and time.monotonic() - last < given["timeout_ms"] / 1000:
+        time.sleep(POLL_SECONDS)
+        row = connection.execute(COUNT_READERS, (given["name"],)).fetchone()
         if row and row[0]:
             last = time.monotonic()
 
 
-def lives(process: int) -> bool:
-    """Whether a process is there."""
+def is_alive(process: int) -> bool:
+    """Whether a process exists."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:
@@ -79,10 +81,10 @@ def lives(process: int) -> bool:
 
 
 if __name__ == "__main__":
-    given = json.load(sys.stdin)
+    received = json.load(sys.stdin)
     if os.fork():
         os._exit(0)
     try:
-        keep(given)
+        hold_snapshot(received)
     except Error as error:
         sys.exit(str(error))

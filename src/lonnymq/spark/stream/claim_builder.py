@@ -1,4 +1,7 @@
-"""Builds claims: several calls fill a claim, in the background while Spark is busy."""
+"""Builds claims: several calls fill a claim with messages, in the background while Spark is busy.
+
+A call keeps one core of the server busy. The first call of a claim runs alone, the further calls two at a time.
+"""
 
 from __future__ import annotations
 
@@ -6,109 +9,109 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 
-from lonnymq.spark.stream.claims import Taken
+from lonnymq.spark.stream.claims import TakenMessages
 
-MOST_AT_ONCE = 10_000
+MESSAGES_PER_CALL = 10_000
 Cursor = list[int] | None
-Take = Callable[[int, Cursor], Taken]  # up to so many messages, from here on
+Take = Callable[[int, Cursor], TakenMessages]  # takes up to so many messages, from a cursor on
 
 
-class Filling:
-    """Two lanes, each with its own place in the queue's ring."""
+class ClaimBuilder:
+    """Fills claims in two lanes, each with its own cursor in the queue."""
 
     def __init__(self) -> None:
         self.cursors: list[Cursor] = [None, None]
         self.second = ThreadPoolExecutor(1, thread_name_prefix="claims, second lane")
 
-    def begin(self, take: Take, most: int | None) -> Taken:
-        """The first part of a claim of up to so many messages."""
-        return self.step(0, take, MOST_AT_ONCE if most is None else min(MOST_AT_ONCE, most))
+    def start_claim(self, take: Take, limit: int | None) -> TakenMessages:
+        """Take the first messages of a claim."""
+        first = MESSAGES_PER_CALL if limit is None else min(MESSAGES_PER_CALL, limit)
+        return self.take_once(0, take, first)
 
-    def go_on(self, take: Take, most: int | None) -> int:
-        """Add what else it may have, until there is no more; how many messages that is."""
-        left = Left(most)
-        other = self.second.submit(self.lane, 1, take, left)
+    def fill_claim(self, take: Take, limit: int | None) -> int:
+        """Add messages until the limit is reached or the queue has no more; returns how many."""
+        remaining = Remaining(limit)
+        other = self.second.submit(self.fill_lane, 1, take, remaining)
         try:
-            made = self.lane(0, take, left)
+            added = self.fill_lane(0, take, remaining)
         finally:
-            left.is_stopped = True
-        made += other.result()
-        left.is_stopped = False
-        return made + self.lane(
-            0, take, left
-        )  # what one lane could not have while the other had it
+            remaining.is_stopped = True
+        added += other.result()
+        remaining.is_stopped = False
+        # Again, for messages that a lane missed because the other lane had them locked.
+        return added + self.fill_lane(0, take, remaining)
 
-    def lane(self, number: int, take: Take, left: Left) -> int:
-        """Add part after part, up to one that is not full."""
-        made = 0
-        while limit := left.draw():
-            taken = self.step(number, take, limit)
-            made += taken.messages
-            left.give_back(limit - taken.messages)
+    def fill_lane(self, lane: int, take: Take, remaining: Remaining) -> int:
+        """Call after call, until a call takes less than it may."""
+        added = 0
+        while limit := remaining.draw():
+            taken = self.take_once(lane, take, limit)
+            added += taken.messages
+            remaining.give_back(limit - taken.messages)
             if taken.messages < limit:
                 break
-        return made
+        return added
 
-    def step(self, number: int, take: Take, limit: int) -> Taken:
-        """Add one part."""
-        taken = take(limit, self.cursors[number])
-        self.cursors[number] = taken.cursor
+    def take_once(self, lane: int, take: Take, limit: int) -> TakenMessages:
+        """Make one call."""
+        taken = take(limit, self.cursors[lane])
+        self.cursors[lane] = taken.cursor
         return taken
 
     def stop(self) -> None:
-        """Begin nothing more."""
+        """Start no further call."""
         self.second.shutdown(wait=False, cancel_futures=True)
 
 
-class Left:
-    """How many messages a claim may still have; None: as many as there are."""
+class Remaining:
+    """How many messages a claim may still take; None: no limit. Both lanes draw from it."""
 
-    def __init__(self, most: int | None) -> None:
-        self.most, self.lock = most, threading.Lock()
+    def __init__(self, limit: int | None) -> None:
+        self.limit, self.lock = limit, threading.Lock()
         self.is_stopped = False
 
     def draw(self) -> int:
-        """Take some of it for a call; 0: nothing is left."""
+        """Reserve messages for a call; 0: the limit is reached."""
         with self.lock:
             if self.is_stopped:
                 return 0
-            if self.most is None:
-                return MOST_AT_ONCE
-            drawn = min(MOST_AT_ONCE, self.most)
-            self.most -= drawn
+            if self.limit is None:
+                return MESSAGES_PER_CALL
+            drawn = min(MESSAGES_PER_CALL, self.limit)
+            self.limit -= drawn
             return drawn
 
     def give_back(self, unused: int) -> None:
-        """Put back what a call did not need."""
+        """Return the part of a reservation that a call did not use."""
         with self.lock:
-            if self.most is not None:
-                self.most += unused
+            if self.limit is not None:
+                self.limit += unused
 
 
-class Aside:
-    """Two threads, one for each of the two; what goes wrong in them is raised by `join`."""
+class BackgroundWork:
+    """Two threads: one acknowledges a claim, one builds the next. `join` raises their errors."""
 
     def __init__(self) -> None:
-        self.threads = ThreadPoolExecutor(2, thread_name_prefix="claims aside")
-        self.settling: Future[None] | None = None
-        self.making: Future[int] | None = None
+        self.threads = ThreadPoolExecutor(2, thread_name_prefix="claims in background")
+        self.acknowledging: Future[None] | None = None
+        self.building: Future[int] | None = None
 
-    def settle(self, work: Callable[[], None]) -> None:
-        """Begin to settle."""
-        self.settling = self.threads.submit(work)
+    def acknowledge(self, work: Callable[[], None]) -> None:
+        """Start to acknowledge a claim."""
+        self.acknowledging = self.threads.submit(work)
 
-    def make(self, work: Callable[[], int]) -> None:
-        """Begin to make a claim."""
-        self.making = self.threads.submit(work)
+    def build(self, work: Callable[[], int]) -> None:
+        """Start to build a claim."""
+        self.building = self.threads.submit(work)
 
     def join(self) -> int:
-        """Wait for what was begun; how many messages are in the claim that was made."""
-        settling, making = self.settling, self.making
-        self.settling = self.making = None
-        if settling is not None:
-            settling.result()
-        return making.result() if making is not None else 0
+        """Wait for both; returns the number of messages in the claim that was built."""
+        acknowledging, building = self.acknowledging, self.building
+        self.acknowledging = self.building = None
+        if acknowledging is not None:
+            acknowledging.result()
+        return building.result() if building is not None else 0
 
     def stop(self) -> None:
-        """Begin nothing more, and wait for nothing."""
+        """Start nothing more, and wait for nothing."""
         self.threads.shutdown(wait=False, cancel_futures=True)

@@ -1,8 +1,7 @@
-"""A stream's claims as its driver handles them: one method a SQL function, tried again while the database is away."""
+"""The claims of a stream in the database: one method per SQL function, with retries, on the driver."""
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,14 +16,13 @@ from lonnymq.spark.retry import Backoff
 
 Answer = TypeVar("Answer")
 
-logger = logging.getLogger("lonnymq.spark")
 FIRST_RETRY_SECONDS = 5.0  # before the first call worked
 RETRY_SECONDS = 600.0  # and after it
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
-    """A stream that is ours from now on."""
+class OpenedStream:
+    """A stream that belongs to this driver from now on."""
 
     epoch: int
     acknowledged: int
@@ -33,8 +31,8 @@ class Opened:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
-    """What was added to a claim, or why nothing was."""
+class TakenMessages:
+    """The messages that a call added to a claim, or the reason that it added none."""
 
     answer: str
     token: str | None
@@ -45,8 +43,8 @@ class Taken:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """A part of a claim that is not settled yet."""
+class ClaimPart:
+    """A part of a claim that is not acknowledged yet."""
 
     seq: int
     token: str
@@ -55,8 +53,8 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
-    """What came of a part of a claim."""
+class AcknowledgedPart:
+    """The outcomes of the messages in a part of a claim."""
 
     completed: int
     deferred: int
@@ -67,8 +65,8 @@ class Settled:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """How many messages of a claim are still its own."""
+class HeldClaim:
+    """How many messages a claim still holds, and how many it has lost."""
 
     seq: int
     held: int
@@ -76,8 +74,8 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """Which messages a stream takes: of these channels, created and due up to a moment."""
+class Selection:
+    """The messages that a stream takes: by channel, and by the time that they were created and due."""
 
     channels: tuple[str, ...] | None = None
     pattern: str | None = None
@@ -85,13 +83,13 @@ class Choice:
     last_at: int | None = None
 
 
-OPENED, TAKEN, PART = Record(Opened), Record(Taken), Record(Part)
-SETTLED, HELD = Record(Settled), Record(Held)
+OPENED, TAKEN, PART = Record(OpenedStream), Record(TakenMessages), Record(ClaimPart)
+ACKNOWLEDGED, HELD = Record(AcknowledgedPart), Record(HeldClaim)
 TAKE_TYPES = "text bigint bigint integer bigint bigint bigint[] text[] text bigint bigint"
 
 
 class Claims:
-    """The claims of one stream. Every call is safe to make twice: that is how an outage is lived through."""
+    """The claims of one stream. Every call is safe to make twice, which allows retries."""
 
     def __init__(self, dsn: str, *, schema: str, stream: str) -> None:
         self.source = connections.Own(dsn)
@@ -99,7 +97,7 @@ class Claims:
         self.retry_seconds = FIRST_RETRY_SECONDS
         self.closing = threading.Event()
 
-    def open(self) -> Opened:
+    def open(self) -> OpenedStream:
         """Take the stream over."""
         return self.run(OPENED.call_one(self.schema, "stream_open", "text", (self.stream,)))
 
@@ -112,38 +110,40 @@ class Claims:
         lease_ms: int,
         timeout_ms: int | None,
         cursor: Sequence[int] | None,
-        choice: Choice,
-    ) -> Taken:
-        """Add messages to a claim, up to 10,000 a call."""
-        chosen = None if choice.channels is None else list(choice.channels)
+        selection: Selection,
+    ) -> TakenMessages:
+        """Add messages to a claim, up to 10,000 per call."""
+        chosen = None if selection.channels is None else list(selection.channels)
         values = (self.stream, epoch, seq, limit, lease_ms, timeout_ms, cursor, chosen)
-        more = (choice.pattern, choice.last_id, choice.last_at)
+        more = (selection.pattern, selection.last_id, selection.last_at)
         return self.run(
             TAKEN.call_one(self.schema, "claim_take", TAKE_TYPES, (*values, *more)),
             is_dequeue=True,
         )
 
-    def parts(self) -> list[Part]:
-        """All that is claimed and not settled."""
+    def list_parts(self) -> list[ClaimPart]:
+        """All parts of claims that are not acknowledged yet."""
         return self.run(PART.call(self.schema, "claim_list", "text", (self.stream,)))
 
-    def acknowledge(self, epoch: int, seq: int, token: str) -> Iterator[Settled]:
-        """Settle a claim and say what came of each of its parts."""
+    def acknowledge(self, epoch: int, seq: int, token: str) -> Iterator[AcknowledgedPart]:
+        """Acknowledge a claim, part by part."""
         values = (self.stream, epoch, seq, token)
-        call = SETTLED.call_one(self.schema, "claim_acknowledge", "text bigint bigint text", values)
+        call = ACKNOWLEDGED.call_one(
+            self.schema, "claim_acknowledge", "text bigint bigint text", values
+        )
         while True:
-            settled = self.run(call)
-            yield settled
-            if not settled.is_more:
+            part = self.run(call)
+            yield part
+            if not part.is_more:
                 return
 
     def release(self, epoch: int, seq: int) -> None:
-        """Give a claim back that no batch was given."""
+        """Return the messages of a claim that no batch has used."""
         values = (self.stream, epoch, seq)
         self.run(scalar(self.schema, "claim_release", "text bigint bigint", values))
 
-    def renew(self, epoch: int, *, lease_ms: int) -> list[Held]:
-        """Extend the leases of all that is claimed."""
+    def renew(self, epoch: int, *, lease_ms: int) -> list[HeldClaim]:
+        """Extend the leases of all claims."""
         values = (self.stream, epoch, lease_ms)
         return self.run(HELD.call(self.schema, "claim_renew", "text bigint bigint", values))
 
@@ -164,6 +164,6 @@ class Claims:
                 return answer
 
     def close(self) -> None:
-        """Let go of the connections; what is claimed stays claimed."""
+        """Close the connections. The claims stay."""
         self.closing.set()
         self.source.close()

@@ -1,10 +1,10 @@
-"""The driver's half of the streaming source: which claim comes next, and when the ones before it are settled."""
+"""The driver's half of the streaming source: makes the next claim, and acknowledges the claims before it."""
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
-from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -12,146 +12,152 @@ from typing import Any
 from lonnymq.errors import InvalidArgument, StreamFenced, Unreachable
 from lonnymq.spark.connection import conninfo
 from lonnymq.spark.options import Options
-from lonnymq.spark.stream.claim_builder import MOST_AT_ONCE, Aside, Cursor, Filling
+from lonnymq.spark.stream.claim_builder import (
+    MESSAGES_PER_CALL,
+    BackgroundWork,
+    ClaimBuilder,
+    Cursor,
+)
 from lonnymq.spark.stream.claim_reader import ClaimLost
-from lonnymq.spark.stream.claims import Choice, Claims, Part, Taken, logger
-from lonnymq.spark.stream.listener import Ear
+from lonnymq.spark.stream.claims import ClaimPart, Claims, Selection, TakenMessages
+from lonnymq.spark.stream.listener import Listener
 
-Offset = dict[str, Any]  # the claim's number, and its token, by which it is known again
+Offset = dict[str, Any]  # the number of a claim, and its token, which identifies the claim
 
+logger = logging.getLogger("lonnymq.spark")
 IDLE_SECONDS = 1.0
 CONTENDED_SECONDS = 0.005
 
 
-class Driver:
-    """One query's hold on a stream: opened with the first call, gone when another query opens the stream."""
+class StreamDriver:
+    """The driver of one query: its first call opens the stream, and it ends when another query opens the stream."""
 
     def __init__(self, options: Options) -> None:
         self.options, self.stream = options, str(options["stream"])
         self.lease_ms = int(options["leaseDuration"])
         self.timeout_ms: int | None = options["claimTimeout"] or None
-        self.choice = Choice(options["subscribe"], options["subscribePattern"])
+        self.selection = Selection(options["subscribe"], options["subscribePattern"])
         address = conninfo(options, name=f"lonnymq stream {self.stream}")
         self.claims = Claims(address, schema=options.schema, stream=self.stream)
-        self.ear = Ear(address, schema=options.schema)
-        self.filling = Filling()
-        self.epoch = self.acknowledged = self.given = 0
-        self.is_limited = (
-            True  # whether the last claim counts in limits; of one made before a crash nobody knows
-        )
-        self.is_full = False  # whether the last claim has all that it may have: more may be waiting
-        self.aside = Aside()
-        self.is_bounded, self.moment = False, (0, 0)
+        self.listener = Listener(address, schema=options.schema)
+        self.builder, self.background = ClaimBuilder(), BackgroundWork()
+        self.epoch = self.acknowledged = self.last_seq = 0
+        # Whether messages of the last claim count in a limit; unknown for a claim from before a crash.
+        self.is_limited = True
+        self.is_full = False  # whether the last claim reached its maximum: more messages may wait
+        self.is_bounded, self.present = False, (0, 0)
         self.fenced: StreamFenced | None = None
         self.stopping = threading.Event()
 
-    # Where a query begins
+    # The start of a query
 
     def open(self) -> None:
-        """Take the stream over, once; from then on its claims are kept alive."""
+        """Take the stream over, once; from then on a thread renews the leases of its claims."""
         if self.fenced is not None:
             raise self.fenced
         if self.epoch:
             return
         opened = self.claims.open()
         self.epoch, self.acknowledged = opened.epoch, opened.acknowledged
-        self.moment = opened.last_id, opened.now_at
-        self.given = max([opened.acknowledged, *(part.seq for part in self.claims.parts())])
-        threading.Thread(target=self.keep, name=f"claims of {self.stream}", daemon=True).start()
+        self.present = opened.last_id, opened.now_at
+        self.last_seq = max([opened.acknowledged, *(each.seq for each in self.claims.list_parts())])
+        name = f"claims of {self.stream}"
+        threading.Thread(target=self.keep_renewing, name=name, daemon=True).start()
 
-    def first(self) -> Offset:
-        """Where a query without a checkpoint begins: after what is settled."""
+    def initial_offset(self) -> Offset:
+        """The start of a query without a checkpoint: after the last acknowledged claim."""
         self.open()
         return {"seq": self.acknowledged, "claim": ""}
 
-    def bound(self) -> None:
+    def limit_to_present(self) -> None:
         """Take no message that was created, or became due, after the stream was opened."""
         self.open()
-        self.choice = replace(self.choice, last_id=self.moment[0], last_at=self.moment[1])
+        last_id, last_at = self.present
+        self.selection = replace(self.selection, last_id=last_id, last_at=last_at)
         self.is_bounded = True
 
-    # What comes next
+    # The next batch
 
-    def latest(self, start: Offset, most: int | None) -> Offset:
-        """Settle all up to `start`, which Spark has by now, and say where the next batch ends."""
+    def latest_offset(self, start: Offset, limit: int | None) -> Offset:
+        """Acknowledge all claims up to `start`, which Spark has finished, and return the end of the next batch."""
         if not {"seq", "claim"} <= start.keys():
             raise InvalidArgument(
-                "the checkpoint is that of another source: give this query a checkpointLocation of its own"
+                "the checkpoint belongs to another source: give this query its own checkpointLocation"
             )
         self.open()
-        made = self.aside.join()
-        if made and start["seq"] < self.given:  # asked again for a batch before it
-            self.given, made = self.given + 1, 0
-        if (pending := self.pending(start)) is not None:
-            self.settle(start)
+        built = self.background.join()
+        if built and start["seq"] < self.last_seq:  # Spark asks again for an earlier batch
+            self.last_seq, built = self.last_seq + 1, 0
+        if (pending := self.find_pending(start)) is not None:
+            self.acknowledge(start)
             return pending
-        seq = max(start["seq"], self.given) + 1
-        if not (made or self.settle_and_make(start, seq, most)):
+        seq = max(start["seq"], self.last_seq) + 1
+        if not (built or self.acknowledge_and_build(start, seq, limit)):
             return start
-        self.given = seq
-        self.go_ahead(start, seq + 1, most)
-        return offset_of(next(each for each in self.claims.parts() if each.seq == seq))
+        self.last_seq = seq
+        self.work_ahead(start, seq + 1, limit)
+        return claim_offset(next(each for each in self.claims.list_parts() if each.seq == seq))
 
-    def settle_and_make(self, start: Offset, seq: int, most: int | None) -> int:
-        """Settle one claim and make the next, together unless the next may need the room of the first."""
+    def acknowledge_and_build(self, start: Offset, seq: int, limit: int | None) -> int:
+        """Acknowledge a claim and build the next, both at once unless the next may need the slots of the first."""
         if start["seq"] > self.acknowledged and self.is_limited:
-            self.settle(start)
+            self.acknowledge(start)
         if start["seq"] <= self.acknowledged:
-            return self.make(seq, most)
-        self.aside.settle(lambda: self.settle(start))
-        made = self.make(seq, most, is_patient=False)
-        self.aside.join()
-        return made or self.make(seq, most)
+            return self.build_claim(seq, limit)
+        self.background.acknowledge(lambda: self.acknowledge(start))
+        built = self.build_claim(seq, limit, can_wait=False)
+        self.background.join()
+        return built or self.build_claim(seq, limit)
 
-    def go_ahead(self, start: Offset, seq: int, most: int | None) -> None:
-        """While Spark works on a batch, settle the one before it and make the claim for the next.
+    def work_ahead(self, start: Offset, seq: int, limit: int | None) -> None:
+        """While Spark works on a batch, acknowledge the batch before it and build the claim for the next.
 
-        Only where the query reads all there is and then ends, and nothing is limited: a claim that waits for its batch
-        would else keep messages, and places, from others who could have them sooner.
+        Only where the query reads all waiting messages and then ends, and no limit applies: else a claim that waits for
+        its batch would keep messages and slots from consumers that are ready for them.
         """
         if not (self.is_bounded and self.is_full) or self.is_limited:
-            return self.settle(start)
+            return self.acknowledge(start)
         if start["seq"] > self.acknowledged:
-            self.aside.settle(lambda: self.settle(start))
-        return self.aside.make(lambda: self.make(seq, most, is_patient=False))
+            self.background.acknowledge(lambda: self.acknowledge(start))
+        return self.background.build(lambda: self.build_claim(seq, limit, can_wait=False))
 
-    def pending(self, start: Offset) -> Offset | None:
-        """A claim that was made before a crash and given to no batch, if it is still whole."""
-        if self.given <= start["seq"]:
+    def find_pending(self, start: Offset) -> Offset | None:
+        """A claim from before a crash that no batch has used, if it still holds all messages."""
+        if self.last_seq <= start["seq"]:
             return None
         for claim in self.claims.renew(self.epoch, lease_ms=self.lease_ms):
             if claim.seq > start["seq"] and claim.lost:
                 self.claims.release(self.epoch, claim.seq)
-        parts = (each for each in self.claims.parts() if each.seq > start["seq"])
-        return next(map(offset_of, parts), None)
+        parts = (each for each in self.claims.list_parts() if each.seq > start["seq"])
+        return next(map(claim_offset, parts), None)
 
-    def settle(self, start: Offset) -> None:
-        """Acknowledge a claim that Spark is done with; the query's own words about single messages are followed."""
+    def acknowledge(self, start: Offset) -> None:
+        """Acknowledge a claim that Spark has finished, with the outcomes that the query has set."""
         if start["seq"] <= self.acknowledged:
             return
         found = list(self.claims.acknowledge(self.epoch, start["seq"], start["claim"]))
         self.acknowledged = start["seq"]
         if lost := sum(each.lost for each in found):
-            self.complain(f"claim {start['seq']} of stream {self.stream} was late: {lost} messages")
+            self.report_lost(f"claim {start['seq']} of stream {self.stream} lost {lost} messages")
 
-    def make(self, seq: int, most: int | None, *, is_patient: bool = True) -> int:
-        """Make a claim of up to so many messages; 0: there are none, and a while was waited for some."""
-        self.ear.open()
-        until = time.monotonic() + (IDLE_SECONDS if is_patient else 0)
+    def build_claim(self, seq: int, limit: int | None, *, can_wait: bool = True) -> int:
+        """Build a claim of up to so many messages; 0: no message came within the idle time."""
+        self.listener.open()
+        until = time.monotonic() + (IDLE_SECONDS if can_wait else 0)
         self.is_limited = False
-        take = partial(self.take, seq)
-        while not (taken := self.filling.begin(take, most)).messages:
+        take = partial(self.take_messages, seq)
+        while not (taken := self.builder.start_claim(take, limit)).messages:
             if not self.wait(taken.answer, until):
                 self.is_full = False
                 return 0
-        made = taken.messages
-        if made == MOST_AT_ONCE and made != most:
-            made += self.filling.go_on(take, None if most is None else most - made)
-        self.is_full = made == most
-        return made
+        built = taken.messages
+        if built == MESSAGES_PER_CALL and built != limit:
+            built += self.builder.fill_claim(take, None if limit is None else limit - built)
+        self.is_full = built == limit
+        return built
 
-    def take(self, seq: int, limit: int, cursor: Cursor) -> Taken:
-        """Add a part to a claim."""
+    def take_messages(self, seq: int, limit: int, cursor: Cursor) -> TakenMessages:
+        """Add messages to a claim."""
         taken = self.claims.take(
             self.epoch,
             seq,
@@ -159,13 +165,13 @@ class Driver:
             lease_ms=self.lease_ms,
             timeout_ms=self.timeout_ms,
             cursor=cursor,
-            choice=self.choice,
+            selection=self.selection,
         )
         self.is_limited = self.is_limited or taken.is_limited
         return taken
 
     def wait(self, answer: str, until: float) -> bool:
-        """Wait a moment for messages; False: for long enough."""
+        """Wait for messages; False: the time is over."""
         left = until - time.monotonic()
         if left <= 0 or self.stopping.is_set():
             return False
@@ -174,28 +180,28 @@ class Driver:
             return True
         if self.is_bounded:
             return False
-        cursor = self.filling.cursors[0]
-        self.ear.wait(min(left, 0.1) if cursor and len(cursor) > 3 else left)
+        cursor = self.builder.cursors[0]
+        self.listener.wait(min(left, 0.1) if cursor and len(cursor) > 3 else left)
         return True
 
-    def parts(self, start: Offset, end: Offset) -> list[Part]:
-        """What lies between two offsets; settled claims have nothing left to give."""
+    def find_parts(self, start: Offset, end: Offset) -> list[ClaimPart]:
+        """The parts of the claims between two offsets; an acknowledged claim has none."""
         is_new = not self.epoch
         self.open()
-        found = [each for each in self.claims.parts() if start["seq"] < each.seq <= end["seq"]]
-        if is_new:  # after a crash: what was claimed before it may be another's
+        found = [each for each in self.claims.list_parts() if start["seq"] < each.seq <= end["seq"]]
+        if is_new:  # after a crash, claims from before may have lost messages
             self.renew()
         missing = end["seq"] > self.acknowledged and end["seq"] not in {each.seq for each in found}
-        strange = any(each.seq == end["seq"] and each.token != end["claim"] for each in found)
-        if missing or strange:
-            self.complain(f"claim {end['seq']} of stream {self.stream} is not there")
+        replaced = any(each.seq == end["seq"] and each.token != end["claim"] for each in found)
+        if missing or replaced:
+            self.report_lost(f"claim {end['seq']} of stream {self.stream} does not exist")
             return []
         return found
 
-    # What keeps it
+    # Leases
 
-    def keep(self) -> None:
-        """Extend the leases every third of their time, in a thread."""
+    def keep_renewing(self) -> None:
+        """Renew the leases whenever a third of their time has passed, in a thread."""
         while not self.stopping.wait(self.lease_ms / 3000):
             try:
                 self.renew()
@@ -203,52 +209,32 @@ class Driver:
                 self.fenced = error
                 return
             except (Unreachable, ClaimLost) as error:
-                logger.warning("stream %s: its claims were not renewed: %s", self.stream, error)
+                logger.warning("stream %s: claims were not renewed: %s", self.stream, error)
 
     def renew(self) -> None:
-        """Extend the leases of all that is claimed."""
+        """Renew the leases of all claims."""
         for claim in self.claims.renew(self.epoch, lease_ms=self.lease_ms):
             if claim.lost:
-                self.complain(
-                    f"claim {claim.seq} of stream {self.stream} has lost {claim.lost} messages"
+                self.report_lost(
+                    f"claim {claim.seq} of stream {self.stream} lost {claim.lost} messages"
                 )
 
-    def complain(self, what: str) -> None:
-        """End the query, or only say so, as the options say."""
+    def report_lost(self, problem: str) -> None:
+        """End the query, or log the problem if failOnLeaseLost is false."""
         if self.options["failOnLeaseLost"]:
-            raise ClaimLost(f"{what}: {ClaimLost.__doc__}")
-        logger.warning("%s", what)
+            raise ClaimLost(f"{problem}: {ClaimLost.__doc__}")
+        logger.warning("%s", problem)
 
     def stop(self) -> None:
-        """Let go of the connections and of nothing else: Spark also says so when the query is to be resumed."""
+        """Close the connections and release nothing: Spark also stops a query that it resumes later."""
         self.stopping.set()
-        self.aside.stop()
-        self.filling.stop()
-        self.ear.closing.set()
+        self.background.stop()
+        self.builder.stop()
+        self.listener.closing.set()
         self.claims.close()
-        self.ear.close()
+        self.listener.close()
 
 
-def offset_of(part: Part) -> Offset:
-    """The offset of a claim's end."""
+def claim_offset(part: ClaimPart) -> Offset:
+    """The offset of the end of a claim."""
     return {"seq": part.seq, "claim": part.token}
-
-
-def stretches(parts: Iterable[Part], many: int) -> list[list[tuple[Part, int, int]]]:
-    """The messages of these parts in up to so many stretches of equal length: part, first and last of it."""
-    listed = list(parts)
-    total = sum(each.messages for each in listed)
-    size = max(1, -(-total // many))
-    found: list[list[tuple[Part, int, int]]] = [[]]
-    room = size
-    for part in listed:
-        first = 1
-        while first <= part.messages:
-            if not room:
-                found.append([])
-                room = size
-            last = min(part.messages, first + room - 1)
-            found[-1].append((part, first, last))
-            room -= last - first + 1
-            first = last + 1
-    return [each for each in found if each]

@@ -1,4 +1,4 @@
-"""Hears of new messages on a connection of its own, so that an idle stream asks once a second and not more."""
+"""Waits for notifications of new messages, so that an idle stream asks the queue once per second and no more."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from typing import Any
 import psycopg
 
 
-class Ear:
-    """Waits for a notification; where none can be heard it only waits."""
+class Listener:
+    """Waits for a notification on its own connection. Without notifications it waits for the time only."""
 
     def __init__(self, dsn: str, *, schema: str) -> None:
         self.dsn, self.schema = dsn, schema
         self.connection: psycopg.Connection[Any] | None = None
-        self.is_deaf = False
+        self.is_pooled = False  # a transaction pooler passes no notifications on
         self.closing = threading.Event()
 
     def open(self) -> None:
-        """Begin to listen, before anybody looks: what is told from now on is heard by the next wait."""
-        if self.connection is not None or self.is_deaf:
+        """Listen before you ask the queue: the next wait receives every notification from now on."""
+        if self.connection is not None or self.is_pooled:
             return
         try:
             self.connection = psycopg.connect(self.dsn, autocommit=True, prepare_threshold=None)
             row = self.connection.execute("select pg_backend_pid()").fetchone()
-            self.is_deaf = row != (self.connection.info.backend_pid,)  # a pooler passes nothing on
-            if self.is_deaf:
+            self.is_pooled = row != (self.connection.info.backend_pid,)
+            if self.is_pooled:
                 self.close()
             else:
                 self.connection.execute(f"listen {self.schema}".encode())
@@ -33,7 +33,7 @@ class Ear:
             self.close()
 
     def wait(self, seconds: float) -> None:
-        """Wait until there is something to hear, so long at most."""
+        """Wait for a notification, at most for so many seconds."""
         if self.connection is None:
             self.closing.wait(seconds)
             return
@@ -44,7 +44,7 @@ class Ear:
             self.close()
 
     def close(self) -> None:
-        """Listen no more."""
+        """Close the connection."""
         if self.connection is not None:
             self.connection.close()
             self.connection = None

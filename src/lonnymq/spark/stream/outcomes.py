@@ -1,4 +1,4 @@
-"""What `foreachBatch` says of single messages: complete, defer, fail or dead, done when their batch is acknowledged."""
+"""`set_outcomes`: complete, defer, fail or end single messages of a batch, when the batch is acknowledged."""
 
 from __future__ import annotations
 
@@ -18,60 +18,57 @@ from lonnymq.spark.retry import FIRST_RETRY_SECONDS, run_with_retries
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-NEEDED = {"id": "bigint", "token": "uuid", "outcome": "text"}
-ALLOWED = {**NEEDED, "delay_ms": "bigint", "error": "text", "state": "bytea"}
+REQUIRED = {"id": "bigint", "token": "uuid", "outcome": "text"}
+COLUMNS = {**REQUIRED, "delay_ms": "bigint", "error": "text", "state": "bytea"}
 SPARK_TYPES = {"bigint": "bigint", "uuid": "string", "text": "string", "bytea": "binary"}
-MOST_AT_ONCE = 10_000
-ANSWERS = "answer string, messages long"
+ROWS_PER_CALL = 10_000
+ANSWERS_DDL = "answer string, messages long"
+ANSWERS = pa.schema([("answer", pa.string()), ("messages", pa.int64())])
 
 
-def outcomes(
-    verdicts: DataFrame | Iterable[Mapping[str, Any]], *, url: str, schema: str = "lonnymq"
+def set_outcomes(
+    rows: DataFrame | Iterable[Mapping[str, Any]], *, url: str, schema: str = "lonnymq"
 ) -> dict[str, int]:
-    """Say what is to come of messages of this batch; the others are completed.
+    """Set the outcomes of single messages of a batch, in `foreachBatch`. The other messages are completed.
 
-    A verdict has the `id` and the `token` of its message, an `outcome` (complete, defer, fail, dead), and if you like
-    a `delay_ms` (of a defer, or until the next attempt), an `error` and a `state`.
-    Give a DataFrame, of which executors take care, or rows. Said again, as when a batch is tried again, the last
-    word holds. Answers how many were decided, and how many were not: lease_lost, not_found.
+    Each row has the `id` and the `token` of a message and an `outcome`: complete, defer, fail or dead.
+    You can add `delay_ms` (until a deferred message or the next attempt), `error` and `state`.
+    Pass a DataFrame, which executors process, or a list of rows. If you set an outcome twice, the last one counts.
+    Returns the number of messages per answer: decided, lease_lost or not_found.
     """
     schema_name(schema)
-    if not isinstance(verdicts, Iterable):
-        return by_executors(verdicts, url, schema)
-    listed = [{name: row[name] for name in named(row)} for row in verdicts]
+    if not isinstance(rows, Iterable):
+        return set_on_executors(rows, url, schema)
+    listed = [{name: row[name] for name in field_names(row)} for row in rows]
     for row in listed:
-        refuse_columns(row)
-    return dict(decide(url, schema, [listed])) if listed else {}
+        check_columns(row)
+    return dict(send_outcomes(url, schema, [listed])) if listed else {}
 
 
-def by_executors(verdicts: DataFrame, url: str, schema: str) -> dict[str, int]:
-    """Have executors say it, each for its part of the DataFrame."""
-    refuse_columns(verdicts.columns)
-    wanted = [
-        f"cast({name} as {SPARK_TYPES[ALLOWED[name]]}) as {name}" for name in verdicts.columns
-    ]
+def set_on_executors(rows: DataFrame, url: str, schema: str) -> dict[str, int]:
+    """Let executors send the outcomes of a DataFrame."""
+    check_columns(rows.columns)
+    wanted = [f"cast({name} as {SPARK_TYPES[COLUMNS[name]]}) as {name}" for name in rows.columns]
 
-    def say(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        answers = decide(url, schema, (batch.to_pylist() for batch in batches))
-        yield pa.RecordBatch.from_pydict(
-            {"answer": list(answers.keys()), "messages": list(answers.values())},
-            schema=pa.schema([("answer", pa.string()), ("messages", pa.int64())]),
-        )
+    def send(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        answers = send_outcomes(url, schema, (batch.to_pylist() for batch in batches))
+        columns = {"answer": list(answers.keys()), "messages": list(answers.values())}
+        yield pa.RecordBatch.from_pydict(columns, schema=ANSWERS)
 
     found: Counter[str] = Counter()
-    for answer, messages in verdicts.selectExpr(*wanted).mapInArrow(say, ANSWERS).collect():
+    for answer, messages in rows.selectExpr(*wanted).mapInArrow(send, ANSWERS_DDL).collect():
         found[answer] += messages
     return dict(found)
 
 
-def decide(url: str, schema: str, batches: Iterable[list[dict[str, Any]]]) -> Counter[str]:
-    """Tell the queue, on a connection of our own; said twice it means the same, so that an outage is waited for."""
+def send_outcomes(url: str, schema: str, batches: Iterable[list[dict[str, Any]]]) -> Counter[str]:
+    """Send outcomes to the queue on a new connection, with retries: to send them twice is safe."""
     answers: Counter[str] = Counter()
     source = connections.Own(url)
     try:
         for rows in batches:
-            for at in range(0, len(rows), MOST_AT_ONCE):
-                call = decision(schema, rows[at : at + MOST_AT_ONCE])
+            for at in range(0, len(rows), ROWS_PER_CALL):
+                call = decide_call(schema, rows[at : at + ROWS_PER_CALL])
                 work = partial(connections.run, source, call)
                 answers.update(run_with_retries(work, seconds=FIRST_RETRY_SECONDS))
     finally:
@@ -79,25 +76,26 @@ def decide(url: str, schema: str, batches: Iterable[list[dict[str, Any]]]) -> Co
     return answers
 
 
-def decision(schema: str, rows: list[dict[str, Any]]) -> Call[list[str]]:
-    """The call for so many verdicts."""
-    types = " ".join(f"{each}[]" for each in ALLOWED.values())
+def decide_call(schema: str, rows: list[dict[str, Any]]) -> Call[list[str]]:
+    """The call of `claim_decide` for these rows."""
+    types = " ".join(f"{each}[]" for each in COLUMNS.values())
     sql = statement(schema, "claim_decide", types, "r.answer")
-    columns = tuple([row.get(name) for row in rows] for name in ALLOWED)
+    columns = tuple([row.get(name) for row in rows] for name in COLUMNS)
     return Call(sql, columns, lambda found: [row[0] for row in found])
 
 
-def named(row: Any) -> list[str]:
-    """The names in a row: of a mapping, or of Spark's Row."""
+def field_names(row: Any) -> list[str]:
+    """The names in a row: of a mapping, or of a Row of Spark."""
     return list(getattr(row, "__fields__", row))
 
 
-def refuse_columns(columns: Iterable[str]) -> None:
-    """Raise at a column that is missing or not known."""
+def check_columns(columns: Iterable[str]) -> None:
+    """Raise if a column is missing or unknown."""
     given = set(columns)
-    if missing := [name for name in NEEDED if name not in given]:
-        raise InvalidArgument(f"verdicts need the columns {', '.join(missing)}")
-    if unknown := sorted(given - {*ALLOWED}):
+    if missing := [name for name in REQUIRED if name not in given]:
+        raise InvalidArgument(f"set_outcomes needs the columns {', '.join(missing)}")
+    if unknown := sorted(given - {*COLUMNS}):
         raise InvalidArgument(
-            f"verdicts have no columns {', '.join(unknown)}; known are {', '.join(ALLOWED)}"
+            f"set_outcomes does not know the columns {', '.join(unknown)}: "
+            f"the columns are {', '.join(COLUMNS)}"
         )

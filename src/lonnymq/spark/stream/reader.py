@@ -1,4 +1,4 @@
-"""The queue as a streaming source: Spark asks the driver's half for claims, executors read the messages of them."""
+"""The streaming source that Spark calls: the driver makes claims, executors read the messages of the claims."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from pyspark.sql.types import StructType
 from lonnymq.errors import InvalidArgument
 from lonnymq.spark.connection import conninfo
 from lonnymq.spark.options import Options, read_options
-from lonnymq.spark.read.schemas import Column, columns, spark_schema
-from lonnymq.spark.stream.claim_reader import Stretch, read_stretches
+from lonnymq.spark.read.schemas import Column, columns, select_columns, spark_schema
+from lonnymq.spark.stream.claim_reader import ClaimRange, read_ranges, split_parts
 
-if TYPE_CHECKING:  # what the driver needs, executors do without
-    from lonnymq.spark.stream.driver import Driver, Offset
+if TYPE_CHECKING:  # executors do without the modules of the driver
+    from lonnymq.spark.stream.driver import Offset, StreamDriver
 
 COLUMNS = (
     *columns("r", id="long", channel="text", kind="text", name="text", dequeue_at="long"),
@@ -31,113 +31,91 @@ COLUMNS = (
     *columns("r", dequeued_at="instant", headers="json", error="text"),
     *columns("r", state="bytes", content="bytes"),
 )
-CONTENTS = ("content", "state")
+CONTENT_COLUMNS = ("content", "state")
 
 
-class Stretches(InputPartition):
-    """What one task reads."""
+class ClaimPartition(InputPartition):
+    """The ranges of a claim that one task reads."""
 
-    def __init__(self, listed: Sequence[Stretch]) -> None:
+    def __init__(self, ranges: Sequence[ClaimRange]) -> None:
         super().__init__(None)
-        self.listed = tuple(listed)
+        self.ranges = tuple(ranges)
 
 
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Reads a stream of claims.
 
     On the driver one instance lives as long as the query, and its first call opens the stream. On executors `read`
-    runs on copies, which know the options and what is in their partition.
+    runs on copies, which know the options and their partition only.
     """
 
     def __init__(self, options: Mapping[str, str], schema: StructType) -> None:
-        self.options = checked(options)
+        self.options = read_stream_options(options)
         self.address = conninfo(self.options)
-        self.columns = chosen(COLUMNS, schema)
-        self._driver: Driver | None = None
+        self.columns = select_columns(COLUMNS, schema, table="a stream")
+        self._driver: StreamDriver | None = None
 
     @property
-    def driver(self) -> Driver:
-        """The driver's half; made when it is first wanted, and never on an executor."""
-        from lonnymq.spark.stream.driver import Driver
+    def driver(self) -> StreamDriver:
+        """The driver's half, created by the first call on the driver and never on an executor."""
+        from lonnymq.spark.stream.driver import StreamDriver
 
         if self._driver is None:
-            self._driver = Driver(self.options)
+            self._driver = StreamDriver(self.options)
         return self._driver
 
     # On the driver
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 (Spark's name)
-        """Say how much a batch may have at most."""
+        """The maximum number of messages per batch."""
         return ReadMaxRows(self.options["maxMessagesPerTrigger"])
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 (Spark's name)
-        """Let the query end once all that waits at this moment is read."""
-        self.driver.bound()
+        """Let the query end after the messages that wait now."""
+        self.driver.limit_to_present()
 
     def initialOffset(self) -> Offset:  # noqa: N802 (Spark's name)
-        """Say where a query without a checkpoint begins."""
-        return self.driver.first()
+        """The start of a query without a checkpoint."""
+        return self.driver.initial_offset()
 
     def latestOffset(self, start: Offset, limit: ReadLimit) -> Offset:  # noqa: N802 (Spark's name)
-        """Settle what is read up to `start`, and say where the next batch ends: at the end of one claim."""
+        """Acknowledge the messages up to `start`, and return the end of the next batch, which is one claim."""
         most = limit.max_rows if isinstance(limit, ReadMaxRows) else None
         if not isinstance(limit, ReadMaxRows | ReadAllAvailable):
             most = self.options["maxMessagesPerTrigger"]
-        return self.driver.latest(start, most)
+        return self.driver.latest_offset(start, most)
 
     def partitions(self, start: Offset, end: Offset) -> Sequence[InputPartition]:
-        """Divide a batch among tasks."""
-        from lonnymq.spark.stream.driver import stretches
-
-        found = stretches(self.driver.parts(start, end), self.options["numPartitions"])
-        return [
-            Stretches([Stretch(p.seq, p.token, p.part, first, last) for p, first, last in each])
-            for each in found
-        ]
+        """Split a batch among tasks."""
+        parts = self.driver.find_parts(start, end)
+        return [ClaimPartition(each) for each in split_parts(parts, self.options["numPartitions"])]
 
     def stop(self) -> None:
-        """Let go of connections. What is claimed stays claimed: a query that comes back goes on with it."""
+        """Close connections. The claims stay: a query that starts again continues with them."""
         if self._driver is not None:
             self._driver.stop()
 
     # On executors
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Read the messages of a partition; as often as it is asked, the same ones."""
-        assert isinstance(partition, Stretches)  # noqa: S101 - what `partitions` made
-        yield from read_stretches(self.options, self.address, self.columns, partition.listed)
+        """Read the messages of a partition, the same messages in every call."""
+        assert isinstance(partition, ClaimPartition)  # noqa: S101 (`partitions` made it)
+        yield from read_ranges(self.options, self.address, self.columns, partition.ranges)
 
 
-def checked(given: Mapping[str, str]) -> Options:
-    """The options, or what is wrong with them."""
+def read_stream_options(given: Mapping[str, str]) -> Options:
+    """Parse and check the options of a stream read."""
     options = read_options(given, "stream read")
     if not options["stream"]:
-        raise InvalidArgument(
-            'a stream read needs a name for its claims: .option("stream", "billing")'
-        )
+        raise InvalidArgument('a stream read needs a stream name: add .option("stream", "billing")')
     if options.table not in (None, "messages"):
-        raise InvalidArgument(f"a stream reads messages, not {options.table}")
+        raise InvalidArgument(f"a stream can only read messages, not {options.table}")
     if options["subscribe"] and options["subscribePattern"]:
-        raise InvalidArgument("subscribe and subscribePattern exclude each other")
+        raise InvalidArgument("set subscribe or subscribePattern, not both")
     return options
 
 
 def default_schema(given: Mapping[str, str]) -> StructType:
-    """The columns of a stream, where the user gives none."""
-    options = checked(given)
-    kept = options["includeContent"]
-    return spark_schema(tuple(c for c in COLUMNS if kept or c.name not in CONTENTS))
-
-
-def chosen(found: tuple[Column, ...], schema: StructType) -> tuple[Column, ...]:
-    """Of these columns those that the user's schema names, in its order."""
-    known = {column.name: column for column in found}
-    for field in schema.fields:
-        if field.name not in known:
-            raise InvalidArgument(f"a stream has no column {field.name}; it has {', '.join(known)}")
-        wanted = known[field.name].spark.dataType
-        if field.dataType != wanted:
-            raise InvalidArgument(
-                f"column {field.name} is {wanted.simpleString()}, not {field.dataType.simpleString()}"
-            )
-    return tuple(known[field.name] for field in schema.fields)
+    """The columns of a stream without a schema from the user."""
+    kept = read_stream_options(given)["includeContent"]
+    return spark_schema(tuple(c for c in COLUMNS if kept or c.name not in CONTENT_COLUMNS))

@@ -1,4 +1,4 @@
-"""A load: counts of rows, the commit messages of tasks, and the SQL functions for loads and stages."""
+"""Loads, the record of writes: counts of rows, commit messages of tasks, SQL functions for loads and stages."""
 
 from __future__ import annotations
 
@@ -13,10 +13,19 @@ from lonnymq.spark.options import Options
 if TYPE_CHECKING:
     from psycopg import Connection
 
+LoadKey = tuple[str, int]  # the application and the version: a load is published once per key
+MEASURE = """
+    select array(
+      select octet_length(u.text::jsonb::text)
+      from unnest(%s::text[]) with ordinality as u (text, place)
+      order by u.place
+    )
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Rows that became messages, had a name that was taken, or were not made messages and why."""
+    """How many rows became messages, had a name that exists, or were rejected, by reason."""
 
     created: int = 0
     duplicate: int = 0
@@ -31,87 +40,78 @@ class Counts:
 
     @property
     def rejected(self) -> int:
-        """Rows that the queue did not take."""
+        """The number of rejected rows."""
         return self.dropped + self.refused + self.invalid
 
     def __str__(self) -> str:
         return ", ".join(f"{getattr(self, each.name)} {each.name}" for each in fields(self))
 
 
-def counted(answers: Iterable[str]) -> Counts:
-    """Answers, counted."""
+def count_answers(answers: Iterable[str]) -> Counts:
+    """The counts of the answers of `message_create_many`."""
     found = list(answers)
     return Counts(*(found.count(each.name) for each in fields(Counts)))
 
 
 @dataclass
-class Written(WriterCommitMessage):
-    """What a task answers that has created its rows itself."""
+class DirectCommit(WriterCommitMessage):
+    """The commit message of a task that created its messages itself."""
 
     counts: Counts
 
 
 @dataclass
-class Staged(WriterCommitMessage):
-    """What a task answers that has put its rows aside: where they are, and which part of which query it was."""
+class StagedCommit(WriterCommitMessage):
+    """The commit message of a task that staged its rows: its partition and query, and the stage or the few rows."""
 
-    part: int
+    partition: int
     query: str | None = None
     stage: int | None = None
     rows: int = 0
     few: bytes = field(default=b"", repr=False)
 
 
-Key = tuple[str, int]
-MEASURE = """
-    select array(
-      select octet_length(u.text::jsonb::text)
-      from unnest(%s::text[]) with ordinality as u (text, place)
-      order by u.place
-    )
-"""
-
-
-def answer(connection: Connection[Any], statement: str, values: tuple[Any, ...] = ()) -> Any:
-    """The first column of the one row of a statement."""
+def fetch_value(connection: Connection[Any], statement: str, values: tuple[Any, ...] = ()) -> Any:
+    """The first column of the only row of a statement."""
     row = connection.execute(statement.encode(), values).fetchone()
     return row[0] if row else None
 
 
-def begin(connection: Connection[Any], options: Options, key: Key) -> bool:
+def begin_load(connection: Connection[Any], options: Options, key: LoadKey) -> bool:
     """Begin a load; False: it was published before."""
-    return bool(answer(connection, f"select {options.schema}.load_begin(%s, %s)", key) == "begun")
+    answer = fetch_value(connection, f"select {options.schema}.load_begin(%s, %s)", key)
+    return bool(answer == "begun")
 
 
-def end(connection: Connection[Any], options: Options, key: Key, counts: Counts) -> None:
-    """Write down what became of the rows of a load."""
+def end_load(connection: Connection[Any], options: Options, key: LoadKey, counts: Counts) -> None:
+    """Record the counts of a load."""
     statement = f"select {options.schema}.load_end(%s, %s, %s, %s, %s, %s, %s)"
-    answer(connection, statement, (*key, *astuple(counts)))
+    fetch_value(connection, statement, (*key, *astuple(counts)))
 
 
 def take_stage(connection: Connection[Any], options: Options, stage: int, rows: int) -> Counts:
-    """Make messages of the rows of a stage."""
+    """Create messages from the rows of a stage."""
     statement = f"select * from {options.schema}.stage_take(%s, %s)"  # noqa: S608 (a checked name)
     row = connection.execute(statement.encode(), (stage, rows)).fetchone()
     return Counts(*(row or ()))
 
 
 def create_stage(connection: Connection[Any], options: Options) -> int:
-    """Make a stage."""
-    return int(answer(connection, f"select {options.schema}.stage_create()"))
+    """Create a stage, and return its number."""
+    return int(fetch_value(connection, f"select {options.schema}.stage_create()"))
 
 
 def drop_stages(connection: Connection[Any], options: Options, stages: list[int]) -> None:
     """Drop stages."""
     if stages:
-        answer(connection, f"select {options.schema}.stage_drop(%s)", (stages,))
+        fetch_value(connection, f"select {options.schema}.stage_drop(%s)", (stages,))
 
 
-def sweep(connection: Connection[Any], options: Options) -> None:
-    """Drop what others left behind."""
-    answer(connection, f"select {options.schema}.stage_sweep()")
+def sweep_stages(connection: Connection[Any], options: Options) -> None:
+    """Drop the stages that failed jobs left behind."""
+    fetch_value(connection, f"select {options.schema}.stage_sweep()")
 
 
-def measure(connection: Connection[Any], texts: list[str]) -> list[int]:
-    """How many bytes JSON texts have as the server stores them."""
-    return list(answer(connection, MEASURE, (texts,)))
+def measure_headers(connection: Connection[Any], texts: list[str]) -> list[int]:
+    """The sizes in bytes of JSON texts as the server stores them."""
+    return list(fetch_value(connection, MEASURE, (texts,)))

@@ -1,6 +1,6 @@
-"""Rows on their way into the queue, as Arrow: brought into the queue's types, and those that cannot be messages apart.
+"""Validates rows before a write: casts them to the queue's types and separates the invalid rows, as Arrow.
 
-Runs on executors. The limits are those of the SQL function `guard_message`.
+Runs on executors, and on the driver for few rows. The limits are those of the SQL function `guard_message`.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-LONGEST = 255
-LARGEST = 67_108_864
-LATEST = 3_155_760_000_000
-LARGEST_HEADERS = 16_384
-SUSPECT_HEADERS = 4_096  # as text; how long they are as jsonb only the server knows
+MAX_TEXT_BYTES = 255
+MAX_CONTENT_BYTES = 67_108_864
+MAX_DELAY_MS = 3_155_760_000_000
+MAX_HEADER_BYTES = 16_384
+MEASURED_HEADER_BYTES = 4_096  # of text: the server measures longer headers as jsonb
 
 SCHEMA = pa.schema(
     [
@@ -30,7 +30,7 @@ SCHEMA = pa.schema(
         ("headers", pa.string()),
     ]
 )
-BAD_SCHEMA = pa.schema(
+REJECTED_SCHEMA = pa.schema(
     [
         *(field for field in SCHEMA if field.name != "headers"),
         ("headers_text", pa.string()),
@@ -43,37 +43,42 @@ Measure = Callable[[list[str]], list[int]]
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
-    """A batch: the rows that can be messages, and those that cannot, with the reason."""
+class ValidatedBatch:
+    """The valid rows of a batch, and the invalid rows with the reason."""
 
-    good: pa.RecordBatch
-    bad: pa.RecordBatch | None
+    valid: pa.RecordBatch
+    invalid: pa.RecordBatch | None
+
+    @property
+    def invalid_count(self) -> int:
+        """The number of invalid rows."""
+        return 0 if self.invalid is None else int(self.invalid.num_rows)
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
-    """Why some rows cannot be messages."""
+class Problem:
+    """A problem, and a mask of the rows that have it."""
 
     rows: Any
     reason: str
     detail: str
 
 
-def judge(batch: pa.RecordBatch, measure: Measure) -> Judged:
-    """Part the rows of a batch; `measure` tells how long headers are as the server stores them."""
+def validate_batch(batch: pa.RecordBatch, measure: Measure) -> ValidatedBatch:
+    """Separate the valid rows of a batch; `measure` returns the sizes of headers as the server stores them."""
     columns = {name: batch.column(name) for name in batch.schema.names}
-    headers, faults = read_headers(columns.get("headers"), measure)
-    found = normal({**columns, "headers": headers}, batch.num_rows)
-    faults = [*faults, *faults_of(found)]
-    wrong = [fault for fault in faults if pc.any(fault.rows).as_py()]
-    if not wrong:
-        return Judged(found, None)
-    texts = column_text(columns.get("headers"), batch.num_rows)
-    return parted(found, texts, wrong)
+    headers, problems = read_headers(columns.get("headers"), measure)
+    rows = cast_columns({**columns, "headers": headers}, batch.num_rows)
+    problems = [*problems, *find_problems(rows)]
+    found = [problem for problem in problems if pc.any(problem.rows).as_py()]
+    if not found:
+        return ValidatedBatch(rows, None)
+    texts = headers_text(columns.get("headers"), batch.num_rows)
+    return separate_rows(rows, texts, found)
 
 
-def normal(columns: dict[str, Any], rows: int) -> pa.RecordBatch:
-    """The columns in the queue's types; those that are not there are null."""
+def cast_columns(columns: dict[str, Any], rows: int) -> pa.RecordBatch:
+    """The columns in the queue's types; missing columns are null."""
     arrays = []
     for field in SCHEMA:
         given = columns.get(field.name)
@@ -81,97 +86,97 @@ def normal(columns: dict[str, Any], rows: int) -> pa.RecordBatch:
             arrays.append(pa.nulls(rows, field.type))
         elif pa.types.is_timestamp(given.type):
             micros = given.cast(pa.timestamp("us", given.type.tz)).view(pa.int64())
-            arrays.append(floor_thousand(micros))
+            arrays.append(to_milliseconds(micros))
         else:
             arrays.append(given if given.type == field.type else given.cast(field.type))
     return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
 
 
-def floor_thousand(micros: Any) -> Any:
-    """Milliseconds, rounded down before 1970 as well."""
+def to_milliseconds(micros: Any) -> Any:
+    """Microseconds as milliseconds, rounded down before 1970 as well."""
     cut = pc.divide(micros, 1000)
     return pc.if_else(pc.less(micros, pc.multiply(cut, 1000)), pc.subtract(cut, 1), cut)
 
 
-def faults_of(found: pa.RecordBatch) -> Iterator[Fault]:
-    """What is wrong with rows, thing by thing."""
+def find_problems(found: pa.RecordBatch) -> Iterator[Problem]:
+    """Every possible problem, with the rows that have it."""
     column = found.column
-    yield Fault(pc.is_null(column("channel")), "invalid", "channel must be given")
+    yield Problem(pc.is_null(column("channel")), "invalid", "channel must be given")
     for name in ("channel", "name", "kind"):
         if column(name).null_count == found.num_rows:
             continue
         size = pc.fill_null(pc.binary_length(column(name)), 1)
-        bad = pc.or_(pc.less(size, 1), pc.greater(size, LONGEST))
-        yield Fault(bad, "invalid", f"{name} must be 1 to {LONGEST} bytes long")
+        bad = pc.or_(pc.less(size, 1), pc.greater(size, MAX_TEXT_BYTES))
+        yield Problem(bad, "invalid", f"{name} must be 1 to {MAX_TEXT_BYTES} bytes long")
         zero = pc.fill_null(pc.match_substring(column(name), "\0"), False)
-        yield Fault(zero, "invalid", f"{name} must not hold the character 0")
-    yield Fault(pc.is_null(column("content")), "invalid", "content must be given")
-    large = pc.greater(pc.fill_null(pc.binary_length(column("content")), 0), LARGEST)
-    yield Fault(large, "too_large", f"content is more than {LARGEST} bytes")
+        yield Problem(zero, "invalid", f"{name} must not hold the character 0")
+    yield Problem(pc.is_null(column("content")), "invalid", "content must be given")
+    large = pc.greater(pc.fill_null(pc.binary_length(column("content")), 0), MAX_CONTENT_BYTES)
+    yield Problem(large, "too_large", f"content is more than {MAX_CONTENT_BYTES} bytes")
     delay = column("delay_ms")
     if delay.null_count < found.num_rows:
         both = pc.and_(pc.is_valid(delay), pc.is_valid(column("dequeue_at")))
-        yield Fault(both, "invalid", "dequeue_at and delay_ms exclude each other")
+        yield Problem(both, "invalid", "dequeue_at and delay_ms exclude each other")
         filled = pc.fill_null(delay, 0)
-        bad = pc.or_(pc.less(filled, 0), pc.greater(filled, LATEST))
-        yield Fault(bad, "invalid", f"delay_ms must be 0 to {LATEST}")
+        bad = pc.or_(pc.less(filled, 0), pc.greater(filled, MAX_DELAY_MS))
+        yield Problem(bad, "invalid", f"delay_ms must be 0 to {MAX_DELAY_MS}")
 
 
-def parted(found: pa.RecordBatch, texts: Any, faults: Sequence[Fault]) -> Judged:
-    """The sound rows, and the others with the first thing that is wrong with them."""
-    masks = [pc.fill_null(fault.rows, False) for fault in faults]
+def separate_rows(found: pa.RecordBatch, texts: Any, problems: Sequence[Problem]) -> ValidatedBatch:
+    """The valid rows, and the invalid rows each with its first problem."""
+    masks = [pc.fill_null(problem.rows, False) for problem in problems]
     rows = found.num_rows
-    reason = first_of(masks, [fault.reason for fault in faults], rows)
-    detail = first_of(masks, [fault.detail for fault in faults], rows)
-    is_bad = pc.is_valid(reason)
-    arrays = [storable(found.column(name)) for name in SCHEMA.names if name != "headers"]
+    reason = first_match(masks, [problem.reason for problem in problems], rows)
+    detail = first_match(masks, [problem.detail for problem in problems], rows)
+    is_invalid = pc.is_valid(reason)
+    arrays = [replace_nul(found.column(name)) for name in SCHEMA.names if name != "headers"]
     answer = pa.repeat(pa.scalar("invalid"), rows)
-    bad = pa.RecordBatch.from_arrays(
-        [*arrays, storable(texts), answer, reason, detail], schema=BAD_SCHEMA
+    invalid = pa.RecordBatch.from_arrays(
+        [*arrays, replace_nul(texts), answer, reason, detail], schema=REJECTED_SCHEMA
     )
-    return Judged(found.filter(pc.invert(is_bad)), bad.filter(is_bad))
+    return ValidatedBatch(found.filter(pc.invert(is_invalid)), invalid.filter(is_invalid))
 
 
-def first_of(masks: Sequence[Any], words: Sequence[str], rows: int) -> Any:
-    """For each row the word of the first mask that holds; null: none does."""
+def first_match(masks: Sequence[Any], words: Sequence[str], rows: int) -> Any:
+    """For each row the word of the first mask that is true; null: no mask is true."""
     found = pa.nulls(rows, pa.string())
     for mask, word in zip(reversed(masks), reversed(words), strict=True):
         found = pc.if_else(mask, pa.scalar(word), found)
     return found
 
 
-def storable(column: Any) -> Any:
+def replace_nul(column: Any) -> Any:
     """Text without the character that PostgreSQL cannot store."""
     if not pa.types.is_string(column.type):
         return column
     return pc.replace_substring(column, "\0", "\ufffd")
 
 
-def read_headers(column: Any, measure: Measure) -> tuple[Any, list[Fault]]:
-    """Headers as the text of a JSON object, and the faults of those that are none."""
+def read_headers(column: Any, measure: Measure) -> tuple[Any, list[Problem]]:
+    """Headers as texts of JSON objects, and the problems of the other headers."""
     if column is None or column.null_count == len(column):
         return None, []
     texts: list[str | None] = []
     wrong: list[bool] = []
     for value in column.to_pylist():
-        text = None if value is None else object_text(value)
+        text = None if value is None else json_object_text(value)
         texts.append(text)
         wrong.append(value is not None and text is None)
-    suspects = [
-        at for at, text in enumerate(texts) if text and len(text.encode()) > SUSPECT_HEADERS
+    measured = [
+        at for at, text in enumerate(texts) if text and len(text.encode()) > MEASURED_HEADER_BYTES
     ]
     large = [False] * len(texts)
-    if suspects:
-        for at, size in zip(suspects, measure([texts[at] or "" for at in suspects]), strict=True):
-            large[at] = size > LARGEST_HEADERS
+    if measured:
+        for at, size in zip(measured, measure([texts[at] or "" for at in measured]), strict=True):
+            large[at] = size > MAX_HEADER_BYTES
     return pa.array(texts, pa.string()), [
-        Fault(pa.array(wrong), "invalid", "headers must be a JSON object"),
-        Fault(pa.array(large), "too_large", f"headers are more than {LARGEST_HEADERS} bytes"),
+        Problem(pa.array(wrong), "invalid", "headers must be a JSON object"),
+        Problem(pa.array(large), "too_large", f"headers are more than {MAX_HEADER_BYTES} bytes"),
     ]
 
 
-def object_text(value: Any) -> str | None:
-    """The text of a JSON object that PostgreSQL can store; None: it is none."""
+def json_object_text(value: Any) -> str | None:
+    """The text of a JSON object that PostgreSQL can store; None: the value is not such an object."""
     try:
         read = json.loads(value) if isinstance(value, str) else dict(value)
         text = json.dumps(read, ensure_ascii=False, allow_nan=False)
@@ -181,8 +186,8 @@ def object_text(value: Any) -> str | None:
     return text if isinstance(read, dict) and "\\u0000" not in text else None
 
 
-def column_text(column: Any, rows: int) -> Any:
-    """A column of headers as it came, as text."""
+def headers_text(column: Any, rows: int) -> Any:
+    """The original headers as text."""
     if column is None:
         return pa.nulls(rows, pa.string())
     if pa.types.is_map(column.type):

@@ -1,4 +1,8 @@
-"""The writers that Spark calls, batch and stream: checks on the driver, rows on executors, commit on the driver."""
+"""The batch and stream writers that Spark calls: checks on the driver, rows on executors, commit on the driver.
+
+Plan, tasks and commit run in separate processes, which Spark starts anew after a minute without work: each imports only
+the modules that it needs.
+"""
 
 from __future__ import annotations
 
@@ -27,197 +31,219 @@ from pyspark.sql.types import (
 
 from lonnymq.errors import InvalidArgument, translated
 from lonnymq.spark.connection import check_granted, check_installed, open_connection
-from lonnymq.spark.gc import rest
+from lonnymq.spark.gc import freeze_imports
 from lonnymq.spark.options import Operation, Options, read_options
-from lonnymq.spark.write.loads import Counts, Key, Staged, Written, begin, sweep
+from lonnymq.spark.write.loads import (
+    Counts,
+    DirectCommit,
+    LoadKey,
+    StagedCommit,
+    begin_load,
+    sweep_stages,
+)
 
-TEXT = (StringType,)
+Messages = Iterable[WriterCommitMessage | None]
 NUMBER = (LongType, IntegerType, ShortType)
-TAKEN: dict[str, tuple[type[DataType], ...]] = {
-    "channel": TEXT,
+COLUMN_TYPES: dict[str, tuple[type[DataType], ...]] = {
+    "channel": (StringType,),
     "content": (BinaryType, StringType),
     "dequeue_at": (*NUMBER, TimestampType),
     "delay_ms": NUMBER,
-    "name": TEXT,
-    "kind": TEXT,
+    "name": (StringType,),
+    "kind": (StringType,),
     "headers": (StringType, MapType),
 }
-SAID = {
+TYPE_NAMES = {
     "content": "binary or string",
     "dequeue_at": "bigint (epoch milliseconds) or timestamp",
     "delay_ms": "bigint",
     "headers": "string (a JSON object) or map<string,string>",
 }
-NEEDED = ("channel", "content")
-
-
-def check_columns(schema: StructType) -> None:
-    """Raise at a column that is missing, unknown, or of a type that cannot be written."""
-    names = schema.fieldNames()
-    for needed in NEEDED:
-        if needed not in names:
-            raise InvalidArgument(
-                f"the column {needed} is missing; the columns of a message are {', '.join(TAKEN)}, "
-                f"of which {' and '.join(NEEDED)} are needed; given are {', '.join(names)}"
-            )
-    for column in schema.fields:
-        if column.name not in TAKEN:
-            raise InvalidArgument(
-                f"unknown column {column.name}: select those of a message, {', '.join(TAKEN)}"
-            )
-        if not isinstance(column.dataType, TAKEN[column.name]) or not is_text_map(column.dataType):
-            raise InvalidArgument(
-                f"the column {column.name} must be {SAID.get(column.name, 'string')}, "
-                f"not {column.dataType.simpleString()}"
-            )
-
-
-def is_text_map(kind: DataType) -> bool:
-    """Whether a type, if it is a map, is one from text to text."""
-    if not isinstance(kind, MapType):
-        return True
-    return isinstance(kind.keyType, StringType) and isinstance(kind.valueType, StringType)
-
-
-TO_WRITE = "a producer writes with commitMode=staged; direct is for the queue's owner"
+REQUIRED = ("channel", "content")
+GRANT_ADVICE = "write with commitMode=staged as a producer, or as the owner of the queue"
 
 
 @dataclass
-class Job:
-    """One write: its options, and a name of its own that no other has."""
+class WriteJob:
+    """A write: its options, and a unique name."""
 
     options: Options
-    once: str = field(default_factory=lambda: f"once {uuid4()}")
-    is_done: bool = False
+    name: str = field(default_factory=lambda: f"once {uuid4()}")
+    is_published: bool = False
 
     def write(self, batches: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
-        """The rows of a task, on an executor."""
+        """Write the rows of a task, on an executor."""
         context = TaskContext.get()
-        part = context.partitionId() if context else 0
+        partition = context.partitionId() if context else 0
         query = context.getLocalProperty("sql.streaming.queryId") if context else None
-        if self.is_done:
+        if self.is_published:
             return WriterCommitMessage()
         with translated():
             if self.options["commitMode"] == "direct":
                 from lonnymq.spark.write.direct import write_direct
 
-                rest()
-                return Written(write_direct(self.options, batches, (self.once, part)))
+                freeze_imports()
+                return DirectCommit(write_direct(self.options, batches, (self.name, partition)))
             from lonnymq.spark.write.staged import stage_rows
 
-            rest()
-            return stage_rows(self.options, batches, part=part, query=query)
+            freeze_imports()
+            return stage_rows(self.options, batches, partition=partition, query=query)
 
-    def written(self, messages: Iterable[WriterCommitMessage | None]) -> None:
-        """What tasks that have created their rows say, on the driver."""
-        counts = sum((each.counts for each in messages if isinstance(each, Written)), Counts())
+    def log_rejected(self, messages: Messages) -> None:
+        """Log the rows that direct tasks rejected, on the driver."""
+        commits = (each for each in messages if isinstance(each, DirectCommit))
+        counts = sum((each.counts for each in commits), Counts())
         if counts.rejected:
-            from lonnymq.spark.write.rejects import tell
+            from lonnymq.spark.write.rejects import log_rejected
 
-            tell(self.options, counts, self.once)
+            log_rejected(self.options, counts, self.name)
+
+    def publish(self, key: LoadKey, messages: Messages) -> None:
+        """Publish the staged rows, on the driver."""
+        from lonnymq.spark.write.staged import publish_load
+
+        publish_load(self.options, key, staged_commits(messages))
+
+    def discard(self, messages: Messages) -> None:
+        """Drop the staged rows, on the driver."""
+        from lonnymq.spark.write.staged import discard_load
+
+        discard_load(self.options, staged_commits(messages))
 
 
-def prepare(
+def staged_commits(messages: Messages) -> list[StagedCommit]:
+    """The commit messages of tasks that staged rows."""
+    return [each for each in messages if isinstance(each, StagedCommit)]
+
+
+def prepare_write(
     given: Mapping[str, str], schema: StructType, operation: Operation, *, overwrite: bool
-) -> Job:
-    """Check everything that can be checked before tasks start, on the driver."""
+) -> WriteJob:
+    """Check options, columns, queue and privileges before tasks start, on the driver."""
     if overwrite:
         raise InvalidArgument(
-            "a queue is appended to, and nothing else: use mode('append'), "
+            "you can only append to a queue: use mode('append'), "
             "or outputMode('append') or 'update' for a stream"
         )
     options = read_options(given, operation)
     check_columns(schema)
     if options["commitMode"] == "direct" and options["txnAppId"] is not None:
-        raise InvalidArgument("txnAppId needs commitMode=staged: direct writes are not remembered")
-    if operation == "stream write":  # which has been running for days, perhaps
+        raise InvalidArgument("txnAppId needs commitMode=staged: direct writes are not recorded")
+    if operation == "stream write":  # a stream may outlive a restart of the database
         from lonnymq.spark.retry import wait_until_reachable
 
         wait_until_reachable(options)
+    prepare_database(options)
+    freeze_imports()
+    return WriteJob(options)
+
+
+def prepare_database(options: Options) -> None:
+    """Check the queue and the privileges, and create the table for rejected rows."""
     with translated(), open_connection(options) as connection:
         check_installed(connection, options, table="load")
         if options["commitMode"] == "direct":
             message = f"{options.schema}.message"
-            check_granted(connection, message, "insert", otherwise=TO_WRITE)
-        if options["rejects"] is not None:
+            check_granted(connection, message, "insert", advice=GRANT_ADVICE)
+        if options["rejectsTable"] is not None:
             from lonnymq.spark.write.rejects import ensure_table
 
             ensure_table(connection, options)
-        sweep(connection, options)
-    rest()
-    return Job(options)
+        sweep_stages(connection, options)
 
 
-def batch_writer(given: Mapping[str, str], schema: StructType, *, overwrite: bool) -> BatchWriter:
-    """The writer of one job, on the driver."""
-    job = prepare(given, schema, "write", overwrite=overwrite)
+def check_columns(schema: StructType) -> None:
+    """Raise if a column is missing, unknown, or has a type that cannot be written."""
+    names = schema.fieldNames()
+    for required in REQUIRED:
+        if required not in names:
+            raise InvalidArgument(
+                f"the column {required} is missing: the DataFrame has {', '.join(names)}, and "
+                f"a message needs {' and '.join(REQUIRED)} and can have {', '.join(COLUMN_TYPES)}"
+            )
+    for column in schema.fields:
+        if column.name not in COLUMN_TYPES:
+            raise InvalidArgument(
+                f"unknown column {column.name}: select only columns of a message, {', '.join(COLUMN_TYPES)}"
+            )
+        if not can_write(column.name, column.dataType):
+            raise InvalidArgument(
+                f"the column {column.name} must be {TYPE_NAMES.get(column.name, 'string')}, "
+                f"not {column.dataType.simpleString()}"
+            )
+
+
+def can_write(name: str, kind: DataType) -> bool:
+    """Whether a column may have this type; a map must be from text to text."""
+    if isinstance(kind, MapType):
+        parts = (kind.keyType, kind.valueType)
+        return name == "headers" and all(isinstance(part, StringType) for part in parts)
+    return isinstance(kind, COLUMN_TYPES[name])
+
+
+def create_batch_writer(
+    given: Mapping[str, str], schema: StructType, *, overwrite: bool
+) -> BatchWriter:
+    """The writer of a batch job, on the driver."""
+    job = prepare_write(given, schema, "write", overwrite=overwrite)
     app, version = job.options["txnAppId"], job.options["txnVersion"]
     if (app is None) != (version is None):
-        raise InvalidArgument("txnAppId and txnVersion go together: give both, or none")
-    key = (app, version) if app is not None else (job.once, 0)
+        raise InvalidArgument("txnAppId and txnVersion go together: set both, or neither")
+    key = (app, version) if app is not None else (job.name, 0)
     if app is not None:
         with (
             open_connection(job.options) as connection,
             connection.transaction(force_rollback=True),
         ):
-            job.is_done = not begin(connection, job.options, key)
+            job.is_published = not begin_load(connection, job.options, key)
     return BatchWriter(job, key)
 
 
 class BatchWriter(DataSourceArrowWriter):
-    """One job. `write` runs on executors, `commit` and `abort` on the driver."""
+    """A batch job. `write` runs on executors, `commit` and `abort` on the driver."""
 
-    def __init__(self, job: Job, key: Key) -> None:
+    def __init__(self, job: WriteJob, key: LoadKey) -> None:
         self.job, self.key = job, key
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
-        """The rows of a task."""
+        """Write the rows of a task."""
         return self.job.write(iterator)
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
-        """Publish what the tasks put aside."""
-        self.job.written(messages)
-        staged = [each for each in messages if isinstance(each, Staged)]
-        if self.job.options["commitMode"] == "staged" and not self.job.is_done:
-            from lonnymq.spark.write.staged import publish
-
-            publish(self.job.options, self.key, staged)
+        """Publish the staged rows."""
+        self.job.log_rejected(messages)
+        if self.job.options["commitMode"] == "staged" and not self.job.is_published:
+            self.job.publish(self.key, messages)
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
-        """Drop what the tasks put aside."""
-        from lonnymq.spark.write.staged import discard
-
-        discard(self.job.options, [each for each in messages if isinstance(each, Staged)])
+        """Drop the staged rows."""
+        self.job.discard(messages)
 
 
-def stream_writer(given: Mapping[str, str], schema: StructType, *, overwrite: bool) -> StreamWriter:
-    """The writer of one batch, on the driver."""
-    return StreamWriter(prepare(given, schema, "stream write", overwrite=overwrite))
+def create_stream_writer(
+    given: Mapping[str, str], schema: StructType, *, overwrite: bool
+) -> StreamWriter:
+    """The writer of a batch of a stream, on the driver."""
+    return StreamWriter(prepare_write(given, schema, "stream write", overwrite=overwrite))
 
 
 class StreamWriter(DataSourceStreamArrowWriter):
-    """One batch. `write` runs on executors; `commit` and `abort` on the driver, on another instance than the tasks'."""
+    """A batch of a stream. `write` runs on executors, `commit` and `abort` on another instance on the driver."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: WriteJob) -> None:
         self.job = job
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
-        """The rows of a task."""
+        """Write the rows of a task."""
         return self.job.write(iterator)
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 (Spark's name)
-        """Publish what the tasks put aside, once for each batch of a query; `txnAppId` names it otherwise."""
-        self.job.written(messages)
-        staged = [each for each in messages if isinstance(each, Staged)]
-        if not staged:
-            return
-        from lonnymq.spark.write.staged import publish
-
-        app = self.job.options["txnAppId"] or f"query {staged[0].query}"
-        publish(self.job.options, (app, batchId), staged)
+        """Publish the staged rows, once per batch of the query or of `txnAppId`."""
+        self.job.log_rejected(messages)
+        if staged := staged_commits(messages):
+            app = self.job.options["txnAppId"] or f"query {staged[0].query}"
+            self.job.publish((app, batchId), staged)
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 (Spark's name)
-        """Drop what the tasks put aside."""
-        from lonnymq.spark.write.staged import discard
-
-        discard(self.job.options, [each for each in messages if isinstance(each, Staged)])
+        """Drop the staged rows."""
+        self.job.discard(messages)
