@@ -62,13 +62,13 @@ class DirectCommit(WriterCommitMessage):
 
 @dataclass
 class StagedCommit(WriterCommitMessage):
-    """The commit message of a task that staged its rows: its partition and query, and the stage or the few rows."""
+    """The commit message of a task that staged its rows: its partition and query, and the stage or the inline rows."""
 
     partition: int
     query: str | None = None
     stage: int | None = None
     rows: int = 0
-    few: bytes = field(default=b"", repr=False)
+    inline: bytes = field(default=b"", repr=False)
 
 
 def fetch_value(connection: Connection[Any], statement: str, values: tuple[Any, ...] = ()) -> Any:

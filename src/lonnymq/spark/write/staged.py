@@ -33,7 +33,7 @@ from lonnymq.spark.write.loads import (
 from lonnymq.spark.write.rejects import check_rejected, log_rejected, store_batch, store_stage
 from lonnymq.spark.write.validation import validate_batch
 
-FEW_BYTES = 256 * 1024
+INLINE_BYTES = 256 * 1024
 
 # On executors
 
@@ -46,10 +46,10 @@ def stage_rows(
     for batch in rest:
         first.append(batch)
         size += batch.nbytes
-        if size > FEW_BYTES:
+        if size > INLINE_BYTES:
             return fill_stage(options, chain(first, rest), StagedCommit(partition, query))
     rows = sum(batch.num_rows for batch in first)
-    return StagedCommit(partition, query, rows=rows, few=serialize_batches(first))
+    return StagedCommit(partition, query, rows=rows, inline=serialize_batches(first))
 
 
 def fill_stage(
@@ -119,7 +119,7 @@ def publish_task(
 ) -> Counts:
     """Create the messages of a task."""
     if commit.stage is None:
-        batches = deserialize_batches(commit.few)
+        batches = deserialize_batches(commit.inline)
         return sum((publish_batch(connection, options, key, each) for each in batches), Counts())
     counts = take_stage(connection, options, commit.stage, commit.rows)
     if counts.rejected and options["rejectsTable"]:
@@ -139,9 +139,9 @@ def publish_batch(
     return counts + Counts(invalid=found.invalid_count)
 
 
-def deserialize_batches(few: bytes) -> Iterator[pa.RecordBatch]:
+def deserialize_batches(inline: bytes) -> Iterator[pa.RecordBatch]:
     """Bytes as batches."""
-    return iter(pa.ipc.open_stream(few)) if few else iter(())
+    return iter(pa.ipc.open_stream(inline)) if inline else iter(())
 
 
 def discard_load(options: Options, commits: Iterable[StagedCommit]) -> None:
