@@ -20,7 +20,7 @@ from faults.journal import Journal, row_of
 from faults.programs import end_with_parent, handlers
 from lonnymq import Worker
 from lonnymq.calls import Call
-from lonnymq.worker.link import Link
+from lonnymq.worker.database import Link
 
 FUNCTION = re.compile(r"\.(message_\w+)\(")
 SETTLES = ("message_complete", "message_defer", "message_fail")
@@ -66,8 +66,8 @@ class RecordingLink(Link):
 
 def never_poll() -> None:
     """A known-bad worker: it takes something when it is notified, and does not look by itself."""
-    from lonnymq.worker.fetching import Fetcher
-    from lonnymq.worker.housekeeping import Housekeeper
+    from lonnymq.worker.fetcher import Fetcher
+    from lonnymq.worker.presence import Housekeeper
 
     take = Fetcher.take
 

@@ -8,7 +8,7 @@ import yaml
 from documents import ROOT
 from lonnymq.dashboard.metrics import Families
 
-WORKERS = ROOT / "src" / "lonnymq" / "worker" / "measuring.py"
+WORKERS = ROOT / "src" / "lonnymq" / "worker" / "metrics.py"
 NAME = re.compile(r"\blonnymq_\w+")
 SUFFIX = re.compile(r"_(bucket|sum|count)$")
 OTHERS = {"lonnymq_viewer", "lonnymq_admin"}

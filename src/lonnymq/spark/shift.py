@@ -20,7 +20,7 @@ from pyspark.cloudpickle import CloudPickler
 
 from lonnymq.spark.schemas import Column, arrow_schema, columns
 from lonnymq.worker.context import Facts
-from lonnymq.worker.fetching import Fetcher
+from lonnymq.worker.fetcher import Fetcher
 from lonnymq.worker.handlers import Function, Handlers
 from lonnymq.worker.hooks import Hooks
 from lonnymq.worker.session import Session

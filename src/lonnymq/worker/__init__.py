@@ -9,10 +9,10 @@ except ImportError as error:
     ) from error
 
 from lonnymq.worker.context import Context, Contexts, SyncContext, SyncContexts
+from lonnymq.worker.cron import check_cron, check_zone, next_tick
 from lonnymq.worker.handlers import Handler, Handlers
-from lonnymq.worker.inline import Inline
 from lonnymq.worker.outcomes import Complete, Dead, Defer, Fail, LeaseLost, Outcome, RetryAfter
-from lonnymq.worker.ticks import check_cron, check_zone, next_tick
+from lonnymq.worker.sync_runner import Inline
 from lonnymq.worker.worker import Worker
 
 __all__ = [

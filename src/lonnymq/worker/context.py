@@ -18,7 +18,7 @@ from lonnymq.worker.outcomes import Fail, LeaseLost, Outcome, deferred
 if TYPE_CHECKING:
     from lonnymq.queue import Queue
     from lonnymq.queue_async import AsyncQueue
-    from lonnymq.worker.ports import AsyncPort, SyncPort
+    from lonnymq.worker.handler_connections import AsyncPort, SyncPort
 
 
 class Facts:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from lonnymq.errors import InvalidArgument
 from lonnymq.metrics import CONTENT_TYPE, exposition
-from lonnymq.worker.log import logger
-from lonnymq.worker.measuring import Measures
+from lonnymq.worker.metrics import Measures
+from lonnymq.worker.reporter import logger
 
 if TYPE_CHECKING:
     from lonnymq.worker.session import Session

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from lonnymq.worker.context import Facts
-from lonnymq.worker.log import fields, logger
-from lonnymq.worker.texts import where
+from lonnymq.worker.error_text import where
+from lonnymq.worker.reporter import fields, logger
 
 Hook = Callable[..., Any]
 

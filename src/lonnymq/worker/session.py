@@ -8,20 +8,20 @@ from typing import Any
 
 from lonnymq import calls
 from lonnymq.worker.context import Facts
+from lonnymq.worker.database import TROUBLE, Backoff, Link, wait
 from lonnymq.worker.ending import end_all
-from lonnymq.worker.fetching import Fetcher
+from lonnymq.worker.fetcher import Fetcher
+from lonnymq.worker.handler_connections import AsyncPort, SyncPort
 from lonnymq.worker.handlers import Handlers
+from lonnymq.worker.heartbeats import Keeper
 from lonnymq.worker.hooks import Hooks
-from lonnymq.worker.housekeeping import Housekeeper
-from lonnymq.worker.jobs import Jobs
-from lonnymq.worker.keeping import Keeper
-from lonnymq.worker.link import TROUBLE, Backoff, Link, wait
-from lonnymq.worker.listening import Listener
-from lonnymq.worker.log import logger
-from lonnymq.worker.ports import AsyncPort, SyncPort
-from lonnymq.worker.scheduling import Declared, Scheduler
+from lonnymq.worker.listener import Listener
+from lonnymq.worker.presence import Housekeeper
+from lonnymq.worker.reporter import logger
+from lonnymq.worker.runner import Jobs
+from lonnymq.worker.scheduler import Declared, Scheduler
 from lonnymq.worker.settings import Settings
-from lonnymq.worker.settling import Settler
+from lonnymq.worker.settler import Settler
 
 TIDY_SECONDS = 2.0  # for handlers to end once they are cancelled
 DRAIN_SECONDS = 5.0

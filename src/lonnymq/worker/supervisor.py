@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import NoReturn
 
-from lonnymq.worker.log import logger
+from lonnymq.worker.reporter import logger
 
 STEADY_SECONDS = 30.0
 LONGEST_PAUSE = 10.0

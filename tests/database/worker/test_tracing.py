@@ -17,7 +17,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from lonnymq import AsyncQueue, Context, NewMessage, Queue, SyncContext, Worker
-from lonnymq.worker.inline import Inline
+from lonnymq.worker.sync_runner import Inline
 from working import outcomes, soon, working
 
 

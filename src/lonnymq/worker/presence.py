@@ -10,8 +10,8 @@ from importlib.metadata import version
 from typing import Any
 
 from lonnymq import calls
-from lonnymq.worker.jobs import Jobs
-from lonnymq.worker.link import Link
+from lonnymq.worker.database import Link
+from lonnymq.worker.runner import Jobs
 from lonnymq.worker.settings import Settings
 
 SEEN_SECONDS, SWEEP_SECONDS = 10.0, 10.0

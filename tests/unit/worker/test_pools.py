@@ -3,7 +3,7 @@
 import asyncio
 from contextvars import ContextVar
 
-from lonnymq.worker.lanes import Lanes
+from lonnymq.worker.pools import Lanes
 from working import soon
 
 seen: ContextVar[str] = ContextVar("seen", default="nothing")

@@ -8,9 +8,9 @@ from typing import Any
 
 from psycopg import AsyncConnection, sql
 
-from lonnymq.worker.fetching import Fetcher
-from lonnymq.worker.link import Backoff, Link, wait
-from lonnymq.worker.log import logger
+from lonnymq.worker.database import Backoff, Link, wait
+from lonnymq.worker.fetcher import Fetcher
+from lonnymq.worker.reporter import logger
 
 CHECK_SECONDS = 60.0
 

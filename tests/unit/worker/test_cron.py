@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from lonnymq.errors import InvalidArgument
-from lonnymq.worker.ticks import (
+from lonnymq.worker.cron import (
     after,
     before,
     between,

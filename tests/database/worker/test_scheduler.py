@@ -8,8 +8,8 @@ import pytest
 
 from lonnymq import Worker
 from lonnymq.testing import Clock
-from lonnymq.worker.link import Link
-from lonnymq.worker.scheduling import Scheduler
+from lonnymq.worker.database import Link
+from lonnymq.worker.scheduler import Scheduler
 from working import outcomes, soon, working
 
 HOUR = 3_600_000

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from lonnymq.worker.context import Facts
-from lonnymq.worker.link import TROUBLE, Backoff, Link
-from lonnymq.worker.log import fields, logger
+from lonnymq.worker.database import TROUBLE, Backoff, Link
+from lonnymq.worker.error_text import where
 from lonnymq.worker.outcomes import Complete, Fail, Outcome
+from lonnymq.worker.reporter import fields, logger
 from lonnymq.worker.statements import Answers, settle
-from lonnymq.worker.texts import where
 
 Ended = tuple[Facts, Outcome]
 MOST_AT_ONCE = 1000

@@ -6,7 +6,7 @@ import logging
 from typing import Any
 
 from lonnymq.worker.context import Facts
-from lonnymq.worker.texts import where
+from lonnymq.worker.error_text import where
 
 logger = logging.getLogger("lonnymq.worker")
 

@@ -6,9 +6,9 @@ import asyncio
 import random
 
 from lonnymq.worker.context import Facts
-from lonnymq.worker.jobs import Jobs
-from lonnymq.worker.keeping import Keeper
-from lonnymq.worker.link import Backoff, Link, wait
+from lonnymq.worker.database import Backoff, Link, wait
+from lonnymq.worker.heartbeats import Keeper
+from lonnymq.worker.runner import Jobs
 from lonnymq.worker.settings import Settings
 
 MOST_AT_ONCE = 1000

@@ -14,10 +14,10 @@ from lonnymq.calls import Bytes, Call, Duration
 from lonnymq.calls.check import milliseconds, optional
 from lonnymq.errors import InvalidArgument, LonnyMQError
 from lonnymq.results import MissedTicks, Schedule, ScheduleSetAnswer
-from lonnymq.worker.link import Backoff, Link
-from lonnymq.worker.log import logger
-from lonnymq.worker.texts import where
-from lonnymq.worker.ticks import check_cron, check_zone, next_tick, to_create
+from lonnymq.worker.cron import check_cron, check_zone, next_tick, to_create
+from lonnymq.worker.database import Backoff, Link
+from lonnymq.worker.error_text import where
+from lonnymq.worker.reporter import logger
 
 LOOK_SECONDS = 10.0
 PATIENCE = 3  # answers "behind" before looking again at what is left to do

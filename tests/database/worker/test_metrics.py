@@ -11,7 +11,7 @@ from lonnymq import Worker
 from lonnymq.errors import InvalidArgument
 from lonnymq.metrics import REST
 from lonnymq.worker.exposing import place_of
-from lonnymq.worker.measuring import MOST_CHANNELS, MOST_WATCHED, Histogram, Tenants
+from lonnymq.worker.metrics import MOST_CHANNELS, MOST_WATCHED, Histogram, Tenants
 from working import outcomes, soon, working
 
 

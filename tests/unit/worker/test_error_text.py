@@ -3,7 +3,7 @@
 import pytest
 
 from lonnymq.errors import InvalidArgument
-from lonnymq.worker.texts import MOST_BYTES, error_text, where, with_defaults, without_password
+from lonnymq.worker.error_text import MOST_BYTES, error_text, where, with_defaults, without_password
 
 
 def raised(error: BaseException) -> BaseException:
@@ -22,7 +22,7 @@ def test_an_error_is_kept_with_its_traceback_and_its_cause() -> None:
     except ValueError as error:
         text = error_text(error)
     assert "KeyError: 'missing'" in text
-    assert "test_texts.py" in text
+    assert "test_error_text.py" in text
     assert text.endswith("ValueError: no such video")
 
 

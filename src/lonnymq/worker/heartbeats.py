@@ -7,8 +7,8 @@ import time
 
 from lonnymq import calls
 from lonnymq.worker.context import Facts
-from lonnymq.worker.jobs import Jobs
-from lonnymq.worker.link import Backoff, Link
+from lonnymq.worker.database import Backoff, Link
+from lonnymq.worker.runner import Jobs
 from lonnymq.worker.settings import Settings
 
 MOST_AT_ONCE = 10_000

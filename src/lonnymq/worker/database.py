@@ -13,8 +13,8 @@ from lonnymq import calls
 from lonnymq.calls import Call, Dequeued
 from lonnymq.connections_async import Own, run, run_dequeue
 from lonnymq.results import LeasedMessage
-from lonnymq.worker.log import logger
-from lonnymq.worker.texts import without_password
+from lonnymq.worker.error_text import without_password
+from lonnymq.worker.reporter import logger
 
 Answer = TypeVar("Answer")
 

@@ -11,9 +11,9 @@ from lonnymq.adapters import run_using
 from lonnymq.results import LeasedMessage
 from lonnymq.worker.context import Context, Facts, SyncContext
 from lonnymq.worker.execution import execute, execute_sync, without_handler
+from lonnymq.worker.handler_connections import AsyncPort, SyncPort
 from lonnymq.worker.handlers import Handler, Handlers
 from lonnymq.worker.outcomes import Outcome
-from lonnymq.worker.ports import AsyncPort, SyncPort
 from lonnymq.worker.statements import Settlement, by_kind, settle
 
 
