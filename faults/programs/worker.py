@@ -67,7 +67,7 @@ class RecordingLink(Link):
 def never_poll() -> None:
     """A known-bad worker: it takes something when it is notified, and does not look by itself."""
     from lonnymq.worker.fetcher import Fetcher
-    from lonnymq.worker.presence import Housekeeper
+    from lonnymq.worker.heartbeats import Housekeeper
 
     take = Fetcher.take
 

@@ -22,10 +22,10 @@ from lonnymq.spark.schemas import Column, arrow_schema, columns
 from lonnymq.worker.context import Facts
 from lonnymq.worker.fetcher import Fetcher
 from lonnymq.worker.handlers import Function, Handlers
-from lonnymq.worker.hooks import Hooks
+from lonnymq.worker.pools import run_to_end
+from lonnymq.worker.reporter import Hooks
 from lonnymq.worker.session import Session
 from lonnymq.worker.settings import Settings, worker_name
-from lonnymq.worker.threads import run_to_end
 
 COLUMNS: tuple[Column, ...] = (
     *columns("r", id="long", channel="text", kind="text", name="text", attempt="integer"),

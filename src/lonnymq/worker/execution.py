@@ -10,9 +10,8 @@ from lonnymq import tracing
 from lonnymq.results import LeasedMessage
 from lonnymq.worker.context import Context, Contexts, Facts, SyncContext, SyncContexts
 from lonnymq.worker.error_text import clean, cut, error_text
-from lonnymq.worker.handlers import Handler, Handlers
+from lonnymq.worker.handlers import Handler, Handlers, Unfit
 from lonnymq.worker.outcomes import COMPLETE, Complete, Dead, Defer, Fail, Outcome, RetryAfter
-from lonnymq.worker.payloads import Unfit
 
 MOST_REASON = 2048
 UNFIT = object()

@@ -15,8 +15,7 @@ from lonnymq.queue import Queue
 from lonnymq.queue_async import AsyncQueue
 from lonnymq.results import Heartbeat
 from lonnymq.worker.context import Context, Facts, SyncContext
-from lonnymq.worker.outcomes import COMPLETE, LeaseLost
-from lonnymq.worker.statements import Answers, by_kind, settle
+from lonnymq.worker.outcomes import COMPLETE, Answers, LeaseLost, by_kind, settle
 
 PREPARE_AFTER = 5  # psycopg's own habit: a handler's statements are not ours to prepare at once
 

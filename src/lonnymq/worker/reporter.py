@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
+from collections.abc import Callable
 from typing import Any
 
 from lonnymq.worker.context import Facts
@@ -42,3 +44,26 @@ def log_settled(context: Facts, answer: str, worker: str) -> None:
     )
     words = f"message {context.id} of {context.channel}: {answer}"
     logger.log(level, "%s", f"{words} ({error})" if error else words, extra=extra)
+
+
+Hook = Callable[..., Any]
+
+
+class Hooks:
+    """Functions to call before a handler, after its message was settled, and when it raised."""
+
+    def __init__(self) -> None:
+        self.before: list[Hook] = []
+        self.after: list[Hook] = []
+        self.error: list[Hook] = []
+
+
+async def call(hooks: list[Hook], context: Facts, *more: Any) -> None:
+    """Call hooks, plain or async, one after another."""
+    for hook in hooks:
+        try:
+            answer = hook(context, *more)
+            if inspect.isawaitable(answer):
+                await answer
+        except Exception as error:
+            logger.error("a hook failed: %s", where(error), extra=fields(context))

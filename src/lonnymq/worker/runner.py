@@ -9,17 +9,15 @@ from functools import partial
 from logging import INFO
 
 from lonnymq.results import LeasedMessage
-from lonnymq.worker import hooks as hooking
+from lonnymq.worker import reporter as hooking
 from lonnymq.worker.context import Context, Facts, SyncContext
 from lonnymq.worker.execution import execute, execute_sync, fail_all, without_handler
 from lonnymq.worker.handler_connections import AsyncPort, SyncPort
 from lonnymq.worker.handlers import Handler, Handlers
-from lonnymq.worker.hooks import Hooks
 from lonnymq.worker.outcomes import COMPLETE, Defer, Outcome
-from lonnymq.worker.pools import Lanes
-from lonnymq.worker.reporter import LEVELS, log_settled, logger
+from lonnymq.worker.pools import Lanes, Threads
+from lonnymq.worker.reporter import LEVELS, Hooks, log_settled, logger
 from lonnymq.worker.settler import Settler
-from lonnymq.worker.threads import Threads
 
 
 class Job:

@@ -9,15 +9,11 @@ from typing import Any
 from lonnymq import calls
 from lonnymq.worker.context import Facts
 from lonnymq.worker.database import TROUBLE, Backoff, Link, wait
-from lonnymq.worker.ending import end_all
-from lonnymq.worker.fetcher import Fetcher
+from lonnymq.worker.fetcher import Fetcher, Listener
 from lonnymq.worker.handler_connections import AsyncPort, SyncPort
 from lonnymq.worker.handlers import Handlers
-from lonnymq.worker.heartbeats import Keeper
-from lonnymq.worker.hooks import Hooks
-from lonnymq.worker.listener import Listener
-from lonnymq.worker.presence import Housekeeper
-from lonnymq.worker.reporter import logger
+from lonnymq.worker.heartbeats import Housekeeper, Keeper
+from lonnymq.worker.reporter import Hooks, logger
 from lonnymq.worker.runner import Jobs
 from lonnymq.worker.scheduler import Declared, Scheduler
 from lonnymq.worker.settings import Settings
@@ -183,3 +179,21 @@ class Session:
     def fields(self) -> dict[str, Any]:
         """The fields of a record about the worker."""
         return {"worker": self.settings.name, "running": len(self.jobs.running)}
+
+
+AGAIN_SECONDS = 0.5
+
+
+async def end_all(tasks: Iterable[asyncio.Task[Any]], seconds: float) -> bool:
+    """Cancel the tasks, again and again while one goes on, for so long at most; say whether all have ended.
+
+    A call whose connection breaks just as it is cancelled ends with the connection's error instead, and a loop
+    that survives trouble goes on.
+    """
+    left = {task for task in tasks if not task.done()}
+    until = asyncio.get_running_loop().time() + seconds
+    while left and (rest := until - asyncio.get_running_loop().time()) > 0:
+        for task in left:
+            task.cancel()
+        _, left = await asyncio.wait(left, timeout=min(rest, AGAIN_SECONDS))
+    return not left

@@ -9,9 +9,8 @@ from dataclasses import replace
 from lonnymq.worker.context import Facts
 from lonnymq.worker.database import TROUBLE, Backoff, Link
 from lonnymq.worker.error_text import where
-from lonnymq.worker.outcomes import Complete, Fail, Outcome
+from lonnymq.worker.outcomes import Answers, Complete, Fail, Outcome, settle
 from lonnymq.worker.reporter import fields, logger
-from lonnymq.worker.statements import Answers, settle
 
 Ended = tuple[Facts, Outcome]
 MOST_AT_ONCE = 1000

@@ -13,8 +13,7 @@ from lonnymq.worker.context import Context, Facts, SyncContext
 from lonnymq.worker.execution import execute, execute_sync, without_handler
 from lonnymq.worker.handler_connections import AsyncPort, SyncPort
 from lonnymq.worker.handlers import Handler, Handlers
-from lonnymq.worker.outcomes import Outcome
-from lonnymq.worker.statements import Settlement, by_kind, settle
+from lonnymq.worker.outcomes import Outcome, Settlement, by_kind, settle
 
 
 class Inline:

@@ -20,14 +20,14 @@ from lonnymq.queue import Queue
 from lonnymq.results import MissedTicks
 from lonnymq.server import DSN_VARIABLE, EmbeddedServer, embedded
 from lonnymq.worker.error_text import with_defaults
-from lonnymq.worker.exposing import exposed, place_of
 from lonnymq.worker.handlers import Function, Handlers
-from lonnymq.worker.hooks import Hook, Hooks
+from lonnymq.worker.metrics import exposed, place_of
+from lonnymq.worker.pools import run_to_end
+from lonnymq.worker.reporter import Hook, Hooks
 from lonnymq.worker.scheduler import Declared, declared
 from lonnymq.worker.session import Session
 from lonnymq.worker.settings import Settings, worker_name
 from lonnymq.worker.supervisor import Supervisor
-from lonnymq.worker.threads import run_to_end
 
 Registered = TypeVar("Registered", bound=Function)
 CONNECT_SECONDS, SILENT_MS = 5, 15_000

@@ -10,8 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from lonnymq import Worker
 from lonnymq.errors import InvalidArgument
 from lonnymq.metrics import REST
-from lonnymq.worker.exposing import place_of
-from lonnymq.worker.metrics import MOST_CHANNELS, MOST_WATCHED, Histogram, Tenants
+from lonnymq.worker.metrics import MOST_CHANNELS, MOST_WATCHED, Histogram, Tenants, place_of
 from working import outcomes, soon, working
 
 

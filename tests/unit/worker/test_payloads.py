@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from lonnymq.errors import InvalidArgument
-from lonnymq.worker.payloads import Unfit, decoder
+from lonnymq.worker.handlers import Unfit, decoder
 
 
 @dataclass

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from lonnymq.worker.ending import end_all
+from lonnymq.worker.session import end_all
 
 
 async def test_a_task_that_takes_its_first_cancellation_for_trouble_is_cancelled_again() -> None:
