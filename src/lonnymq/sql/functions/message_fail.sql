@@ -1,5 +1,6 @@
 -- Ends leases: this attempt failed. The message runs again after the channel's back-off, or the
--- delay given; out of attempts, or if told so, it is dead.
+-- delay given; out of attempts, or if told so, it is dead. Attempts are limited by the channel, and
+-- by the limit given where that is lower.
 --
 -- Answers: retrying (and when); dead; lease_lost; not_found.
 -- Locks: the messages, in the order of their ids, until the transaction ends. Never a channel.
@@ -9,7 +10,8 @@ create or replace function lonnymq.message_fail(
   p_tokens uuid[],
   p_errors text[] default null,
   p_retries_ms bigint[] default null,
-  p_deads boolean[] default null
+  p_deads boolean[] default null,
+  p_max_attempts integer[] default null
 )
 returns table (id bigint, answer text, dequeue_at bigint)
 language plpgsql
@@ -35,6 +37,7 @@ begin
   perform lonnymq.guard_aligned('errors', p_errors, v_length);
   perform lonnymq.guard_aligned('retries_ms', p_retries_ms, v_length);
   perform lonnymq.guard_aligned('deads', p_deads, v_length);
+  perform lonnymq.guard_aligned('max_attempts', p_max_attempts, v_length);
   select i.retry_ms into v_bad from unnest(p_retries_ms) as i (retry_ms)
   where i.retry_ms not between 0 and 3155760000000 limit 1;
   if found then
@@ -44,19 +47,21 @@ begin
 
   with input as materialized (
     select distinct on (i.id, i.token) i.id, i.token, left(i.error, 10000) as error, i.retry_ms,
-      coalesce(i.dead, false) as dead
-    from unnest(p_ids, p_tokens, p_errors, p_retries_ms, p_deads)
-      with ordinality as i (id, token, error, retry_ms, dead, ordinal)
+      coalesce(i.dead, false) as dead, i.max_attempts
+    from unnest(p_ids, p_tokens, p_errors, p_retries_ms, p_deads, p_max_attempts)
+      with ordinality as i (id, token, error, retry_ms, dead, max_attempts, ordinal)
     order by i.id, i.token, i.ordinal
   ), held as materialized (
-    select m.id, m.token, i.error, i.retry_ms, i.dead, m.attempt, m.channel
+    select m.id, m.token, i.error, i.retry_ms, i.dead, i.max_attempts, m.attempt,
+      m.channel
     from input i
     cross join lateral (
       select * from lonnymq.message m where m.id = i.id and m.token = i.token for update
     ) m
   ), judged as materialized (
     select h.id, h.token, h.error,
-      h.dead or h.attempt >= coalesce(s.max_attempts, c.max_attempts, q.default_max_attempts) as is_dead,
+      h.dead or h.attempt >= least(h.max_attempts,
+        coalesce(s.max_attempts, c.max_attempts, q.default_max_attempts)) as is_dead,
       v_now + coalesce(h.retry_ms, lonnymq.retry_delay(h.attempt,
         coalesce(s.retry_delays_ms, c.retry_delays_ms, q.default_retry_delays_ms),
         coalesce(s.retry_jitter, c.retry_jitter, q.default_retry_jitter))) as retry_at
@@ -87,7 +92,7 @@ begin
 end
 $$;
 
-comment on function lonnymq.message_fail(bigint[], uuid[], text[], bigint[], boolean[]) is
+comment on function lonnymq.message_fail(bigint[], uuid[], text[], bigint[], boolean[], integer[]) is
 'Ends leases: this attempt failed.';
 
 create or replace function lonnymq.message_fail(
