@@ -13,7 +13,7 @@ from lonnymq.worker import Context, Worker
 PARENT = "LONNYMQ_DEMO_PARENT"
 PARTS = 3  # of an upload
 
-worker = Worker(concurrency=8, lease_ms=3_000, grace_ms=10_000)
+worker = Worker(concurrency=8, lease_ms=3_000, shutdown_timeout_ms=10_000)
 worker.schedule("report", channel="reports", every_ms=1_000, kind="report")
 
 

@@ -19,13 +19,13 @@ from pyspark import TaskContext
 from pyspark.cloudpickle import CloudPickler
 
 from lonnymq.spark.schemas import Column, arrow_schema, columns
-from lonnymq.worker.context import Facts
+from lonnymq.worker.context import HandlerContext
 from lonnymq.worker.fetcher import Fetcher
 from lonnymq.worker.handlers import Function, Handlers
-from lonnymq.worker.pools import run_to_end
+from lonnymq.worker.pools import run_event_loop
 from lonnymq.worker.reporter import Hooks
 from lonnymq.worker.session import Session
-from lonnymq.worker.settings import Settings, worker_name
+from lonnymq.worker.settings import Settings, unique_worker_name
 
 COLUMNS: tuple[Column, ...] = (
     *columns("r", id="long", channel="text", kind="text", name="text", attempt="integer"),
@@ -107,10 +107,10 @@ class UntilEmpty(Fetcher):
 
     ended: Any = None
 
-    async def take(self, limit: int) -> float | None:
+    async def fetch(self, limit: int) -> float | None:
         """Take, and say so when that was all."""
-        was_idle = not self.jobs.leases
-        pause = await super().take(limit)
+        was_idle = not self.runner.leases
+        pause = await super().fetch(limit)
         if was_idle and pause and self.ended is not None:
             self.ended()
         return pause
@@ -130,7 +130,7 @@ class Shift:
     def work(self) -> None:
         """Run the worker from its beginning to its end."""
         try:
-            run_to_end(self.serve())
+            run_event_loop(self.serve())
         except BaseException as error:  # which the task raises
             self.failure = error
         self.rows.put(None)
@@ -141,25 +141,25 @@ class Shift:
         settings = Settings(
             dsn=plan.dsn,
             schema=plan.schema,
-            name=worker_name("spark"),
+            name=unique_worker_name("spark"),
             concurrency=plan.concurrency,
             lease_ms=plan.lease_ms,
-            grace_ms=plan.grace_ms,
-            poll_ms=None,
-            settle_ms=2,
+            shutdown_timeout_ms=plan.grace_ms,
+            poll_interval_ms=None,
+            flush_interval_ms=2,
         )
         handlers, hooks = plan.unpacked()
         session = Session(settings, handlers=handlers, hooks=hooks)
-        session.jobs.told = self.tell
+        session.reporter.listener = self.tell
         if plan.until_empty:
-            fetcher = UntilEmpty(session.link, session.jobs, settings, session.keeper)
+            fetcher = UntilEmpty(session.database, session.runner, session.heartbeats, settings)
             fetcher.ended = self.end
             session.fetcher = fetcher
         self.session, self.loop = session, asyncio.get_running_loop()
         self.loop.call_later(plan.left(), self.end)
         await session.run()
 
-    def tell(self, context: Facts, answer: str) -> None:
+    def tell(self, context: HandlerContext, answer: str) -> None:
         """Make a row of what came of a message."""
         message = context.message
         error = (

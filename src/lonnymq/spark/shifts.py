@@ -16,8 +16,8 @@ from lonnymq.queue import Queue
 from lonnymq.spark.schemas import spark_schema
 from lonnymq.spark.shift import COLUMNS, Plan, Registration, packed, work_shift
 from lonnymq.worker import Handlers, Worker
-from lonnymq.worker.handlers import hints_of
-from lonnymq.worker.worker import count, lease
+from lonnymq.worker.handlers import resolve_annotations
+from lonnymq.worker.settings import check_count, check_lease
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -71,7 +71,7 @@ def look(plan: Plan) -> None:
 
 def working(spark: SparkSession, plan: Plan, tasks: int | None) -> DataFrame:
     """The rows of a shift, which is worked whenever they are read."""
-    many = spark.sparkContext.defaultParallelism if tasks is None else count("tasks", tasks)
+    many = spark.sparkContext.defaultParallelism if tasks is None else check_count("tasks", tasks)
     return spark.range(0, many, 1, many).mapInArrow(work_shift(plan), spark_schema(COLUMNS))
 
 
@@ -106,9 +106,11 @@ def planned(
         schema=settings.schema if schema is None else schema_name(schema),
         concurrency=settings.concurrency
         if concurrency is None
-        else count("concurrency", concurrency),
-        lease_ms=settings.lease_ms if lease_ms is None else lease(lease_ms),
-        grace_ms=settings.grace_ms if grace_ms is None else milliseconds("grace_ms", grace_ms),
+        else check_count("concurrency", concurrency),
+        lease_ms=settings.lease_ms if lease_ms is None else check_lease(lease_ms),
+        grace_ms=settings.shutdown_timeout_ms
+        if grace_ms is None
+        else milliseconds("grace_ms", grace_ms),
         ends_at=time.time() + length / 1000,
         seconds=length / 1000,
         until_empty=until_empty,
@@ -141,7 +143,7 @@ def registrations(handlers: Iterable[Any]) -> tuple[Registration, ...]:
             each.function,
             each.kind,
             {name: getattr(each, name) for name in OPTIONS},
-            hints_of(each.function),
+            resolve_annotations(each.function),
         )
         for each in handlers
     )

@@ -1,11 +1,12 @@
-"""The worker's way to the database: calls with a time limit, and pauses that grow while it is out of reach."""
+"""The worker's access to the database: calls with a time limit, and one log line per outage."""
 
 from __future__ import annotations
 
 import asyncio
-import random
+import logging
+from collections.abc import Awaitable
 from time import monotonic
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import psycopg
 
@@ -13,14 +14,15 @@ from lonnymq import calls
 from lonnymq.calls import Call, Dequeued
 from lonnymq.connections_async import Own, run, run_dequeue
 from lonnymq.results import LeasedMessage
-from lonnymq.worker.error_text import without_password
-from lonnymq.worker.reporter import logger
+from lonnymq.worker.error_text import hide_password
+
+logger = logging.getLogger("lonnymq.worker")
 
 Answer = TypeVar("Answer")
 
 CALL_SECONDS = 30.0
-QUIET_SECONDS = 10.0
-TROUBLE = (
+REPEAT_LOG_SECONDS = 10.0
+CONNECTION_ERRORS = (
     psycopg.OperationalError,
     psycopg.InterfaceError,
     psycopg.InternalError,
@@ -29,26 +31,26 @@ TROUBLE = (
 )
 
 
-class Link:
-    """Runs calls on connections of its own; as many at once as there are calls at once."""
+class Database:
+    """Runs calls on connections of its own, as many at the same time as there are callers."""
 
     def __init__(self, dsn: str, schema: str) -> None:
         self.dsn, self.schema = dsn, schema
         self.source = Own(dsn)
         self.is_down = False
-        self.quiet_until = 0.0
+        self.silent_until = 0.0
 
     async def run(self, call: Call[Answer]) -> Answer:
         """Run a call."""
         async with asyncio.timeout(CALL_SECONDS):
             answer = await run(self.source, call)
-        self.up()
+        self.mark_up()
         return answer
 
     async def dequeue(
         self, *, limit: int, lease_ms: int, worker: str, cursor: list[int] | None
     ) -> Dequeued[LeasedMessage]:
-        """Lease messages, in a transaction of its own."""
+        """Lease messages in a transaction of their own."""
         call = calls.message_dequeue(
             self.schema,
             LeasedMessage,
@@ -59,49 +61,39 @@ class Link:
         )
         async with asyncio.timeout(CALL_SECONDS):
             dequeued = await run_dequeue(self.source, call)
-        self.up()
+        self.mark_up()
         return dequeued
 
-    def up(self) -> None:
-        """Take note that the database answers."""
+    async def ignore_errors(self, work: Awaitable[Any]) -> None:
+        """Wait for work that may fail because the work is repeated later."""
+        try:
+            await work
+        except Exception as error:
+            self.log_error(error)
+
+    def mark_up(self) -> None:
+        """Note that the database answers."""
         if self.is_down:
             self.is_down = False
-            logger.info("the database is back")
+            logger.info("database reachable again")
 
-    def down(self, error: BaseException) -> None:
-        """Take note of trouble: of one outage once, of other errors now and then."""
-        said = f"{type(error).__name__}: {without_password(str(error), self.dsn)}"
-        if isinstance(error, TROUBLE) and not self.is_down:
+    def log_error(self, error: BaseException) -> None:
+        """Log an outage once, and other errors at most every 10 seconds."""
+        text = f"{type(error).__name__}: {hide_password(str(error), self.dsn)}"
+        if isinstance(error, CONNECTION_ERRORS) and not self.is_down:
             self.is_down = True
-            logger.warning("the database is out of reach, trying on: %s", said)
-        if not isinstance(error, TROUBLE) and monotonic() > self.quiet_until:
-            self.quiet_until = monotonic() + QUIET_SECONDS
-            logger.error("the database refuses a call, trying on: %s", said)
+            logger.warning("database unreachable, retrying: %s", text)
+        if not isinstance(error, CONNECTION_ERRORS) and monotonic() > self.silent_until:
+            self.silent_until = monotonic() + REPEAT_LOG_SECONDS
+            logger.error("database rejected a call, retrying: %s", text)
 
     async def close(self) -> None:
         """Close the idle connections."""
         await self.source.close()
 
 
-class Backoff:
-    """Pauses between tries: short at first, doubling, at most two seconds, and no two workers' alike."""
-
-    def __init__(self, *, least: float = 0.05, most: float = 2.0) -> None:
-        self.least, self.most, self.tries = least, most, 0
-
-    def reset(self) -> None:
-        """Begin anew after a try that went well."""
-        self.tries = 0
-
-    async def pause(self) -> None:
-        """Wait before the next try."""
-        delay = min(self.most, self.least * 2 ** min(self.tries, 30))
-        self.tries += 1
-        await asyncio.sleep(random.uniform(delay / 2, delay))  # noqa: S311 - spreads load
-
-
-async def wait(event: asyncio.Event, seconds: float) -> None:
-    """Wait for an event, so long at most."""
+async def wait_for(event: asyncio.Event, seconds: float) -> None:
+    """Wait for an event, up to a number of seconds."""
     try:
         async with asyncio.timeout(seconds):
             await event.wait()

@@ -1,4 +1,4 @@
-"""Where contexts reach the database: connections for handlers' own transactions, apart from the worker's."""
+"""Database connections for handlers: their transactions, heartbeats and queue, apart from the worker's own calls."""
 
 from __future__ import annotations
 
@@ -14,14 +14,21 @@ from lonnymq.calls import Call, Duration
 from lonnymq.queue import Queue
 from lonnymq.queue_async import AsyncQueue
 from lonnymq.results import Heartbeat
-from lonnymq.worker.context import Context, Facts, SyncContext
-from lonnymq.worker.outcomes import COMPLETE, Answers, LeaseLost, by_kind, settle
+from lonnymq.worker.context import Context, HandlerContext, SyncContext
+from lonnymq.worker.outcomes import (
+    COMPLETE,
+    OUTCOME_NAMES,
+    Answers,
+    LeaseLost,
+    group_by_outcome,
+    settle_call,
+)
 
-PREPARE_AFTER = 5  # psycopg's own habit: a handler's statements are not ours to prepare at once
+PREPARE_AFTER = 5  # psycopg's default: only our own statements are prepared at once
 
 
-class AsyncPort:
-    """Serves the contexts of async handlers."""
+class AsyncHandlerConnections:
+    """Connections for the contexts of async handlers."""
 
     def __init__(self, dsn: str, *, schema: str, lease_ms: int) -> None:
         self.schema, self.lease_ms, self.dsn = schema, lease_ms, dsn
@@ -29,38 +36,38 @@ class AsyncPort:
 
     @cached_property
     def queue(self) -> AsyncQueue:
-        """A queue for handlers to create in."""
+        """The queue in which handlers create messages."""
         return AsyncQueue(self.dsn, schema=self.schema)
 
     async def heartbeat(self, context: Context, lease_ms: Duration | None) -> None:
         """Extend one lease."""
-        call = extension(self, context, lease_ms)
-        extended(self, context, await connections_async.run(self.source, call))
+        call = heartbeat_call(self.schema, context, self.lease_ms if lease_ms is None else lease_ms)
+        note_heartbeat(context, await connections_async.run(self.source, call))
 
     @asynccontextmanager
     async def transaction(self, contexts: Sequence[Context]) -> AsyncIterator[AsyncConnection[Any]]:
-        """Lend a connection in a transaction, and settle the messages in it before it commits."""
+        """Lend a connection in a transaction, and settle the messages just before the commit."""
         async with self.source.connection() as connection:
-            prepare_later(connection)
+            restore_prepare_threshold(connection)
             async with connection.transaction():
                 yield connection
-                with committing(contexts):
+                with mark_committing(contexts):
                     answers = [
                         await connections_async.run_on(connection, call, prepare=None)
-                        for call in settlements(self.schema, contexts)
+                        for call in settle_calls(self.schema, contexts)
                     ]
-                    refuse_lost(contexts, answers)
-        committed(contexts)
+                    require_leases(contexts, answers)
+        mark_settled(contexts)
 
     async def close(self) -> None:
-        """Close what is idle."""
+        """Close the idle connections."""
         await self.source.close()
         if "queue" in self.__dict__:
             await self.queue.close()
 
 
-class SyncPort:
-    """Serves the contexts of plain functions, from any thread."""
+class SyncHandlerConnections:
+    """Connections for the contexts of plain functions, from any thread."""
 
     def __init__(self, dsn: str, *, schema: str, lease_ms: int) -> None:
         self.schema, self.lease_ms, self.dsn = schema, lease_ms, dsn
@@ -68,72 +75,71 @@ class SyncPort:
 
     @cached_property
     def queue(self) -> Queue:
-        """A queue for handlers to create in."""
+        """The queue in which handlers create messages."""
         return Queue(self.dsn, schema=self.schema)
 
     def heartbeat(self, context: SyncContext, lease_ms: Duration | None) -> None:
         """Extend one lease."""
-        call = extension(self, context, lease_ms)
-        extended(self, context, connections.run(self.source, call))
+        call = heartbeat_call(self.schema, context, self.lease_ms if lease_ms is None else lease_ms)
+        note_heartbeat(context, connections.run(self.source, call))
 
     @contextmanager
     def transaction(self, contexts: Sequence[SyncContext]) -> Iterator[Connection[Any]]:
-        """Lend a connection in a transaction, and settle the messages in it before it commits."""
+        """Lend a connection in a transaction, and settle the messages just before the commit."""
         with self.source.connection() as connection:
-            prepare_later(connection)
+            restore_prepare_threshold(connection)
             with connection.transaction():
                 yield connection
-                with committing(contexts):
+                with mark_committing(contexts):
                     answers = [
                         connections.run_on(connection, call, prepare=None)
-                        for call in settlements(self.schema, contexts)
+                        for call in settle_calls(self.schema, contexts)
                     ]
-                    refuse_lost(contexts, answers)
-        committed(contexts)
+                    require_leases(contexts, answers)
+        mark_settled(contexts)
 
     def close(self) -> None:
-        """Close what is idle."""
+        """Close the idle connections."""
         self.source.close()
         if "queue" in self.__dict__:
             self.queue.close()
 
 
-def prepare_later(connection: AsyncConnection[Any] | Connection[Any]) -> None:
-    """Leave it to psycopg when to prepare a handler's statements; behind a pooler never."""
+def restore_prepare_threshold(connection: AsyncConnection[Any] | Connection[Any]) -> None:
+    """Let psycopg decide when to prepare a handler's statements. Behind a pooler nothing is prepared."""
     if connection.prepare_threshold is not None:
         connection.prepare_threshold = PREPARE_AFTER
 
 
-def extension(
-    port: AsyncPort | SyncPort, context: Facts, lease_ms: Duration | None
+def heartbeat_call(
+    schema: str, context: HandlerContext, lease_ms: Duration
 ) -> Call[list[Heartbeat]]:
-    """The heartbeat of one lease."""
+    """Build the heartbeat of one lease."""
     context.check()
-    until = port.lease_ms if lease_ms is None else lease_ms
-    return calls.message_heartbeat_many(port.schema, [context.message], lease_ms=until)
+    return calls.message_heartbeat_many(schema, [context.message], lease_ms=lease_ms)
 
 
-def extended(port: AsyncPort | SyncPort, context: Facts, beats: list[Heartbeat]) -> None:
-    """Take note of what became of a heartbeat; the worker's own come when the lease is as long as it makes them."""
+def note_heartbeat(context: HandlerContext, beats: list[Heartbeat]) -> None:
+    """Note the answer to a heartbeat. The worker's own heartbeats wait until the lease has its usual length."""
     [beat] = beats
     if beat.lease_until is not None:
         longer = beat.lease_until - context.lease_until
         context.lease_until = beat.lease_until
-        context.taken += max(0, longer) / 1000
+        context.leased_at += max(0, longer) / 1000
     elif beat.answer != "settling":
         context.lost = True
     context.check()
 
 
-def settlements(schema: str, contexts: Sequence[Facts]) -> list[Call[Answers]]:
-    """The statements that settle a transaction's messages: as each context says, else done."""
-    named = [(context.message, context.outcome or COMPLETE) for context in contexts]
-    return [settle(schema, group) for group in by_kind(named)]
+def settle_calls(schema: str, contexts: Sequence[HandlerContext]) -> list[Call[Answers]]:
+    """Build the calls that settle the messages of a transaction: by each context's outcome, else completed."""
+    settlements = [(context.message, context.outcome or COMPLETE) for context in contexts]
+    return [settle_call(schema, group) for group in group_by_outcome(settlements)]
 
 
 @contextmanager
-def committing(contexts: Sequence[Facts]) -> Iterator[None]:
-    """From here on a heartbeat that finds no lease means nothing: the lease may have ended with our own commit."""
+def mark_committing(contexts: Sequence[HandlerContext]) -> Iterator[None]:
+    """Mark that a heartbeat which finds no lease means nothing: our own commit may have ended the lease."""
     for context in contexts:
         context.committing = True
     try:
@@ -144,18 +150,15 @@ def committing(contexts: Sequence[Facts]) -> Iterator[None]:
         raise
 
 
-def refuse_lost(contexts: Sequence[Facts], answers: list[Answers]) -> None:
-    """Undo the transaction if one of its messages is another's by now."""
-    if any(word in ("lease_lost", "not_found") for group in answers for word, _ in group):
+def require_leases(contexts: Sequence[HandlerContext], answers: list[Answers]) -> None:
+    """Undo the transaction if the lease of one of the messages is lost."""
+    if any(answer in ("lease_lost", "not_found") for group in answers for answer, _ in group):
         ids = ", ".join(str(context.id) for context in contexts)
-        raise LeaseLost(f"nothing was committed, the lease is lost of one of these messages: {ids}")
+        raise LeaseLost(f"nothing was committed: a lease is lost among messages {ids}")
 
 
-def committed(contexts: Sequence[Facts]) -> None:
-    """Remember that nothing is left to settle."""
+def mark_settled(contexts: Sequence[HandlerContext]) -> None:
+    """Mark that nothing is left to settle."""
     for context in contexts:
         context.outcome = context.outcome or COMPLETE
-        context.settled = SETTLED[type(context.outcome).__name__]
-
-
-SETTLED = {"Complete": "completed", "Defer": "deferred", "Fail": "failed"}
+        context.settled = OUTCOME_NAMES[type(context.outcome)]

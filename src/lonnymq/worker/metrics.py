@@ -1,242 +1,249 @@
-"""What a worker counts for Prometheus: how messages were settled, how long they took, whose they were."""
+"""A worker's metrics for Prometheus, and the HTTP server for /metrics, /health and /ready.
+
+Imported only by workers with the `metrics` option.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from bisect import bisect_left
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+import logging
+import socket
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from socketserver import TCPServer, ThreadingMixIn
+from typing import TYPE_CHECKING, Any
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
 
-from lonnymq.errors import InvalidArgument
-from lonnymq.metrics import CONTENT_TYPE, REST, Family, exposition
-from lonnymq.worker.context import Facts
-from lonnymq.worker.reporter import logger
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client.exposition import choose_encoder
+from prometheus_client.metrics_core import Metric
+
+from lonnymq.metrics import REST
+from lonnymq.worker.context import HandlerContext
+from lonnymq.worker.settings import parse_address
 
 if TYPE_CHECKING:
     from lonnymq.worker.session import Session
 
-BOUNDS = (0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0, 60.0, 300.0)
-MOST_CHANNELS = 50
-MOST_WATCHED = 1000
-WORTH_A_LINE = 0.01  # of all messages
+logger = logging.getLogger("lonnymq.worker")
+
+BUCKETS = (0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0, 60.0, 300.0)
+MAX_CHANNELS = 50
+MAX_WATCHED = 1000
+MIN_SHARE = 0.01  # of all messages
 NO_KIND, OTHER_KIND = "", "(other)"
+REQUEST_SECONDS = 5.0
+TEXT = "text/plain; charset=utf-8"
+
+Response = tuple[str, str, bytes]
 
 
-class Histogram:
-    """How many took how long."""
+class Registry(CollectorRegistry):
+    """A registry without the `_created` series, which would double the number of series."""
 
-    __slots__ = ("counts", "total")
-
-    def __init__(self) -> None:
-        self.counts = [0] * (len(BOUNDS) + 1)
-        self.total = 0.0
-
-    def add(self, seconds: float) -> None:
-        """Count one."""
-        self.counts[bisect_left(BOUNDS, seconds)] += 1
-        self.total += seconds
-
-    def write(self, family: Family, **labels: str) -> None:
-        """Its lines: so many at most so long."""
-        reached = 0
-        for bound, count in zip((*BOUNDS, float("inf")), self.counts, strict=True):
-            reached += count
-            family.add(
-                reached, "_bucket", **labels, le="+Inf" if bound == float("inf") else f"{bound:g}"
-            )
-        family.add(self.total, "_sum", **labels)
-        family.add(reached, "_count", **labels)
+    def collect(self) -> Iterator[Metric]:
+        """Yield the metrics."""
+        for family in super().collect():
+            family.samples = [each for each in family.samples if not each.name.endswith("_created")]
+            yield family
 
 
-class Tenants:
-    """Counts by channel, in a bounded number of lines: who makes up a hundredth of all gets one, for good.
+class ChannelLabels:
+    """Chooses a bounded number of channels that get a label of their own: those with a hundredth of all messages.
 
-    What a channel had before it got its line stays with the rest, so that no line ever falls.
+    A channel keeps its label. Messages from before stay with the rest, so that no counter ever falls.
     """
 
     def __init__(self) -> None:
-        self.lines: dict[str, int] = {REST: 0}
+        self.labels: set[str] = set()
         self.watched: dict[str, int] = {}
         self.total = 0
 
-    def add(self, channel: str) -> None:
-        """Count one."""
+    def label(self, channel: str) -> str:
+        """Count a message, and return the label under which it counts."""
         self.total += 1
-        if channel in self.lines and channel != REST:
-            self.lines[channel] += 1
-            return
-        if self.is_worth_a_line(channel):
-            self.lines[channel] = 1
-            return
-        self.lines[REST] += 1
-
-    def is_worth_a_line(self, channel: str) -> bool:
-        """Whether a channel that had none gets a line now."""
-        if len(self.lines) > MOST_CHANNELS or channel == REST:
-            return False
+        if channel in self.labels:
+            return channel
+        if len(self.labels) >= MAX_CHANNELS or channel == REST:
+            return REST
         seen = self.watched[channel] = self.watched.get(channel, 0) + 1
-        if len(self.watched) > MOST_WATCHED:  # halve all: the steady ones stay
+        if len(self.watched) > MAX_WATCHED:  # halve all counts: busy channels stay
             self.watched = {each: n // 2 for each, n in self.watched.items() if n > 1}
-        return seen > max(self.total * WORTH_A_LINE, 1)
+        if seen <= max(self.total * MIN_SHARE, 1):
+            return REST
+        self.labels.add(channel)
+        return channel
 
 
-class Measures:
-    """The figures of one worker process."""
+class WorkerMetrics:
+    """The metrics of one worker process."""
 
     def __init__(self, session: Session) -> None:
-        self.session = session
-        self.kinds = {each or NO_KIND for each in session.jobs.handlers.kinds}
-        self.handling: dict[str, Histogram] = {}
-        self.waiting = Histogram()
-        self.tenants = Tenants()
+        self.registry = Registry()
+        runner, database = session.runner, session.database
+        self.kinds = {each or NO_KIND for each in runner.handlers.kinds}
+        self.channel_labels = ChannelLabels()
+        self.gauge(
+            "lonnymq_worker_up",
+            "Whether the database answers the worker.",
+            lambda: not database.is_down,
+        )
+        self.gauge(
+            "lonnymq_worker_running_messages",
+            "Messages with a running handler.",
+            lambda: len(runner.leases),
+        )
+        self.gauge(
+            "lonnymq_worker_slots",
+            "Maximum number of messages handled at the same time.",
+            lambda: runner.concurrency,
+        )
+        self.settled = Counter(
+            "lonnymq_worker_settled_total",
+            "Messages settled, by answer.",
+            ["answer"],
+            registry=self.registry,
+        )
+        self.handling = Histogram(
+            "lonnymq_worker_handling_seconds",
+            "Run time of handlers, by kind.",
+            ["kind"],
+            buckets=BUCKETS,
+            registry=self.registry,
+        )
+        self.waiting = Histogram(
+            "lonnymq_worker_waiting_seconds",
+            "Time between the due time and the lease of messages.",
+            buckets=BUCKETS,
+            registry=self.registry,
+        )
+        self.channels = Counter(
+            "lonnymq_worker_channel_settled_total",
+            "Messages settled, by channel. Only busy channels have a label of their own.",
+            ["channel"],
+            registry=self.registry,
+        )
 
-    def told(self, context: Facts, answer: str) -> None:
-        """Count a message that is settled."""
-        kind = context.kind or NO_KIND
-        kind = kind if kind in self.kinds else OTHER_KIND
-        if context.ended:
-            if kind not in self.handling:
-                self.handling[kind] = Histogram()
-            self.handling[kind].add(context.ended - context.began)
-        message = context.message
+    def gauge(self, name: str, about: str, value: Callable[[], float]) -> None:
+        """Add a metric that is read when Prometheus asks."""
+        Gauge(name, about, registry=self.registry).set_function(value)
+
+    def count(self, context: HandlerContext, answer: str) -> None:
+        """Count a settled message."""
+        message, kind = context.message, context.kind or NO_KIND
+        self.settled.labels(answer).inc()
+        if context.ended_at:
+            label = kind if kind in self.kinds else OTHER_KIND
+            self.handling.labels(label).observe(context.ended_at - context.started_at)
         waited = message.dequeued_at - max(message.dequeue_at, message.created_at)
-        self.waiting.add(max(waited, 0) / 1000)
-        self.tenants.add(message.channel)
-
-    def families(self) -> list[Family]:
-        """All of it, for Prometheus."""
-        jobs = self.session.jobs
-        up = Family("lonnymq_worker_up", "gauge", "Whether the worker's database answers.")
-        up.add(not self.session.link.is_down)
-        running = Family("lonnymq_worker_running_messages", "gauge", "Messages being handled.")
-        running.add(len(jobs.leases))
-        slots = Family(
-            "lonnymq_worker_slots", "gauge", "Messages that are handled at once, at most."
-        )
-        slots.add(jobs.concurrency)
-        settled = Family(
-            "lonnymq_worker_settled_total", "counter", "Messages settled, by what became of them."
-        )
-        for answer, count in sorted(jobs.counts.items()):
-            settled.add(count, answer=answer)
-        handling = Family(
-            "lonnymq_worker_handling_seconds", "histogram", "How long handlers took, by kind."
-        )
-        for kind, histogram in sorted(self.handling.items()):
-            histogram.write(handling, kind=kind)
-        waiting = Family(
-            "lonnymq_worker_waiting_seconds", "histogram",
-            "How long messages had been due when they were leased.",
-        )  # fmt: skip
-        self.waiting.write(waiting)
-        channels = Family(
-            "lonnymq_worker_channel_settled_total", "counter",
-            "Messages settled, by channel: those with many have a line of their own.",
-        )  # fmt: skip
-        for channel, count in self.tenants.lines.items():
-            channels.add(count, channel=channel)
-        return [up, running, slots, settled, handling, waiting, channels]
+        self.waiting.observe(max(waited, 0) / 1000)
+        self.channels.labels(self.channel_labels.label(message.channel)).inc()
 
 
-ASKED_WITHIN = 5.0
-MOST_PORT = 65_535
-PLAIN = "text/plain; charset=utf-8"
+class Endpoints:
+    """The WSGI application of a worker."""
 
-Answer = tuple[int, str, str]
-REASONS = {200: "OK", 404: "Not Found", 405: "Method Not Allowed", 503: "Service Unavailable"}
+    def __init__(self, session: Session, metrics: WorkerMetrics) -> None:
+        self.session, self.metrics = session, metrics
+
+    def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+        """Answer a request."""
+        method = environ["REQUEST_METHOD"]
+        if method in ("GET", "HEAD"):
+            status, kind, body = self.get(environ["PATH_INFO"], environ.get("HTTP_ACCEPT", ""))
+        else:
+            status, kind, body = "405 Method Not Allowed", TEXT, b"Use GET.\n"
+        start_response(status, [("Content-Type", kind), ("Content-Length", str(len(body)))])
+        return [] if method == "HEAD" else [body]
+
+    def get(self, path: str, accept: str) -> Response:
+        """Return the response for a path."""
+        if path == "/metrics":
+            encode, kind = choose_encoder(accept)
+            return "200 OK", kind, encode(self.metrics.registry)
+        if path == "/health":
+            return "200 OK", TEXT, b"The worker is running.\n"
+        if path == "/ready":
+            problem = self.find_problem()
+            if problem:
+                return "503 Service Unavailable", TEXT, problem
+            return "200 OK", TEXT, b"The worker is ready.\n"
+        return "404 Not Found", TEXT, b"Use /metrics, /health or /ready.\n"
+
+    def find_problem(self) -> bytes | None:
+        """Return why the worker takes no messages, or None."""
+        if self.session.stopping.is_set():
+            return b"The worker is stopping.\n"
+        if self.session.database.is_down:
+            return b"The database is unreachable.\n"
+        if self.session.fetch_task is None:
+            return b"The worker is starting.\n"
+        return None
 
 
-def place_of(given: str | int) -> tuple[str, int]:
-    """Host and port from `9100`, `'9100'` or `'0.0.0.0:9100'`; this machine alone unless a host is named."""
-    host, _, port = str(given).rpartition(":")
-    if not port.isascii() or not port.isdigit() or int(port) > MOST_PORT:
-        raise InvalidArgument(f"metrics must be a port or host:port, not {given!r}")
-    return host.strip("[]") or "127.0.0.1", int(port)
+class RequestHandler(WSGIRequestHandler):
+    """Handles one request, quietly and with a time limit."""
+
+    timeout = REQUEST_SECONDS
+
+    def log_message(self, *_: Any) -> None:
+        """Log no requests."""
 
 
-@asynccontextmanager
-async def exposed(
-    session: Session, given: str | int | None, *, tries: int = 1
-) -> AsyncIterator[None]:
-    """Answer programs while a session runs; of several processes each takes the next port that is free."""
-    if given is None:
+class Server(ThreadingMixIn, WSGIServer):
+    """An HTTP server that the event loop serves: it accepts in the loop and answers in threads.
+
+    A blocked event loop therefore shows as a health check without an answer.
+    """
+
+    daemon_threads = True
+    allow_reuse_port = False  # each process takes a port of its own
+    timeout = 0  # the loop calls `handle_request` only when a client connects
+
+    def __init__(self, host: str, port: int) -> None:
+        family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        self.address_family = family
+        super().__init__(address, RequestHandler)  # type: ignore[arg-type]  # IPv6 has four fields
+
+    def server_bind(self) -> None:
+        """Bind without the slow search for the host's name that HTTPServer does."""
+        TCPServer.server_bind(self)
+        self.server_name, self.server_port = self.socket.getsockname()[:2]
+        self.setup_environ()
+
+    def handle_error(self, *_: Any) -> None:
+        """Ignore clients that break off."""
+
+
+@contextmanager
+def serve_metrics(session: Session, address: str | int, *, tries: int = 1) -> Iterator[None]:
+    """Serve metrics and health while a session runs. Each of several processes takes the next free port."""
+    metrics = WorkerMetrics(session)
+    session.reporter.listener = metrics.count
+    server = open_server(*parse_address(address), tries=tries)
+    if server is None:
         yield
         return
-    measures = Measures(session)
-    before = session.jobs.told
-    session.jobs.told = measures.told
-    server = await listening(Answers(session, measures), *place_of(given), tries=tries)
+    loop = asyncio.get_running_loop()
+    server.set_app(Endpoints(session, metrics))
+    loop.add_reader(server.fileno(), server.handle_request)
     try:
         yield
     finally:
-        session.jobs.told = before
-        if server is not None:
-            server.close()
+        loop.remove_reader(server.fileno())
+        server.server_close()
 
 
-async def listening(answers: Answers, host: str, port: int, *, tries: int) -> asyncio.Server | None:
-    """Listen; a worker that finds no place goes on without, and says so."""
+def open_server(host: str, port: int, *, tries: int) -> Server | None:
+    """Open the first free port. A worker without a free port logs the problem and works without metrics."""
     for at in range(port, port + tries):
         try:
-            server = await asyncio.start_server(answers.serve, host, at)
+            server = Server(host, at)
         except OSError as error:
-            why = error
+            problem = error
             continue
-        where = server.sockets[0].getsockname()
-        logger.info("metrics at http://%s:%s/metrics", *where[:2], extra={"port": where[1]})
+        where = server.socket.getsockname()[:2]
+        logger.info("metrics at http://%s:%s/metrics", *where, extra={"port": where[1]})
         return server
-    logger.error("metrics cannot be served at %s:%s: %s", host, port, why.strerror)
+    logger.error("cannot serve metrics at %s:%s: %s", host, port, problem.strerror)
     return None
-
-
-class Answers:
-    """Answers requests, one a connection."""
-
-    def __init__(self, session: Session, measures: Measures) -> None:
-        self.session, self.measures = session, measures
-
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer one request, and close."""
-        try:
-            async with asyncio.timeout(ASKED_WITHIN):
-                asked = (await reader.readuntil(b"\r\n\r\n")).split(b"\r\n")[0].split(b" ")
-                status, kind, text = self.answer(*asked[:2]) if len(asked) == 3 else NOTHING
-                body = text.encode()
-                head = (
-                    f"HTTP/1.1 {status} {REASONS[status]}\r\nContent-Type: {kind}\r\n"
-                    f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
-                )
-                writer.write(head.encode() + (b"" if asked[0] == b"HEAD" else body))
-                await writer.drain()
-        except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-            pass
-        finally:
-            writer.close()
-
-    def answer(self, method: bytes, target: bytes) -> Answer:
-        """What is answered to what."""
-        if method not in (b"GET", b"HEAD"):
-            return 405, PLAIN, "Only GET.\n"
-        match target.partition(b"?")[0]:
-            case b"/metrics":
-                return 200, CONTENT_TYPE, exposition(self.measures.families())
-            case b"/health":
-                return 200, PLAIN, "The worker runs.\n"
-            case b"/ready":
-                return self.readiness()
-            case _:
-                return NOTHING
-
-    def readiness(self) -> Answer:
-        """Whether the worker takes messages."""
-        if self.session.stopping.is_set():
-            return 503, PLAIN, "The worker stops.\n"
-        if self.session.link.is_down:
-            return 503, PLAIN, "The database does not answer.\n"
-        if self.session.fetching is None:
-            return 503, PLAIN, "The worker has not begun.\n"
-        return 200, PLAIN, "The worker takes messages.\n"
-
-
-NOTHING: Answer = (404, PLAIN, "There are /metrics, /health and /ready.\n")

@@ -1,4 +1,4 @@
-"""Lanes: tasks that run one job after another, so that a handler which never waits costs no task of its own."""
+"""Pools for handlers: tasks of the event loop for async functions, threads for plain functions."""
 
 from __future__ import annotations
 
@@ -14,116 +14,119 @@ from contextvars import copy_context
 from typing import Any, Generic, Protocol, TypeVar
 
 
-class Work(Protocol):
-    """What a lane runs: it is told in which task."""
+class PoolJob(Protocol):
+    """A job for the pool, which sets the task."""
 
     task: asyncio.Task[None] | None
 
 
-Job = TypeVar("Job", bound=Work)
+Job = TypeVar("Job", bound=PoolJob)
 
 
-class Lanes(Generic[Job]):
-    """A line of jobs, and the lanes that take from it: one more whenever a job waits while others are in line."""
+class TaskPool(Generic[Job]):
+    """Runs jobs in few tasks: a handler that never waits costs no task of its own.
+
+    The pool starts another task whenever a job waits while other jobs are queued.
+    """
 
     def __init__(self, work: Callable[[Job], Awaitable[None]]) -> None:
         self.work = work
-        self.line: deque[Job] = deque()
+        self.queue: deque[Job] = deque()
         self.idle: list[asyncio.Future[None]] = []
-        self.lanes: set[asyncio.Task[None]] = set()
-        self.is_called = False
+        self.tasks: set[asyncio.Task[None]] = set()
+        self.is_woken = False
 
-    def put(self, job: Job) -> None:
-        """Put a job in line; it begins when the loop comes to it."""
-        self.line.append(job)
-        if not self.is_called:
-            self.call()
+    def add(self, job: Job) -> None:
+        """Queue a job, which starts with the next turn of the event loop."""
+        self.queue.append(job)
+        if not self.is_woken:
+            self.wake()
 
-    def call(self) -> None:
-        """Have a lane look at the line: an idle one, or a new one."""
-        self.is_called = True
+    def wake(self) -> None:
+        """Wake an idle task, or start a new task."""
+        self.is_woken = True
         while self.idle:
             future = self.idle.pop()
             if not future.done():
                 return future.set_result(None)
-        lane = asyncio.create_task(self.run())
-        self.lanes.add(lane)
-        lane.add_done_callback(self.lanes.discard)
+        task = asyncio.create_task(self.run())
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
         return None
 
     async def run(self) -> None:
-        """One lane. It ends with the job that leaves something behind: a cancellation, a context variable."""
+        """Run jobs in one task, until a job leaves a cancellation or a context variable behind."""
         task = asyncio.current_task()
-        assert task is not None  # noqa: S101 - what runs here is one
+        assert task is not None  # noqa: S101 - this code runs in a task
         loop, fresh = asyncio.get_running_loop(), copy_context()
         while True:
-            self.is_called = False
-            while self.line:
-                job = self.line.popleft()
+            self.is_woken = False
+            while self.queue:
+                job = self.queue.popleft()
                 job.task = task
-                if self.line and not self.is_called:
-                    self.call()  # should this one wait, the others need not
+                if self.queue and not self.is_woken:
+                    self.wake()  # if this job waits, the others need not
                 await self.work(job)
                 if task.cancelling() or copy_context() != fresh:
-                    if self.line and not self.is_called:
-                        self.call()
+                    if self.queue and not self.is_woken:
+                        self.wake()
                     return
             future = loop.create_future()
             self.idle.append(future)
             await future
 
-    def drop(self) -> list[Job]:
-        """Take those out of line that have not begun."""
-        left = list(self.line)
-        self.line.clear()
+    def remove_waiting(self) -> list[Job]:
+        """Remove and return the jobs that have not started."""
+        left = list(self.queue)
+        self.queue.clear()
         return left
 
     def close(self) -> None:
-        """Let the idle lanes end."""
+        """End the idle tasks."""
         for future in self.idle:
             future.cancel()
         self.idle.clear()
 
 
 LEFTOVER_SECONDS = 1.0
-YOUNG_OBJECTS = 10_000  # before they are looked through: messages die young, and the usual 700 cost a tenth of the CPU
+GC_THRESHOLD = 10_000  # messages die young, and the usual 700 cost a tenth of the CPU
 
 
-class Threads(ThreadPoolExecutor):
-    """Starts threads as they are needed, keeps them, and waits for none of them in the end."""
+class ThreadPool(ThreadPoolExecutor):
+    """Starts threads as needed and keeps them. A thread that never ends does not keep the process alive."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(max_workers=1)  # which is never started: ours are not waited for
+        super().__init__(max_workers=1)  # never started: our own threads are daemons
         self.name = name
         self.count = 0
         self.idle = threading.Semaphore(0)
         self.work: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
 
     async def run(self, function: Callable[[], Any]) -> Any:
-        """Run a function in a thread that is free; if the wait is cancelled, the function goes on all the same."""
+        """Run a function in a free thread. If the wait is cancelled, the function still runs to its end."""
         loop = asyncio.get_running_loop()
-        ended: asyncio.Future[Any] = loop.create_future()
+        result: asyncio.Future[Any] = loop.create_future()
         context = contextvars.copy_context()
 
-        def tell(settle: Callable[[Any], None], value: Any) -> None:
-            if not ended.done():
-                settle(value)
+        def set_result(setter: Callable[[Any], None], value: Any) -> None:
+            if not result.done():
+                setter(value)
 
         def work() -> None:
             try:
-                told = (ended.set_result, context.run(function))
+                outcome = (result.set_result, context.run(function))
             except BaseException as error:
-                told = (ended.set_exception, error)
+                outcome = (result.set_exception, error)
             try:
-                loop.call_soon_threadsafe(tell, *told)
-            except RuntimeError:  # the loop has ended: nobody waits any more
+                loop.call_soon_threadsafe(set_result, *outcome)
+            except RuntimeError:  # the loop has ended
                 return
 
-        self.hand_over(work)
-        return await ended
+        self.enqueue(work)
+        return await result
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **more: Any) -> Future[Any]:
-        """Run a function for the event loop: this is what asyncio.to_thread calls."""
+        """Run a function for `asyncio.to_thread`."""
         future: Future[Any] = Future()
 
         def work() -> None:
@@ -134,11 +137,11 @@ class Threads(ThreadPoolExecutor):
             except BaseException as error:
                 future.set_exception(error)
 
-        self.hand_over(work)
+        self.enqueue(work)
         return future
 
-    def hand_over(self, work: Callable[[], None]) -> None:
-        """Hand work to an idle thread or to a new one."""
+    def enqueue(self, work: Callable[[], None]) -> None:
+        """Give work to an idle thread or to a new thread."""
         if not self.idle.acquire(blocking=False):
             self.count += 1
             name = f"{self.name}-{self.count}"
@@ -146,23 +149,23 @@ class Threads(ThreadPoolExecutor):
         self.work.put(work)
 
     def serve(self) -> None:
-        """What a thread does."""
+        """Do work in one thread."""
         while (work := self.work.get()) is not None:
             work()
             self.idle.release()
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Let the idle threads end; those at work end when they do, or with the process."""
+        """End the idle threads. Busy threads end after their work or with the process."""
         for _ in range(self.count):
             self.work.put(None)
 
 
-def run_to_end(main: Coroutine[Any, Any, None]) -> None:
-    """Run a coroutine in a loop of its own; handlers that refuse to be cancelled are left where they are."""
+def run_event_loop(main: Coroutine[Any, Any, None]) -> None:
+    """Run a coroutine in a new event loop. Handlers that ignore their cancellation are abandoned."""
     thresholds = gc.get_threshold()
-    gc.set_threshold(max(thresholds[0], YOUNG_OBJECTS), *thresholds[1:])
+    gc.set_threshold(max(thresholds[0], GC_THRESHOLD), *thresholds[1:])
     loop = asyncio.new_event_loop()
-    loop.set_default_executor(Threads("lonnymq"))
+    loop.set_default_executor(ThreadPool("lonnymq"))
     try:
         loop.run_until_complete(main)
     finally:

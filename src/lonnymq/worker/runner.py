@@ -1,147 +1,176 @@
-"""Runs handlers: a job for each message or batch, a slot for each message, and how each of them ends."""
+"""Second step of a message, after fetch: runs its handler in a slot and hands the outcome to the settler."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
-from logging import INFO
 
 from lonnymq.results import LeasedMessage
-from lonnymq.worker import reporter as hooking
-from lonnymq.worker.context import Context, Facts, SyncContext
-from lonnymq.worker.execution import execute, execute_sync, fail_all, without_handler
-from lonnymq.worker.handler_connections import AsyncPort, SyncPort
+from lonnymq.worker.context import Context, HandlerContext, SyncContext
+from lonnymq.worker.execution import (
+    execute,
+    execute_sync,
+    fail_all,
+    fail_without_handler,
+    outcomes_of,
+)
+from lonnymq.worker.handler_connections import AsyncHandlerConnections, SyncHandlerConnections
 from lonnymq.worker.handlers import Handler, Handlers
-from lonnymq.worker.outcomes import COMPLETE, Defer, Outcome
-from lonnymq.worker.pools import Lanes, Threads
-from lonnymq.worker.reporter import LEVELS, Hooks, log_settled, logger
+from lonnymq.worker.outcomes import Defer, Outcome
+from lonnymq.worker.pools import TaskPool, ThreadPool
+from lonnymq.worker.reporter import Hooks, Leases, call_hooks
 from lonnymq.worker.settler import Settler
+
+MAX_FETCH = 1000
+MAX_BACKLOG = 1000  # settlements, and four times the slots on top
 
 
 class Job:
-    """One call of a handler: its messages, the task that it runs in, and whether its outcome still counts."""
+    """One call of a handler: the messages, the task, and whether the messages were handed on."""
 
-    __slots__ = ("contexts", "handler", "is_over", "task")
+    __slots__ = ("contexts", "handler", "is_handed_on", "task")
 
-    def __init__(self, handler: Handler, contexts: Sequence[Facts]) -> None:
+    def __init__(self, handler: Handler, contexts: Sequence[HandlerContext]) -> None:
         self.handler, self.contexts = handler, contexts
         self.task: asyncio.Task[None] | None = None
-        self.is_over = False
+        self.is_handed_on = False
 
 
-class Jobs:
-    """The jobs of one worker, and the slots that are free."""
+class Runner:
+    """The running jobs of one worker, and the slots that are free. Each message takes a slot."""
 
     def __init__(
         self,
         handlers: Handlers,
         hooks: Hooks,
-        *,
         settler: Settler,
-        ports: tuple[AsyncPort, SyncPort],
+        *,
+        leases: Leases,
+        connections: tuple[AsyncHandlerConnections, SyncHandlerConnections],
         concurrency: int,
         worker: str,
     ) -> None:
-        self.handlers, self.hooks, self.settler, self.worker = handlers, hooks, settler, worker
-        self.async_port, self.sync_port = ports
+        self.handlers, self.hooks, self.settler, self.leases = handlers, hooks, settler, leases
+        self.async_connections, self.sync_connections = connections
         self.concurrency = self.free = concurrency
-        self.threads = Threads(worker)
-        self.lanes: Lanes[Job] = Lanes(self.work)
-        self.leases: dict[Facts, Job | None] = {}
+        self.threads = ThreadPool(worker)
+        self.tasks: TaskPool[Job] = TaskPool(self.run)
         self.running: set[Job] = set()
         self.freed, self.idle = asyncio.Event(), asyncio.Event()
-        self.reports: set[asyncio.Task[None]] = set()
-        self.counts: dict[str, int] = {}
-        self.told: Callable[[Facts, str], None] | None = None  # hears of every message settled
 
-    # How a job begins
+    # Capacity
+
+    async def wait_for_slots(self) -> int:
+        """Return how many messages may be fetched now, or 0 after a wait for a slot or for the settler."""
+        if self.free <= 0:
+            self.freed.clear()
+            await self.freed.wait()
+            return 0
+        if self.settler.backlog > MAX_BACKLOG + 4 * self.concurrency:
+            self.settler.progress.clear()
+            await self.settler.progress.wait()
+            return 0
+        return min(self.free, MAX_FETCH)
+
+    def stop_waiting(self) -> None:
+        """End a wait for slots."""
+        self.freed.set()
+        self.settler.progress.set()
+
+    # From the fetcher
 
     def start(self, messages: Sequence[LeasedMessage]) -> None:
-        """Begin with these messages at once: each has a slot."""
-        batches: dict[Handler, list[LeasedMessage]] = {}
+        """Start the handlers of messages at once. Each message has a slot."""
         now = time.monotonic()
+        for handler, batch in self.split_batches(messages):
+            contexts = [self.create_context(handler, each, now) for each in batch]
+            job = Job(handler, contexts)
+            self.free -= len(contexts)
+            self.running.add(job)
+            self.leases.update(dict.fromkeys(contexts, job))
+            self.tasks.add(job)
+
+    def split_batches(
+        self, messages: Sequence[LeasedMessage]
+    ) -> Iterator[tuple[Handler, Sequence[LeasedMessage]]]:
+        """Yield the messages of each call. Messages without a handler go straight to the settler."""
+        batches: dict[Handler, list[LeasedMessage]] = {}
         for message in messages:
             handler = self.handlers.get(message.kind)
             if handler is None:
-                self.refuse(message)
+                self.reject(message)
             elif handler.batch is None:
-                self.begin(handler, (self.context(handler, message, now),))
+                yield handler, (message,)
             else:
                 batches.setdefault(handler, []).append(message)
         for handler, together in batches.items():
             size = handler.batch or 1
-            contexts = [self.context(handler, each, now) for each in together]
             for at in range(0, len(together), size):
-                self.begin(handler, contexts[at : at + size])
+                yield handler, together[at : at + size]
 
-    def begin(self, handler: Handler, contexts: Sequence[Facts]) -> None:
-        """Begin one job."""
-        job = Job(handler, contexts)
-        self.free -= len(contexts)
-        self.running.add(job)
-        for context in contexts:
-            self.leases[context] = job
-        self.lanes.put(job)
-
-    def context(self, handler: Handler, message: LeasedMessage, now: float) -> Facts:
-        """The context that this handler takes."""
+    def create_context(
+        self, handler: Handler, message: LeasedMessage, now: float
+    ) -> HandlerContext:
+        """Create the context for this kind of handler."""
         if handler.is_async:
-            return Context(message, self.async_port, now)
-        return SyncContext(message, self.sync_port, now)
+            return Context(message, self.async_connections, now)
+        return SyncContext(message, self.sync_connections, now)
 
-    def refuse(self, message: LeasedMessage) -> None:
-        """Fail a message that no handler takes."""
-        context = Facts(message)
-        outcome = without_handler(message, self.handlers)
+    def reject(self, message: LeasedMessage) -> None:
+        """Fail a message that has no handler here."""
+        context = HandlerContext(message)
+        outcome = fail_without_handler(message, self.handlers)
         context.error = LookupError(outcome.error)
         self.leases[context] = None
-        self.settler.put(context, outcome)
-        if self.hooks.error:
-            self.report_by(hooking.call(self.hooks.error, context, context.error))
+        self.settler.add(context, outcome)
+        self.settler.reporter.report_error(context)
 
-    def give_back(self, context: Facts) -> None:
-        """Put a message back where it stood, with the state that it had; no attempt is used up."""
+    def give_back(self, context: HandlerContext) -> None:
+        """Put a message back at its old position with its old state. The attempt does not count."""
         self.leases.setdefault(context, None)
-        self.settler.put(context, Defer(dequeue_at=context.message.dequeue_at))
+        self.settler.add(context, Defer(dequeue_at=context.message.dequeue_at))
 
-    # How it goes and ends
+    # The run
 
-    async def work(self, job: Job) -> None:
-        """One job from its beginning to its end."""
+    async def run(self, job: Job) -> None:
+        """Run one job and hand its messages on."""
         contexts = job.contexts
         if contexts[0].lost and all(each.lost for each in contexts):
-            self.end(job)
-            return self.settle(job, None)
-        began = time.monotonic()
+            self.free_slots(job)
+            return self.hand_on(job, None)
+        started_at = time.monotonic()
         outcomes: list[Outcome] | None = None
         try:
-            if self.hooks.before:
-                for context in contexts:
-                    await hooking.call(self.hooks.before, context)
-            if job.handler.is_async:
-                outcomes = await execute(job.handler, contexts)  # type: ignore[arg-type]  # made for it
-            else:
-                work = partial(execute_sync, job.handler, contexts)  # type: ignore[arg-type]  # made for it
-                outcomes = await self.threads.run(work)
+            outcomes = await self.call(job)
         except asyncio.CancelledError:
             pass
-        except BaseException as error:  # of a hook, or our own: no message is left without an end
+        except BaseException as error:  # of a hook, or our own: every message needs an outcome
             fail_all(job.handler, contexts, error)
-            outcomes = [each.outcome or COMPLETE for each in contexts]
+            outcomes = outcomes_of(contexts)
         finally:
-            ended = time.monotonic()
+            ended_at = time.monotonic()
             for context in contexts:
-                context.began, context.ended = began, ended
-            self.end(job)
-        if self.hooks.error:
-            for context in contexts:
-                if context.error is not None:
-                    self.report_by(hooking.call(self.hooks.error, context, context.error))
-        return self.settle(job, outcomes)
+                context.started_at, context.ended_at = started_at, ended_at
+            self.free_slots(job)
+        for context in contexts:
+            self.settler.reporter.report_error(context)
+        return self.hand_on(job, outcomes)
 
-    def end(self, job: Job) -> None:
+    async def call(self, job: Job) -> list[Outcome]:
+        """Call the hooks and the handler: async in this task, a plain function in a thread."""
+        if self.hooks.before:
+            for context in job.contexts:
+                await call_hooks(self.hooks.before, context)
+        contexts: Sequence[object] = job.contexts
+        if job.handler.is_async:
+            return await execute(job.handler, contexts)  # type: ignore[arg-type]  # create_context made these
+        work = partial(execute_sync, job.handler, contexts)  # type: ignore[arg-type]  # create_context made these
+        outcomes: list[Outcome] = await self.threads.run(work)
+        return outcomes
+
+    def free_slots(self, job: Job) -> None:
         """Free the slots of a job."""
         self.running.discard(job)
         self.free += len(job.contexts)
@@ -149,72 +178,55 @@ class Jobs:
         if not self.running:
             self.idle.set()
 
-    def settle(self, job: Job, outcomes: Sequence[Outcome] | None) -> None:
-        """Hand in what came of a job's messages; if it was cancelled, those that are still ours are given back."""
-        if job.is_over:
+    # To the settler
+
+    def hand_on(self, job: Job, outcomes: Sequence[Outcome] | None) -> None:
+        """Hand the messages of a job to the settler, once. Without outcomes the messages are given back."""
+        if job.is_handed_on:
             return
-        job.is_over = True
+        job.is_handed_on = True
         for at, context in enumerate(job.contexts):
             if context.settled is not None:
-                self.report(context, context.settled)
+                self.settler.skip(context, context.settled)
             elif context.lost:
-                self.report(context, "lease_lost")
+                self.settler.skip(context, "lease_lost")
             elif outcomes is None:
                 self.give_back(context)
             else:
-                self.settler.put(context, outcomes[at])
+                self.settler.add(context, outcomes[at])
 
-    def report(self, context: Facts, answer: str) -> None:
-        """Tell of a message that is settled."""
-        self.report_all([(context, answer)])
+    # Interruptions
 
-    def report_all(self, settled: Iterable[tuple[Facts, str]]) -> None:
-        """Tell of messages that are settled: to the log, and to the hooks."""
-        for context, answer in settled:
-            if self.leases.pop(context, self) is self:
-                continue  # told already
-            self.counts[answer] = self.counts.get(answer, 0) + 1
-            if logger.isEnabledFor(LEVELS.get(answer, INFO)):
-                log_settled(context, answer, self.worker)
-            if self.told is not None:
-                self.told(context, answer)
-            if self.hooks.after:
-                self.report_by(hooking.call(self.hooks.after, context, answer))
+    def lose(self, context: HandlerContext) -> None:
+        """Note that a lease is lost, and cancel the handler once all of its leases are lost.
 
-    def report_by(self, telling: object) -> None:
-        """Have hooks called in the background."""
-        task = asyncio.ensure_future(telling)  # type: ignore[call-overload]  # a coroutine
-        self.reports.add(task)
-        task.add_done_callback(self.reports.discard)
-
-    # How it is cut short
-
-    def lose(self, context: Facts) -> None:
-        """Tell a handler that its lease is lost; it is cancelled once none of its leases is left."""
-        job = self.leases.get(context)
+        If the handler has ended or commits just now, the settlement finds out by itself.
+        """
+        job: Job | None = self.leases.get(context)
+        if job is None or job.is_handed_on or context.committing:
+            return
         context.lost = True
-        if job is None or job.task is None or job not in self.running:
+        if job.task is None or job not in self.running:
             return
         if not job.handler.is_async:
-            self.report(context, "lease_lost")
-        if all(each.lost for each in job.contexts) and job.handler.is_async:
+            self.settler.skip(context, "lease_lost")
+        elif all(each.lost for each in job.contexts):
             job.task.cancel()
 
-    async def cut(self, seconds: float) -> None:
-        """Cancel what still runs, and give back what has not ended by then, or not begun."""
-        for job in self.lanes.drop():
-            self.end(job)
-            self.settle(job, None)
-        for job in list(self.running):
-            if job.handler.is_async and job.task is not None:
-                job.task.cancel()
+    async def cancel(self, seconds: float) -> None:
+        """Cancel running handlers, and give back what has not ended after some seconds or not started."""
+        for job in self.tasks.remove_waiting():
+            self.free_slots(job)
+            self.hand_on(job, None)
         tasks = [job.task for job in self.running if job.task is not None and job.handler.is_async]
+        for task in tasks:
+            task.cancel()
         if tasks:
             await asyncio.wait(tasks, timeout=seconds)
         for job in list(self.running):
-            self.settle(job, None)
+            self.hand_on(job, None)
 
-    def tell_stopping(self) -> None:
-        """Tell every handler that the worker is about to end."""
+    def mark_stopping(self) -> None:
+        """Tell every handler that the worker stops."""
         for context in self.leases:
             context.stopping = True

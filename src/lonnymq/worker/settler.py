@@ -1,122 +1,125 @@
-"""Settles what handlers have ended, many in one statement; what is settled is reported after the commit."""
+"""Third step of a message, after fetch and run: stores outcomes, many in one statement, for the reporter."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import logging
 from dataclasses import replace
 
-from lonnymq.worker.context import Facts
-from lonnymq.worker.database import TROUBLE, Backoff, Link
-from lonnymq.worker.error_text import where
-from lonnymq.worker.outcomes import Answers, Complete, Fail, Outcome, settle
-from lonnymq.worker.reporter import fields, logger
+from lonnymq.backoff import Backoff
+from lonnymq.worker.context import HandlerContext
+from lonnymq.worker.database import CONNECTION_ERRORS, Database
+from lonnymq.worker.error_text import locate_error
+from lonnymq.worker.outcomes import (
+    Answers,
+    Complete,
+    Fail,
+    Outcome,
+    group_by_outcome,
+    settle_call,
+)
+from lonnymq.worker.reporter import Reporter, message_fields
 
-Ended = tuple[Facts, Outcome]
-MOST_AT_ONCE = 1000
-GONE = {Complete: "completed", Fail: "dead"}  # what a message is that an earlier try took away
+logger = logging.getLogger("lonnymq.worker")
+
+Ended = tuple[HandlerContext, Outcome]
+MAX_BATCH = 1000
+REMOVED_AS = {Complete: "completed", Fail: "dead"}  # how an earlier try removed a message
 
 
 class Settler:
-    """Gathers outcomes for a few milliseconds and settles them; while a statement runs, the next ones gather."""
+    """Collects outcomes for a few milliseconds and stores them. More outcomes collect while a statement runs."""
 
-    def __init__(
-        self, link: Link, *, settle_ms: int, report: Callable[[list[tuple[Facts, str]]], None]
-    ) -> None:
-        self.link, self.report = link, report
-        self.pause = settle_ms / 1000
+    def __init__(self, database: Database, reporter: Reporter, *, flush_interval_ms: int) -> None:
+        self.database, self.reporter = database, reporter
+        self.interval = flush_interval_ms / 1000
         self.waiting: list[Ended] = []
-        self.busy = 0
-        self.some, self.moved = asyncio.Event(), asyncio.Event()
+        self.in_flight = 0
+        self.has_work, self.progress = asyncio.Event(), asyncio.Event()
 
     @property
     def backlog(self) -> int:
-        """How many are not settled yet."""
-        return len(self.waiting) + self.busy
+        """The number of messages that are not settled yet."""
+        return len(self.waiting) + self.in_flight
 
-    def put(self, context: Facts, outcome: Outcome) -> None:
-        """Hand in what came of a message."""
+    def add(self, context: HandlerContext, outcome: Outcome) -> None:
+        """Take the outcome of a message."""
         self.waiting.append((context, outcome))
-        self.some.set()
+        self.has_work.set()
+
+    def skip(self, context: HandlerContext, answer: str) -> None:
+        """Hand on a message that needs no statement: its handler settled it, or the lease is lost."""
+        self.reporter.report([(context, answer)])
 
     async def run(self) -> None:
-        """Settle for ever."""
+        """Settle until cancelled."""
         while True:
-            await self.some.wait()
-            if self.pause and len(self.waiting) < MOST_AT_ONCE:
-                await asyncio.sleep(self.pause)
-            self.some.clear()
+            await self.has_work.wait()
+            if self.interval and len(self.waiting) < MAX_BATCH:
+                await asyncio.sleep(self.interval)
+            self.has_work.clear()
             batch, self.waiting = self.waiting, []
-            self.busy = len(batch)
-            for group in groups_of(batch):
+            self.in_flight = len(batch)
+            for group in group_by_outcome(batch, limit=MAX_BATCH):
                 await self.settle(group)
-                self.busy -= len(group)
-            self.busy = 0
-            self.moved.set()
+                self.in_flight -= len(group)
+            self.progress.set()
 
     async def settle(self, group: list[Ended]) -> None:
-        """Settle a group of one kind, however long the database is out of reach."""
+        """Settle a group, and retry as long as the database is unreachable."""
         backoff = Backoff()
-        call = settle(self.link.schema, [(context.message, outcome) for context, outcome in group])
+        settlements = [(context.message, outcome) for context, outcome in group]
+        call = settle_call(self.database.schema, settlements)
         while True:
             try:
-                answers = await self.link.run(call)
-            except TROUBLE as error:
-                self.link.down(error)
-                await backoff.pause()
+                answers = await self.database.run(call)
+            except CONNECTION_ERRORS as error:
+                self.database.log_error(error)
+                await backoff.sleep()
             except Exception as error:
-                return await self.settle_apart(group, error)
+                return await self.settle_separately(group, error)
             else:
-                return self.tell(group, answers, again=backoff.tries > 0)
+                return self.report(group, answers, is_retry=backoff.tries > 0)
 
-    async def settle_apart(self, group: list[Ended], error: Exception) -> None:
-        """Settle one by one what cannot be settled together; what cannot at all counts as failed."""
+    async def settle_separately(self, group: list[Ended], error: Exception) -> None:
+        """Settle messages of a rejected statement separately. An outcome that cannot be stored becomes a failure."""
         if len(group) > 1:
             for each in group:
                 await self.settle([each])
             return
         [(context, outcome)] = group
         logger.error(
-            "message %s cannot be settled: %s", context.id, where(error), extra=fields(context)
+            "cannot settle message %s: %s",
+            context.id,
+            locate_error(error),
+            extra=message_fields(context),
         )
         if not isinstance(outcome, Fail):
-            refused = Fail(f"its outcome could not be stored: {type(error).__name__}")
-            await self.settle([(context, refused)])
-        elif (
-            not outcome.error.isascii()
-        ):  # which a database of another encoding may be unable to store
+            await self.settle(
+                [(context, Fail(f"cannot store the outcome: {type(error).__name__}"))]
+            )
+        elif not outcome.error.isascii():  # the database may have another encoding
             plain = outcome.error.encode("ascii", "replace").decode()
             await self.settle([(context, replace(outcome, error=plain))])
         else:
-            self.report([(context, "lease_lost")])  # it runs out, and the message comes back
+            self.reporter.report([(context, "lease_lost")])  # the lease will run out
 
-    def tell(self, group: list[Ended], answers: Answers, *, again: bool) -> None:
-        """Report each answer. After a cut connection a message that is gone was settled by the try before."""
-        told = [
-            (context, GONE.get(type(outcome), word) if again and word == "not_found" else word)
-            for (context, outcome), (word, _) in zip(group, answers, strict=True)
-        ]
-        self.report(told)
+    def report(self, group: list[Ended], answers: Answers, *, is_retry: bool) -> None:
+        """Report each answer. After a cut connection, a missing message was settled by the try before."""
+        self.reporter.report(
+            (context, REMOVED_AS.get(type(outcome), answer))
+            if is_retry and answer == "not_found"
+            else (context, answer)
+            for (context, outcome), (answer, _) in zip(group, answers, strict=True)
+        )
 
     async def drain(self, seconds: float) -> bool:
-        """Wait until all is settled, so long at most; say whether it is."""
+        """Wait until all is settled, up to a number of seconds, and return whether all is."""
         try:
             async with asyncio.timeout(seconds):
                 while self.backlog:
-                    self.moved.clear()
-                    await self.moved.wait()
+                    self.progress.clear()
+                    await self.progress.wait()
         except TimeoutError:
             return False
         return True
-
-
-def groups_of(batch: list[Ended]) -> list[list[Ended]]:
-    """The outcomes, those of one kind together, so many at a time."""
-    kinds: dict[type, list[Ended]] = {}
-    for each in batch:
-        kinds.setdefault(type(each[1]), []).append(each)
-    return [
-        group[at : at + MOST_AT_ONCE]
-        for group in kinds.values()
-        for at in range(0, len(group), MOST_AT_ONCE)
-    ]

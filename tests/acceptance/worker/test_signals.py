@@ -53,7 +53,7 @@ def test_what_is_not_finished_within_the_grace_time_is_given_back_as_it_was(
 ) -> None:
     queue.create("acme", bytes(closed), kind=kind, dequeue_at=-5)
     connect(dsn_18).execute("update lonnymq.message set state = 'half'")
-    with program(dsn_18, tmp_path, grace_ms=200) as worker:
+    with program(dsn_18, tmp_path, shutdown_timeout_ms=200) as worker:
         worker.noted("began")
         worker.tell()
         assert worker.ends() == 0
@@ -72,7 +72,7 @@ def test_a_second_signal_gives_back_at_once(
 ) -> None:
     for _ in range(3):
         queue.create("acme", bytes(closed), kind=kind)
-    with program(dsn_18, tmp_path, grace_ms=3_600_000) as worker:
+    with program(dsn_18, tmp_path, shutdown_timeout_ms=3_600_000) as worker:
         worker.noted("began", 3)
         worker.tell()
         worker.logged("stops, 3 running")

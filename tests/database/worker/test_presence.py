@@ -20,7 +20,7 @@ async def test_a_worker_is_listed_while_it_works(dsn, queue) -> None:
 
 
 async def test_a_worker_says_again_and_again_how_far_it_is(dsn_18, queue_18, monkeypatch) -> None:
-    monkeypatch.setattr(heartbeats, "SEEN_SECONDS", 0.05)
+    monkeypatch.setattr(heartbeats, "PRESENCE_SECONDS", 0.05)
     worker, gate = Worker(), asyncio.Event()
 
     @worker.handler()
