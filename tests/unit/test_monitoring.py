@@ -18,7 +18,7 @@ def written() -> set[str]:
     """The names that the dashboard and workers write."""
     of_workers = set(re.findall(r'"(lonnymq_worker_\w+)"', WORKERS.read_text()))
     assert len(of_workers) >= 7
-    return of_workers | {each.name for each in Families().all}
+    return of_workers | {each.sample_name for each in Families().all}
 
 
 def named(text: str) -> set[str]:
