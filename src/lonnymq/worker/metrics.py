@@ -33,7 +33,7 @@ MAX_WATCHED = 1000
 MIN_SHARE = 0.01  # of all messages
 NO_KIND, OTHER_KIND = "", "(other)"
 REQUEST_SECONDS = 5.0
-TEXT = "text/plain; charset=utf-8"
+TEXT = "text/plain"
 
 Response = tuple[str, str, bytes]
 
