@@ -14,9 +14,14 @@ from socketserver import TCPServer, ThreadingMixIn
 from typing import TYPE_CHECKING, Any
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
-from prometheus_client.exposition import choose_encoder
-from prometheus_client.metrics_core import Metric
+try:
+    from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+    from prometheus_client.exposition import choose_encoder
+    from prometheus_client.metrics_core import Metric
+except ImportError as error:
+    raise ImportError(
+        f'metrics need {error.name}: run pip install "lonnymq[worker]"', name=error.name
+    ) from error
 
 from lonnymq.metrics import REST
 from lonnymq.worker.context import HandlerContext

@@ -109,6 +109,31 @@ async def test_a_worker_whose_port_is_taken_works_without(dsn_18, queue_18, capl
     assert "cannot serve metrics" in caplog.text
 
 
+async def test_clients_that_say_nothing_keep_nobody_waiting(dsn_18, caplog) -> None:
+    caplog.set_level(logging.INFO, "lonnymq.worker")
+    worker = Worker(metrics="[::1]:0")
+    worker.handler()(lambda: None)
+    async with working(worker, dsn_18), httpx.AsyncClient(timeout=4) as client:
+        port = await port_of(caplog)
+        silent = [(await asyncio.open_connection("::1", port))[1] for _ in range(3)]
+        assert (await client.get(f"http://[::1]:{port}/health")).status_code == 200
+        for each in silent:
+            each.close()
+    with pytest.raises(OSError, match="Connect"):
+        await asyncio.open_connection("::1", port)
+
+
+async def test_a_blocked_event_loop_fails_the_health_check(dsn_18, caplog) -> None:
+    caplog.set_level(logging.INFO, "lonnymq.worker")
+    worker = Worker(metrics=0)
+    worker.handler()(lambda: None)
+    async with working(worker, dsn_18):
+        address = f"http://127.0.0.1:{await port_of(caplog)}/health"
+        assert (await asyncio.to_thread(httpx.get, address)).status_code == 200
+        with pytest.raises(httpx.ReadTimeout):  # this very call blocks the loop
+            httpx.get(address, timeout=0.2)
+
+
 def test_an_address_is_a_port_or_a_host_and_a_port() -> None:
     assert parse_address(9100) == ("127.0.0.1", 9100)
     assert parse_address("9100") == ("127.0.0.1", 9100)

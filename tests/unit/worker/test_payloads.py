@@ -107,3 +107,10 @@ def test_the_worker_does_not_import_pydantic() -> None:
 def test_without_its_extra_the_worker_says_what_to_install(name: str) -> None:
     ran = python(f"import sys; sys.modules['{name}'] = None; from lonnymq import Worker")
     assert f'the worker needs {name}: run pip install "lonnymq[worker]"' in ran.stderr
+
+
+def test_prometheus_client_is_imported_only_for_metrics_and_missed_with_advice() -> None:
+    code = "import sys; sys.modules['prometheus_client'] = None; from lonnymq import Worker"
+    assert python(code).returncode == 0
+    ran = python(f"{code}; import lonnymq.worker.metrics")
+    assert 'metrics need prometheus_client: run pip install "lonnymq[worker]"' in ran.stderr
