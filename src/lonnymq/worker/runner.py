@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Iterator, Sequence
 from functools import partial
+from typing import Any
 
 from lonnymq.results import LeasedMessage
 from lonnymq.worker.context import Context, HandlerContext, SyncContext
@@ -85,11 +86,11 @@ class Runner:
         """Start the handlers of messages at once. Each message has a slot."""
         now = time.monotonic()
         for handler, batch in self.split_batches(messages):
-            contexts = [self.create_context(handler, each, now) for each in batch]
-            job = Job(handler, contexts)
-            self.free -= len(contexts)
+            job = Job(handler, [self.create_context(handler, each, now) for each in batch])
+            self.free -= len(batch)
             self.running.add(job)
-            self.leases.update(dict.fromkeys(contexts, job))
+            for context in job.contexts:
+                self.leases[context] = job
             self.tasks.add(job)
 
     def split_batches(
@@ -143,6 +144,9 @@ class Runner:
         started_at = time.monotonic()
         outcomes: list[Outcome] | None = None
         try:
+            if self.hooks.before:
+                for context in contexts:
+                    await call_hooks(self.hooks.before, context)
             outcomes = await self.call(job)
         except asyncio.CancelledError:
             pass
@@ -154,21 +158,17 @@ class Runner:
             for context in contexts:
                 context.started_at, context.ended_at = started_at, ended_at
             self.free_slots(job)
-        for context in contexts:
-            self.settler.reporter.report_error(context)
+        if self.hooks.error:
+            for context in contexts:
+                self.settler.reporter.report_error(context)
         return self.hand_on(job, outcomes)
 
-    async def call(self, job: Job) -> list[Outcome]:
-        """Call the hooks and the handler: async in this task, a plain function in a thread."""
-        if self.hooks.before:
-            for context in job.contexts:
-                await call_hooks(self.hooks.before, context)
-        contexts: Sequence[object] = job.contexts
+    def call(self, job: Job) -> Awaitable[list[Outcome]]:
+        """Call the handler: an async function in this task, a plain function in a thread."""
+        contexts: Sequence[Any] = job.contexts  # of the class for this handler
         if job.handler.is_async:
-            return await execute(job.handler, contexts)  # type: ignore[arg-type]  # create_context made these
-        work = partial(execute_sync, job.handler, contexts)  # type: ignore[arg-type]  # create_context made these
-        outcomes: list[Outcome] = await self.threads.run(work)
-        return outcomes
+            return execute(job.handler, contexts)
+        return self.threads.run(partial(execute_sync, job.handler, contexts))
 
     def free_slots(self, job: Job) -> None:
         """Free the slots of a job."""
