@@ -92,8 +92,8 @@ begin
 end
 $$;
 
-comment on function lonnymq.message_fail(bigint[], uuid[], text[], bigint[], boolean[], integer[]) is
-'Ends leases: this attempt failed.';
+comment on function lonnymq.message_fail(bigint[], uuid[], text[], bigint[], boolean[], integer[])
+is 'Ends leases: this attempt failed.';
 
 create or replace function lonnymq.message_fail(
   p_id bigint,
