@@ -103,7 +103,9 @@ def test_two_signals_reach_all_processes_and_everything_is_given_back(
 ) -> None:
     for _ in range(4):
         queue.create("acme", bytes(gate), kind="gate")
-    with program(dsn_18, tmp_path, processes=2, concurrency=2, shutdown_timeout_ms=3_600_000) as worker:
+    with program(
+        dsn_18, tmp_path, processes=2, concurrency=2, shutdown_timeout_ms=3_600_000
+    ) as worker:
         worker.noted("began", 4)
         worker.tell()
         worker.logged("stopping, 2 running", 2)

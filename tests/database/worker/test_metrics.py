@@ -9,10 +9,8 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from lonnymq import Worker
-from lonnymq.errors import InvalidArgument
 from lonnymq.metrics import REST
 from lonnymq.worker.metrics import MAX_CHANNELS, MAX_WATCHED, ChannelLabels
-from lonnymq.worker.settings import parse_address
 from working import outcomes, soon, working
 
 
@@ -132,16 +130,6 @@ async def test_a_blocked_event_loop_fails_the_health_check(dsn_18, caplog) -> No
         assert (await asyncio.to_thread(httpx.get, address)).status_code == 200
         with pytest.raises(httpx.ReadTimeout):  # this very call blocks the loop
             httpx.get(address, timeout=0.2)
-
-
-def test_an_address_is_a_port_or_a_host_and_a_port() -> None:
-    assert parse_address(9100) == ("127.0.0.1", 9100)
-    assert parse_address("9100") == ("127.0.0.1", 9100)
-    assert parse_address("0.0.0.0:9100") == ("0.0.0.0", 9100)
-    assert parse_address("[::1]:9100") == ("::1", 9100)
-    for bad in ("x", "host:", "1:99999", -1, "²"):
-        with pytest.raises(InvalidArgument):
-            Worker(metrics=bad)
 
 
 def test_only_channels_with_many_messages_have_a_label_of_their_own_for_good() -> None:

@@ -2,9 +2,7 @@
 
 import pytest
 
-from lonnymq.errors import InvalidArgument
 from lonnymq.worker.error_text import MAX_BYTES, format_error, hide_password, locate_error
-from lonnymq.worker.settings import add_dsn_defaults
 
 
 def raised(error: BaseException) -> BaseException:
@@ -77,21 +75,6 @@ def test_where_an_error_came_from_is_told_without_its_words() -> None:
     said = locate_error(raised(ValueError("canary")))
     assert said.startswith("ValueError at ")
     assert "canary" not in said
-
-
-def test_a_dsn_keeps_what_it_says_and_gets_what_it_does_not() -> None:
-    dsn = add_dsn_defaults(
-        "postgresql://u:p@h/d?connect_timeout=9", {"connect_timeout": 5, "user": "x"}
-    )
-    assert "connect_timeout=9" in dsn
-    assert "user=x" not in dsn
-    assert "application_name=w" in add_dsn_defaults("host=h", {"application_name": "w"})
-
-
-def test_a_dsn_that_cannot_be_read_is_not_quoted() -> None:
-    with pytest.raises(InvalidArgument) as caught:
-        add_dsn_defaults("postgresql:/user:canary@host")
-    assert "canary" not in f"{caught.value!r} {caught.value.__cause__!r}"
 
 
 @pytest.mark.parametrize("dsn", ["postgresql://u:p%40ss@h/d", "user=u password=p@ss host=h"])
