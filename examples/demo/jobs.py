@@ -15,7 +15,7 @@ PARENT = "LONNYMQ_DEMO_PARENT"
 CODEC = "LONNYMQ_DEMO_CODEC"  # a file: while there is none, a kind of video cannot be decoded
 PARTS = 3  # of an upload
 
-worker = Worker(concurrency=8, lease_ms=3_000, grace_ms=10_000)
+worker = Worker(concurrency=8, lease_ms=3_000, shutdown_timeout_ms=10_000)
 worker.schedule("report", channel="reports", every_ms=1_000, kind="report")
 
 

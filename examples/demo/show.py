@@ -25,8 +25,8 @@ from examples.demo.verdict import Promise, Wait, promises, waits
 from lonnymq.cli.look import Looker
 from lonnymq.cli.screen import View, screen
 from lonnymq.cli.words import duration
-from lonnymq.doctor.health import invariants
-from lonnymq.doctor.patient import Patient
+from lonnymq.doctor.base import CheckContext
+from lonnymq.doctor.queue_checks import check_invariants
 from lonnymq.queue import Queue
 from lonnymq.server import temporary
 

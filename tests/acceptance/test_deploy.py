@@ -109,7 +109,7 @@ def test_everybody_waits_longer_than_the_grace_of_the_worker() -> None:
         ),
     }
     for where, (arguments, patience) in grace.items():
-        assert patience >= int(option(arguments, "--grace").rstrip("s")) + 10, where
+        assert patience >= int(option(arguments, "--shutdown-timeout").rstrip("s")) + 10, where
 
 
 def unit_text(name: str) -> str:

@@ -120,16 +120,16 @@ def test_a_table_that_is_not_vacuumed_is_found(queue_dsn: str, value: str) -> No
 
 def test_dead_rows_that_outnumber_the_living_are_found(queue_dsn: str, connect) -> None:
     connection = connect(queue_dsn)
-    connection.execute("alter table lonnymq.note set (autovacuum_enabled = false)")
+    connection.execute("alter table lonnymq.change set (autovacuum_enabled = false)")
     connection.execute(
         "insert into lonnymq.change (channel) select 'x' from generate_series(1, 60000)"
     )
     connection.execute("delete from lonnymq.change")
     connection.execute("select pg_stat_force_next_flush()")
-    connection.execute("alter table lonnymq.note reset (autovacuum_enabled)")
+    connection.execute("alter table lonnymq.change reset (autovacuum_enabled)")
     problem = eventually(lambda: next(iter(find_problems(queue_dsn)), None))
     assert problem.check == "dead rows"
-    assert "lonnymq.note has 60,000 dead rows" in problem.message
+    assert "lonnymq.change has 60,000 dead rows" in problem.message
     apply_fix(queue_dsn, problem)
     eventually(lambda: is_fixed(queue_dsn, "dead rows"))
 
@@ -420,7 +420,7 @@ def test_tables_that_were_granted_are_told_of(queue_dsn: str) -> None:
 
 
 def test_a_role_that_is_confined_and_gone_is_told_of(queue_dsn: str) -> None:
-    execute(queue_dsn, "insert into lonnymq.confined values ('gone', '{}', '{}')")
+    execute(queue_dsn, "insert into lonnymq.producer_restriction values ('gone', '{}', '{}')")
     assert "The role 'gone' is confined" in found(queue_dsn, "privileges").message
 
 

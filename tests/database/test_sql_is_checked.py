@@ -1,6 +1,5 @@
 """plpgsql_check over every function of the installed queue: PostgreSQL reads a body only when it is run."""
 
-
 import psycopg
 import pytest
 

@@ -46,7 +46,7 @@ DurationTime = Annotated[
 Concurrency = Annotated[
     int | None, typer.Option(help="Number of messages at the same time in each worker.", min=1)
 ]
-Grace = Annotated[
+ShutdownTimeout = Annotated[
     str | None,
     typer.Option(metavar="TIME", help="How long handlers may run on after the worker has ended."),
 ]
@@ -67,7 +67,7 @@ def spark_worker(
     num_workers: NumWorkers = None,
     duration: DurationTime = "10s",
     concurrency: Concurrency = None,
-    grace: Grace = None,
+    shutdown_timeout: ShutdownTimeout = None,
     conf: Conf = None,
     ship: Ship = True,
     log_level: LogLevel = "info",
@@ -88,8 +88,8 @@ def spark_worker(
     worker, until = worker_at(target), Event()
     by_value(worker)
     options = {"duration": span(duration, "--duration"), "concurrency": concurrency}
-    if grace is not None:
-        options["grace_ms"] = span(grace, "--grace")
+    if shutdown_timeout is not None:
+        options["shutdown_timeout_ms"] = span(shutdown_timeout, "--shutdown-timeout")
     look(at, worker)
     spark = started(master, conf or [], is_shipped=ship)
     for each in (signal.SIGTERM, signal.SIGINT):

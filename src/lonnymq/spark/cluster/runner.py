@@ -22,8 +22,8 @@ from lonnymq.spark.cluster.worker import (
 )
 from lonnymq.spark.read.schemas import spark_schema
 from lonnymq.worker import Handlers, Worker
-from lonnymq.worker.handlers import hints_of
-from lonnymq.worker.worker import count, lease
+from lonnymq.worker.handlers import resolve_annotations
+from lonnymq.worker.settings import check_count, check_lease
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -42,7 +42,7 @@ def run_workers(
     until_empty: bool = False,
     concurrency: int | None = None,
     lease_ms: Duration | None = None,
-    grace_ms: Duration | None = None,
+    shutdown_timeout_ms: Duration | None = None,
 ) -> DataFrame:
     """Run your handlers on executors for a while, and return a row for each message that was settled.
 
@@ -59,7 +59,7 @@ def run_workers(
         until_empty=until_empty,
         concurrency=concurrency,
         lease_ms=lease_ms,
-        grace_ms=grace_ms,
+        shutdown_timeout_ms=shutdown_timeout_ms,
     )
     check_database(plan)
     # The rows stay on their executors: to read the rows of a lost executor fails and does not run the workers again.
@@ -79,7 +79,7 @@ def start_workers(spark: SparkSession, plan: WorkerPlan, num_workers: int | None
     """The rows of the workers, which run whenever the rows are read."""
     tasks = spark.sparkContext.defaultParallelism
     if num_workers is not None:
-        tasks = count("num_workers", num_workers)
+        tasks = check_count("num_workers", num_workers)
     return spark.range(0, tasks, 1, tasks).mapInArrow(create_task(plan), spark_schema(COLUMNS))
 
 
@@ -101,7 +101,7 @@ def create_plan(
     until_empty: bool = False,
     concurrency: int | None = None,
     lease_ms: Duration | None = None,
-    grace_ms: Duration | None = None,
+    shutdown_timeout_ms: Duration | None = None,
 ) -> WorkerPlan:
     """The settings for the tasks: the arguments, or else the settings of the worker."""
     settings, dsn = worker.settings, url or worker.dsn
@@ -116,9 +116,11 @@ def create_plan(
         schema=settings.schema if schema is None else schema_name(schema),
         concurrency=settings.concurrency
         if concurrency is None
-        else count("concurrency", concurrency),
-        lease_ms=settings.lease_ms if lease_ms is None else lease(lease_ms),
-        grace_ms=settings.grace_ms if grace_ms is None else milliseconds("grace_ms", grace_ms),
+        else check_count("concurrency", concurrency),
+        lease_ms=settings.lease_ms if lease_ms is None else check_lease(lease_ms),
+        shutdown_timeout_ms=settings.shutdown_timeout_ms
+        if shutdown_timeout_ms is None
+        else milliseconds("shutdown_timeout_ms", shutdown_timeout_ms),
         ends_at=time.time() + seconds,
         seconds=seconds,
         until_empty=until_empty,
@@ -151,7 +153,7 @@ def list_registrations(handlers: Iterable[Any]) -> tuple[HandlerRegistration, ..
             each.function,
             each.kind,
             {name: getattr(each, name) for name in HANDLER_OPTIONS},
-            hints_of(each.function),
+            resolve_annotations(each.function),
         )
         for each in handlers
     )

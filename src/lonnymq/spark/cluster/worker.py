@@ -19,13 +19,13 @@ from pyspark import TaskContext
 from pyspark.cloudpickle import CloudPickler
 
 from lonnymq.spark.read.schemas import Column, arrow_schema, columns
-from lonnymq.worker.context import Facts
-from lonnymq.worker.fetching import Fetcher
+from lonnymq.worker.context import HandlerContext
+from lonnymq.worker.fetcher import Fetcher
 from lonnymq.worker.handlers import Function, Handlers
-from lonnymq.worker.hooks import Hooks
+from lonnymq.worker.pools import run_event_loop
+from lonnymq.worker.reporter import Hooks
 from lonnymq.worker.session import Session
-from lonnymq.worker.settings import Settings, worker_name
-from lonnymq.worker.threads import run_to_end
+from lonnymq.worker.settings import Settings, unique_worker_name
 
 COLUMNS: tuple[Column, ...] = (
     *columns("r", id="long", channel="text", kind="text", name="text", attempt="integer"),
@@ -61,7 +61,7 @@ class WorkerPlan:
     schema: str
     concurrency: int
     lease_ms: int
-    grace_ms: int
+    shutdown_timeout_ms: int
     ends_at: float
     seconds: float
     until_empty: bool
@@ -107,10 +107,10 @@ class UntilEmptyFetcher(Fetcher):
 
     on_empty: Any = None
 
-    async def take(self, limit: int) -> float | None:
-        """Take messages, and report an empty queue."""
-        was_idle = not self.jobs.leases
-        pause = await super().take(limit)
+    async def fetch(self, limit: int) -> float | None:
+        """Take, and say so when that was all."""
+        was_idle = not self.runner.leases
+        pause = await super().fetch(limit)
         if was_idle and pause and self.on_empty is not None:
             self.on_empty()
         return pause
@@ -130,8 +130,8 @@ class ClusterWorker:
     def run(self) -> None:
         """Run the worker in its thread."""
         try:
-            run_to_end(self.serve())
-        except BaseException as error:  # the task raises the error
+            run_event_loop(self.serve())
+        except BaseException as error:  # which the task raises
             self.failure = error
         self.rows.put(None)
 
@@ -141,26 +141,28 @@ class ClusterWorker:
         settings = Settings(
             dsn=plan.dsn,
             schema=plan.schema,
-            name=worker_name("spark"),
+            name=unique_worker_name("spark"),
             concurrency=plan.concurrency,
             lease_ms=plan.lease_ms,
-            grace_ms=plan.grace_ms,
-            poll_ms=None,
-            settle_ms=2,
+            shutdown_timeout_ms=plan.shutdown_timeout_ms,
+            poll_interval_ms=None,
+            flush_interval_ms=2,
         )
         handlers, hooks = plan.load_handlers()
         session = Session(settings, handlers=handlers, hooks=hooks)
-        session.jobs.told = self.add_row
+        session.reporter.listener = self.add_row
         if plan.until_empty:
-            fetcher = UntilEmptyFetcher(session.link, session.jobs, settings, session.keeper)
+            fetcher = UntilEmptyFetcher(
+                session.database, session.runner, session.heartbeats, settings
+            )
             fetcher.on_empty = self.end
             session.fetcher = fetcher
         self.session, self.loop = session, asyncio.get_running_loop()
         self.loop.call_later(plan.remaining_seconds(), self.end)
         await session.run()
 
-    def add_row(self, context: Facts, answer: str) -> None:
-        """Add a row for a settled message."""
+    def add_row(self, context: HandlerContext, answer: str) -> None:
+        """Make a row of what came of a message."""
         message = context.message
         error = (
             None if context.error is None else f"{type(context.error).__name__}: {context.error}"
@@ -187,7 +189,7 @@ class ClusterWorker:
         if self.loop is not None and self.thread.is_alive():
             with suppress(RuntimeError):  # the loop has ended already
                 self.loop.call_soon_threadsafe(self.end)
-            self.thread.join(self.plan.grace_ms / 1000 + 10)
+            self.thread.join(self.plan.shutdown_timeout_ms / 1000 + 10)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The rows, as messages are settled."""

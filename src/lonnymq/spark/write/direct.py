@@ -51,7 +51,7 @@ class DirectTask:
         found = set(pc.unique(rows.column("channel")).to_pylist())
         if new := sorted(found - self.channels):
             row = self.connection.execute(
-                f"select {self.options.schema}.channel_careful(%s)".encode(), (new,)
+                f"select {self.options.schema}.channel_has_capacity(%s)".encode(), (new,)
             ).fetchone()
             self.limited.update(row[0] if row else ())
             self.channels.update(new)

@@ -1,8 +1,9 @@
-"""Creates the messages of schedules when their ticks come; however many workers do so, each tick is created once."""
+"""Creates the messages of schedules when they are due. Each tick is created once, however many workers run."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
 import time
 from collections.abc import Sequence
@@ -10,22 +11,24 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lonnymq import calls
+from lonnymq.backoff import Backoff
 from lonnymq.calls import Bytes, Call, Duration
 from lonnymq.calls.check import milliseconds, optional
 from lonnymq.errors import InvalidArgument, LonnyMQError
 from lonnymq.results import MissedTicks, Schedule, ScheduleSetAnswer
-from lonnymq.worker.link import Backoff, Link
-from lonnymq.worker.log import logger
-from lonnymq.worker.texts import where
-from lonnymq.worker.ticks import check_cron, check_zone, next_tick, to_create
+from lonnymq.worker.cron import check_cron, check_zone, next_tick, ticks_to_create
+from lonnymq.worker.database import Database
+from lonnymq.worker.error_text import locate_error
+
+logger = logging.getLogger("lonnymq.worker")
 
 LOOK_SECONDS = 10.0
-PATIENCE = 3  # answers "behind" before looking again at what is left to do
+MAX_BEHIND = 3  # answers "behind" before a new look: other workers are quicker
 
 
 @dataclass(frozen=True, slots=True)
-class Declared:
-    """A schedule as the program declares it; the worker stores it when it starts."""
+class DeclaredSchedule:
+    """A schedule that a program declares. The worker stores the schedule at its start."""
 
     name: str
     channel: str
@@ -38,7 +41,7 @@ class Declared:
     missed: MissedTicks = "once"
 
     def call(self, schema: str) -> Call[ScheduleSetAnswer]:
-        """The call that stores it."""
+        """Build the call that stores the schedule."""
         return calls.schedule_set(
             schema,
             self.name,
@@ -53,81 +56,83 @@ class Declared:
         )
 
 
-def declared(
+def declare_schedule(
     name: str, *, cron: str | None, every_ms: Duration | None, zone: str, **more: Any
-) -> Declared:
-    """A schedule, checked as far as it can be without the database."""
+) -> DeclaredSchedule:
+    """Return a schedule, checked as far as possible without the database."""
     interval = optional(milliseconds, "every_ms", every_ms)
-    schedule = Declared(name, cron=cron, every_ms=interval, zone=zone, **more)
+    schedule = DeclaredSchedule(name, cron=cron, every_ms=interval, zone=zone, **more)
     check_zone(zone)
     if cron is not None:
         check_cron(cron, zone)
-    schedule.call("lonnymq")  # refuses what cannot be stored
+    schedule.call("lonnymq")  # raises if a value cannot be stored
     return schedule
 
 
 class Scheduler:
-    """Looks which ticks come next, waits for the first, and creates what has come."""
+    """Waits for the next tick of all schedules and creates the messages that are due."""
 
-    def __init__(self, link: Link) -> None:
-        self.link = link
+    def __init__(self, database: Database) -> None:
+        self.database = database
         self.unreadable: set[tuple[str, int]] = set()
 
     async def run(self) -> None:
-        """Tick for ever."""
+        """Create messages until cancelled."""
         backoff = Backoff()
         while True:
             try:
-                pause = await self.look()
+                pause = await self.create_due()
             except Exception as error:
-                self.link.down(error)
-                await backoff.pause()
+                self.database.log_error(error)
+                await backoff.sleep()
             else:
                 backoff.reset()
                 await asyncio.sleep(pause)
 
-    async def look(self) -> float:
-        """Deal with what has come; say how long until it is time to look again."""
-        call = calls.schedule_due(self.link.schema, within_ms=int(LOOK_SECONDS * 1000), limit=1000)
-        schedules = await self.link.run(call)
+    async def create_due(self) -> float:
+        """Create the messages that are due, and return the seconds until the next look."""
+        call = calls.schedule_due(
+            self.database.schema, within_ms=int(LOOK_SECONDS * 1000), limit=1000
+        )
+        schedules = await self.database.run(call)
         looked = time.monotonic()
-        come = [each for each in schedules if self.has_come(each)]
-        if come:
-            longest = 0.02 if await self.deal(come) else 0.25
+        due = [each for each in schedules if self.is_due(each)]
+        if due:
+            longest = 0.02 if await self.tick_all(due) else 0.25
             return random.uniform(0, longest)  # noqa: S311 - spreads load
         waits = [each.next_at - each.now_at for each in schedules if each.next_at is not None]
         pause = min([LOOK_SECONDS, *(wait / 1000 for wait in waits)])
         return max(0.001, pause - (time.monotonic() - looked))
 
-    def has_come(self, schedule: Schedule) -> bool:
-        """Whether there is something to do about a schedule."""
+    def is_due(self, schedule: Schedule) -> bool:
+        """Return whether a schedule needs a tick now."""
         if (schedule.name, schedule.version) in self.unreadable:
             return False
         return schedule.next_at is None or schedule.next_at <= schedule.now_at
 
-    async def deal(self, come: Sequence[Schedule]) -> bool:
-        """Deal with schedules whose time has come, in no order: workers share them; say whether any was left."""
-        behind = dealt = 0
-        for schedule in random.sample(come, len(come)):
-            if behind < PATIENCE:
+    async def tick_all(self, due: Sequence[Schedule]) -> bool:
+        """Tick schedules in random order, because workers share them. Return whether other workers left any."""
+        behind = ticked = 0
+        for schedule in random.sample(due, len(due)):
+            if behind < MAX_BEHIND:
                 done = await self.tick(schedule)
-                dealt, behind = dealt + done, behind + (not done)
-        return dealt > 0
+                ticked, behind = ticked + done, behind + (not done)
+        return ticked > 0
 
     async def tick(self, schedule: Schedule) -> bool:
-        """Create what one schedule's ticks ask for; say whether another worker was not quicker."""
+        """Create the messages of one schedule. Return False if another worker was quicker."""
         try:
             upto = schedule.now_at
-            ticks = to_create(schedule, schedule.missed, schedule.tick_at, upto)
+            ticks = ticks_to_create(schedule, schedule.missed, schedule.tick_at, upto)
             next_at = next_tick(schedule, upto)
             if next_at is None:
-                raise InvalidArgument("its moment never comes")
+                raise InvalidArgument("the schedule never comes")
         except Exception as error:
-            self.complain(schedule, error)
+            self.log_unreadable(schedule, error)
             return True
-        ticked = await self.link.run(
+        ticked = await self.database.run(
             calls.schedule_tick(
-                self.link.schema,
+                self.database.schema,
                 schedule.name,
                 version=schedule.version,
                 upto_at=upto,
@@ -137,7 +142,7 @@ class Scheduler:
         )
         if ticked.answer == "ticked" and ticked.created < len(ticks):
             logger.warning(
-                "schedule %s: its channel took %s of %s messages",
+                "schedule %s: the channel accepted %s of %s messages",
                 schedule.name,
                 ticked.created,
                 len(ticks),
@@ -145,15 +150,15 @@ class Scheduler:
             )
         return ticked.answer != "behind"
 
-    def complain(self, schedule: Schedule, error: Exception) -> None:
-        """Tell once of a schedule that cannot be read."""
+    def log_unreadable(self, schedule: Schedule, error: Exception) -> None:
+        """Log a schedule that cannot be read, once."""
         key = (schedule.name, schedule.version)
         if key not in self.unreadable:
             self.unreadable.add(key)
-            said = str(error) if isinstance(error, LonnyMQError) else where(error)
+            text = str(error) if isinstance(error, LonnyMQError) else locate_error(error)
             logger.error(
-                "schedule %s cannot be read: %s",
+                "cannot read schedule %s: %s",
                 schedule.name,
-                said,
+                text,
                 extra={"schedule": schedule.name},
             )

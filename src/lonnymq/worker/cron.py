@@ -1,4 +1,4 @@
-"""The moments of a schedule: by cron line on the clocks of a zone, daylight saving and all, or by interval."""
+"""Times of a schedule: from a cron line in a time zone, with daylight saving, or from an interval."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from cronsim import CronSim, CronSimError
 from lonnymq.errors import InvalidArgument
 from lonnymq.results import MissedTicks
 
-MOST_MISSED = 1000
+MAX_MISSED = 1000
 PUNCTUAL_MS = 60_000
-MOST_STEPS = 20_000
+MAX_STEPS = 20_000
 FIELDS = 5  # cronsim would read seconds, too
 
 
 class Timetable(Protocol):
-    """When a schedule ticks."""
+    """The times of a schedule."""
 
     @property
     def cron(self) -> str | None:
@@ -36,32 +36,32 @@ class Timetable(Protocol):
 
 
 def check_zone(zone: str) -> ZoneInfo:
-    """The zone of this name."""
+    """Return a time zone by name."""
     try:
         return ZoneInfo(zone)
     except (KeyError, ValueError, OSError):
         raise InvalidArgument(
-            f"there is no time zone {zone!r}: names are like Europe/Berlin"
+            f"unknown time zone {zone!r}: use a name like Europe/Berlin"
         ) from None
 
 
 def check_cron(line: str, zone: str = "UTC") -> None:
-    """Refuse a line that cron would not take, or that never comes."""
+    """Raise InvalidArgument if a cron line is wrong or never comes."""
     try:
         if len(line.split()) != FIELDS:
             raise CronSimError(f"{len(line.split())} fields")
         next(CronSim(line, datetime.now(check_zone(zone))))
     except CronSimError as error:
         raise InvalidArgument(
-            f"{line!r} is no cron line: {error}; it has five fields: minute, hour, day of the month, month, "
+            f"{line!r} is not a cron line: {error}. Write five fields: minute, hour, day of the month, month, "
             "day of the week"
         ) from None
     except StopIteration:
-        raise InvalidArgument(f"the moment of the cron line {line!r} never comes") from None
+        raise InvalidArgument(f"cron line {line!r} never comes") from None
 
 
-def after(timetable: Timetable, moment: int) -> Iterator[int]:
-    """The ticks after a moment, for ever."""
+def ticks_after(timetable: Timetable, moment: int) -> Iterator[int]:
+    """Yield the ticks after a time, without end."""
     if timetable.every_ms is not None:
         every = timetable.every_ms
         tick = (moment // every + 1) * every
@@ -71,8 +71,8 @@ def after(timetable: Timetable, moment: int) -> Iterator[int]:
     yield from cron_ticks(timetable, moment)
 
 
-def before(timetable: Timetable, moment: int) -> Iterator[int]:
-    """The ticks up to a moment, back in time."""
+def ticks_before(timetable: Timetable, moment: int) -> Iterator[int]:
+    """Yield the ticks up to a time, backwards."""
     if timetable.every_ms is not None:
         every = timetable.every_ms
         tick = moment // every * every
@@ -85,39 +85,39 @@ def before(timetable: Timetable, moment: int) -> Iterator[int]:
 
 
 def cron_ticks(timetable: Timetable, moment: int, *, reverse: bool = False) -> Iterator[int]:
-    """The moments of a cron line after a moment, or before it."""
+    """Yield the times of a cron line after a time, or before it."""
     start = datetime.fromtimestamp(moment / 1000, UTC).astimezone(check_zone(timetable.zone))
     for tick in CronSim(timetable.cron or "", start, reverse=reverse):
         yield int(tick.timestamp()) * 1000
 
 
 def next_tick(timetable: Timetable, moment: int) -> int | None:
-    """The first tick after a moment; None if there is none for decades."""
-    return next(after(timetable, moment), None)
+    """Return the first tick after a time, or None if there is none for decades."""
+    return next(ticks_after(timetable, moment), None)
 
 
-def between(timetable: Timetable, start: int, end: int) -> list[int]:
-    """The ticks after start up to end; where there are many, the newest thousand."""
-    newest: deque[int] = deque(maxlen=MOST_MISSED)
-    for steps, tick in enumerate(after(timetable, start)):
+def ticks_between(timetable: Timetable, start: int, end: int) -> list[int]:
+    """Return the ticks after start up to end, at most the newest thousand."""
+    newest: deque[int] = deque(maxlen=MAX_MISSED)
+    for steps, tick in enumerate(ticks_after(timetable, start)):
         if tick > end:
             return list(newest)
-        if steps >= MOST_STEPS:
+        if steps >= MAX_STEPS:
             break
         newest.append(tick)
     else:
         return list(newest)
     newest.clear()
-    for tick in before(timetable, end):
-        if len(newest) == MOST_MISSED:
+    for tick in ticks_before(timetable, end):
+        if len(newest) == MAX_MISSED:
             break
         newest.appendleft(tick)
     return list(newest)
 
 
-def to_create(timetable: Timetable, missed: MissedTicks, start: int, now: int) -> list[int]:
-    """Which ticks after start get a message now: all that are punctual, and of the missed ones as the policy says."""
-    due = between(timetable, start, now)
+def ticks_to_create(timetable: Timetable, missed: MissedTicks, start: int, now: int) -> list[int]:
+    """Return the ticks after start that get a message now: all punctual ticks, and missed ticks by the policy."""
+    due = ticks_between(timetable, start, now)
     punctual = [tick for tick in due if tick >= now - PUNCTUAL_MS]
     if missed == "all":
         return due

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from lonnymq.worker.ending import end_all
+from lonnymq.worker.session import cancel_tasks
 
 
 async def test_a_task_that_takes_its_first_cancellation_for_trouble_is_cancelled_again() -> None:
@@ -28,7 +28,7 @@ async def test_a_task_that_takes_its_first_cancellation_for_trouble_is_cancelled
 
     task = asyncio.create_task(go_on())
     await asyncio.sleep(0)
-    assert await end_all([task], 60)
+    assert await cancel_tasks([task], 60)
     assert (troubles, task.cancelled()) == (1, True)
 
 
@@ -44,7 +44,7 @@ async def test_a_task_that_refuses_to_end_is_left_and_told_of() -> None:
 
     task = asyncio.create_task(refuse())
     await asyncio.sleep(0)
-    assert not await end_all([task], 0.01)
+    assert not await cancel_tasks([task], 0.01)
     is_over.set()
     await task
 
@@ -52,5 +52,5 @@ async def test_a_task_that_refuses_to_end_is_left_and_told_of() -> None:
 async def test_tasks_that_have_ended_are_no_trouble() -> None:
     task = asyncio.create_task(asyncio.sleep(0))
     await task
-    assert await end_all([task], 0)
-    assert await end_all([], 0)
+    assert await cancel_tasks([task], 0)
+    assert await cancel_tasks([], 0)

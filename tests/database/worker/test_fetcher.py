@@ -19,14 +19,14 @@ async def test_no_more_is_leased_than_there_are_free_slots(dsn, queue) -> None:
 
     queue.create_many([b"x"] * 20, channel="acme")
     async with working(worker, dsn):
-        await soon(lambda: worker._session.jobs.free == 0)
+        await soon(lambda: worker._session.runner.free == 0)
         assert queue.channel_stats("acme")[0].leased == 5
         gate.set()
         await soon(lambda: outcomes(queue) == ["completed"] * 20)
 
 
 async def test_a_worker_wakes_when_it_is_notified(dsn_18, queue_18) -> None:
-    worker = Worker(poll_ms=NEVER)
+    worker = Worker(poll_interval_ms=NEVER)
     worker.handler()(lambda content: None)
     async with working(worker, dsn_18):
         await soon(lambda: worker._session.fetcher.is_listening)
@@ -36,7 +36,7 @@ async def test_a_worker_wakes_when_it_is_notified(dsn_18, queue_18) -> None:
 
 
 async def test_a_worker_wakes_when_a_message_is_due(dsn_18, queue_18) -> None:
-    worker, at = Worker(poll_ms=NEVER), []
+    worker, at = Worker(poll_interval_ms=NEVER), []
 
     @worker.handler()
     async def notes(content: bytes) -> None:
@@ -50,7 +50,7 @@ async def test_a_worker_wakes_when_a_message_is_due(dsn_18, queue_18) -> None:
 
 
 async def test_a_worker_goes_on_with_a_channel_whose_place_it_has_freed(dsn_18, queue_18) -> None:
-    worker = Worker(poll_ms=NEVER)
+    worker = Worker(poll_interval_ms=NEVER)
 
     @worker.handler()
     async def short(content: bytes) -> None: ...
@@ -62,7 +62,7 @@ async def test_a_worker_goes_on_with_a_channel_whose_place_it_has_freed(dsn_18, 
 
 
 async def test_a_worker_takes_the_leases_over_that_another_let_run_out(dsn, queue) -> None:
-    worker = Worker(poll_ms=NEVER)
+    worker = Worker(poll_interval_ms=NEVER)
     worker.handler()(lambda content: None)
     queue.create("acme", b"x")
     assert len(queue.dequeue(lease_ms=500)) == 1
@@ -76,7 +76,7 @@ async def test_behind_a_pooler_a_worker_polls(dsn, queue, caplog) -> None:
     worker = Worker()
     worker.handler()(lambda content: None)
     async with working(worker, dsn):
-        await soon(lambda: "the worker polls" in caplog.text)
+        await soon(lambda: "polling instead" in caplog.text)
         assert not worker._session.fetcher.is_listening
         queue.create("acme", b"x")
         await soon(lambda: outcomes(queue) == ["completed"])

@@ -2,16 +2,15 @@
 
 import asyncio
 import logging
+from collections import Counter
 
 import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from lonnymq import Worker
-from lonnymq.errors import InvalidArgument
 from lonnymq.metrics import REST
-from lonnymq.worker.exposing import place_of
-from lonnymq.worker.measuring import MOST_CHANNELS, MOST_WATCHED, Histogram, Tenants
+from lonnymq.worker.metrics import MAX_CHANNELS, MAX_WATCHED, ChannelLabels
 from working import outcomes, soon, working
 
 
@@ -52,7 +51,9 @@ async def test_a_worker_tells_prometheus_what_it_has_done(dsn_18, queue_18, capl
     async with working(worker, dsn_18), httpx.AsyncClient() as client:
         await soon(lambda: len(outcomes(queue_18)) == 6)
         address = f"http://127.0.0.1:{await port_of(caplog)}"
-        told: dict[str, int] = worker._session.jobs.counts  # history is written before it is told
+        told: dict[str, int] = (
+            worker._session.reporter.counts
+        )  # history is written before it is told
         await soon(lambda: (told.get("completed"), told.get("dead")) == (5, 1))
         answer = await client.get(f"{address}/metrics")
         assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
@@ -87,7 +88,7 @@ async def test_a_worker_that_stops_is_not_ready_but_well(dsn_18, queue_18, caplo
         await soon(lambda: queue_18.channel("acme").stats().leased == 1)
         worker.stop()
         answer = await client.get(f"{address}/ready")
-        assert (answer.status_code, answer.text) == (503, "The worker stops.\n")
+        assert (answer.status_code, answer.text) == (503, "The worker is stopping.\n")
         assert (await client.get(f"{address}/health")).status_code == 200
         go_on.set()
 
@@ -103,47 +104,49 @@ async def test_a_worker_whose_port_is_taken_works_without(dsn_18, queue_18, capl
     queue_18.create("acme", b"x")
     async with taken, working(worker, dsn_18):
         await soon(lambda: outcomes(queue_18) == ["completed"])
-    assert "metrics cannot be served" in caplog.text
+    assert "cannot serve metrics" in caplog.text
 
 
-def test_an_address_is_a_port_or_a_host_and_a_port() -> None:
-    assert place_of(9100) == ("127.0.0.1", 9100)
-    assert place_of("9100") == ("127.0.0.1", 9100)
-    assert place_of("0.0.0.0:9100") == ("0.0.0.0", 9100)
-    assert place_of("[::1]:9100") == ("::1", 9100)
-    for bad in ("x", "host:", "1:99999", -1, "²"):
-        with pytest.raises(InvalidArgument):
-            Worker(metrics=bad)
+async def test_clients_that_say_nothing_keep_nobody_waiting(dsn_18, caplog) -> None:
+    caplog.set_level(logging.INFO, "lonnymq.worker")
+    worker = Worker(metrics="[::1]:0")
+    worker.handler()(lambda: None)
+    async with working(worker, dsn_18), httpx.AsyncClient(timeout=4) as client:
+        port = await port_of(caplog)
+        silent = [(await asyncio.open_connection("::1", port))[1] for _ in range(3)]
+        assert (await client.get(f"http://[::1]:{port}/health")).status_code == 200
+        for each in silent:
+            each.close()
+    with pytest.raises(OSError, match="Connect"):
+        await asyncio.open_connection("::1", port)
 
 
-def test_a_histogram_counts_what_took_at_most_so_long() -> None:
-    histogram = Histogram()
-    for seconds in (0.0, 0.005, 0.006, 1000.0):
-        histogram.add(seconds)
-    assert histogram.counts[:2] == [2, 1]
-    assert histogram.counts[-1] == 1
+async def test_a_blocked_event_loop_fails_the_health_check(dsn_18, caplog) -> None:
+    caplog.set_level(logging.INFO, "lonnymq.worker")
+    worker = Worker(metrics=0)
+    worker.handler()(lambda: None)
+    async with working(worker, dsn_18):
+        address = f"http://127.0.0.1:{await port_of(caplog)}/health"
+        assert (await asyncio.to_thread(httpx.get, address)).status_code == 200
+        with pytest.raises(httpx.ReadTimeout):  # this very call blocks the loop
+            httpx.get(address, timeout=0.2)
 
 
-def test_only_channels_with_many_messages_have_a_line_and_no_line_ever_falls() -> None:
-    tenants, before = Tenants(), {}
+def test_only_channels_with_many_messages_have_a_label_of_their_own_for_good() -> None:
+    labels, counts = ChannelLabels(), Counter[str]()
     for number in range(20_000):
-        tenants.add(f"small {number}")
-        tenants.add("big")
-        if number % 10 == 0:
-            tenants.add(REST)
-        if number % 1000 == 0:
-            assert all(tenants.lines[each] >= count for each, count in before.items())
-            before = dict(tenants.lines)
-    assert len(tenants.lines) <= MOST_CHANNELS + 1
-    assert len(tenants.watched) <= MOST_WATCHED
-    assert tenants.lines["big"] > 19_900
-    assert sum(tenants.lines.values()) == tenants.total == 42_000
+        channels = [f"small {number}", "big", *([REST] if number % 10 == 0 else [])]
+        had = set(labels.labels)
+        counts.update(map(labels.label, channels))
+        assert had <= labels.labels
+    assert len(counts) <= MAX_CHANNELS + 1
+    assert len(labels.watched) <= MAX_WATCHED
+    assert counts["big"] > 19_900
+    assert counts.total() == labels.total == 42_000
 
 
-def test_a_tenant_that_becomes_big_late_gets_its_line() -> None:
-    tenants = Tenants()
+def test_a_channel_that_becomes_big_late_gets_its_label() -> None:
+    labels = ChannelLabels()
     for number in range(5_000):
-        tenants.add(f"small {number % 3000}")
-    for _ in range(1_000):
-        tenants.add("late")
-    assert tenants.lines["late"] > 800
+        labels.label(f"small {number % 3000}")
+    assert [labels.label("late") for _ in range(1_000)].count("late") > 800

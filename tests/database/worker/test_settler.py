@@ -65,7 +65,7 @@ async def test_an_outcome_that_cannot_be_stored_fails_alone(dsn, queue) -> None:
         await soon(lambda: len(outcomes(queue)) >= 3)
     assert outcomes(queue)[:3] == ["deferred", "failed", "deferred"]
     [failed] = [each for each in queue.peek("acme") if each.error]
-    assert failed.error == "its outcome could not be stored: InvalidArgument"
+    assert failed.error == "cannot store the outcome: InvalidArgument"
 
 
 async def test_an_error_that_the_database_s_encoding_lacks_is_kept_in_plain_letters(
@@ -90,12 +90,12 @@ async def test_an_error_that_the_database_s_encoding_lacks_is_kept_in_plain_lett
 async def test_a_call_that_the_database_refuses_is_told_of_and_tried_again(
     dsn_18, queue_18, connect, caplog
 ) -> None:
-    worker, owner = Worker(poll_ms=20), connect(dsn_18)
+    worker, owner = Worker(poll_interval_ms=20), connect(dsn_18)
     worker.handler()(lambda content: None)
     async with working(worker, dsn_18):
         owner.execute("alter table lonnymq.seat_seq rename to hidden")
         queue_18.create("acme", b"x")
-        await soon(lambda: "the database refuses a call" in caplog.text)
+        await soon(lambda: "database rejected a call" in caplog.text)
         owner.execute("alter table lonnymq.hidden rename to seat_seq")
         await soon(lambda: outcomes(queue_18) == ["completed"])
-    assert caplog.text.count("the database refuses a call") == 1
+    assert caplog.text.count("database rejected a call") == 1

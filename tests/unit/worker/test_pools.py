@@ -1,9 +1,9 @@
-"""Lanes run jobs one after another in few tasks, as if each had a task of its own."""
+"""A task pool runs jobs one after another in few tasks, as if each had a task of its own."""
 
 import asyncio
 from contextvars import ContextVar
 
-from lonnymq.worker.lanes import Lanes
+from lonnymq.worker.pools import TaskPool
 from working import soon
 
 seen: ContextVar[str] = ContextVar("seen", default="nothing")
@@ -23,14 +23,14 @@ async def test_jobs_that_never_wait_share_a_task_and_end_in_order() -> None:
     async def work(step: Step) -> None:
         ended.append((step.name, asyncio.current_task()))
 
-    lanes = Lanes(work)
+    pool = TaskPool(work)
     for name in "abc":
-        lanes.put(Step(name))
+        pool.add(Step(name))
     await soon(lambda: len(ended) == 3)
     assert [name for name, _ in ended] == ["a", "b", "c"]
     assert len({task for _, task in ended}) == 1
-    lanes.close()
-    await soon(lambda: not lanes.lanes)
+    pool.close()
+    await soon(lambda: not pool.tasks)
 
 
 async def test_jobs_that_wait_all_run_at_once() -> None:
@@ -40,16 +40,16 @@ async def test_jobs_that_wait_all_run_at_once() -> None:
         begun.append(step.name)
         await gate.wait()
 
-    lanes = Lanes(work)
+    pool = TaskPool(work)
     for name in map(str, range(50)):
-        lanes.put(Step(name))
+        pool.add(Step(name))
     await soon(lambda: len(begun) == 50)
     gate.set()
-    await soon(lambda: len(lanes.idle) == 50)
-    lanes.put(Step("one more"))
+    await soon(lambda: len(pool.idle) == 50)
+    pool.add(Step("one more"))
     await soon(lambda: begun[-1] == "one more")
-    lanes.close()
-    await soon(lambda: not lanes.lanes)
+    pool.close()
+    await soon(lambda: not pool.tasks)
 
 
 async def test_a_context_variable_that_a_job_leaves_set_is_not_seen_by_the_next() -> None:
@@ -59,12 +59,12 @@ async def test_a_context_variable_that_a_job_leaves_set_is_not_seen_by_the_next(
         found.append(seen.get())
         seen.set(step.name)
 
-    lanes = Lanes(work)
+    pool = TaskPool(work)
     for name in "abc":
-        lanes.put(Step(name))
+        pool.add(Step(name))
     await soon(lambda: len(found) == 3)
     assert found == ["nothing"] * 3
-    lanes.close()
+    pool.close()
 
 
 async def test_a_cancellation_of_one_job_is_not_felt_by_the_next() -> None:
@@ -82,26 +82,26 @@ async def test_a_cancellation_of_one_job_is_not_felt_by_the_next() -> None:
         except asyncio.CancelledError:
             ended.append("felt it")
 
-    lanes = Lanes(work)
+    pool = TaskPool(work)
     job = Step("cancelled")
-    lanes.put(job)
+    pool.add(job)
     await waiting.wait()
     assert job.task is not None
     job.task.cancel()
-    lanes.put(Step("next"))
+    pool.add(Step("next"))
     await soon(lambda: len(ended) == 2)
     assert sorted(ended) == ["felt it", "next"]
-    lanes.close()
+    pool.close()
 
 
 async def test_jobs_that_have_not_begun_can_be_taken_out_of_line() -> None:
     async def work(step: Step) -> None:
         raise AssertionError("it was taken out")
 
-    lanes = Lanes(work)
+    pool = TaskPool(work)
     jobs = [Step("a"), Step("b")]
     for job in jobs:
-        lanes.put(job)
-    assert lanes.drop() == jobs
-    await soon(lambda: len(lanes.idle) == 1)
-    lanes.close()
+        pool.add(job)
+    assert pool.remove_waiting() == jobs
+    await soon(lambda: len(pool.idle) == 1)
+    pool.close()

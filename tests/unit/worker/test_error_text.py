@@ -2,8 +2,7 @@
 
 import pytest
 
-from lonnymq.errors import InvalidArgument
-from lonnymq.worker.texts import MOST_BYTES, error_text, where, with_defaults, without_password
+from lonnymq.worker.error_text import MAX_BYTES, format_error, hide_password, locate_error
 
 
 def raised(error: BaseException) -> BaseException:
@@ -20,22 +19,22 @@ def test_an_error_is_kept_with_its_traceback_and_its_cause() -> None:
         except KeyError as cause:
             raise ValueError("no such video") from cause
     except ValueError as error:
-        text = error_text(error)
+        text = format_error(error)
     assert "KeyError: 'missing'" in text
-    assert "test_texts.py" in text
+    assert "test_error_text.py" in text
     assert text.endswith("ValueError: no such video")
 
 
 def test_nul_and_lone_surrogates_are_replaced() -> None:
-    text = error_text(raised(ValueError("a\0b\ud800c")))
+    text = format_error(raised(ValueError("a\0b\ud800c")))
     assert text.endswith("a\N{REPLACEMENT CHARACTER}b?c")
     text.encode()
 
 
 @pytest.mark.parametrize("letter", ["x", "ü", "𝄞"])
 def test_a_long_text_keeps_its_beginning_and_its_end(letter: str) -> None:
-    text = error_text(raised(ValueError("begin" + letter * 100_000 + "end")))
-    assert len(text.encode()) <= MOST_BYTES
+    text = format_error(raised(ValueError("begin" + letter * 100_000 + "end")))
+    assert len(text.encode()) <= MAX_BYTES
     assert "Traceback" in text[:100]
     assert text.endswith("end")
     assert "bytes cut" in text
@@ -49,7 +48,7 @@ def test_a_deep_traceback_is_cut_to_its_last_frames() -> None:
 
     with pytest.raises(ValueError, match="bottom") as caught:
         fall(200)
-    assert error_text(caught.value).endswith("ValueError: bottom")
+    assert format_error(caught.value).endswith("ValueError: bottom")
 
 
 class Hostile(Exception):
@@ -64,34 +63,21 @@ class Odd(Exception):
 
 @pytest.mark.parametrize("kind", [Hostile, Odd])
 def test_an_exception_that_cannot_be_shown_is_named(kind: type[Exception]) -> None:
-    assert kind.__name__ in error_text(raised(kind()))
+    assert kind.__name__ in format_error(raised(kind()))
 
 
 def test_a_group_of_errors_is_shown() -> None:
     group = ExceptionGroup("both", [ValueError("one"), KeyError("two")])
-    assert {"one", "two"} <= set(error_text(raised(group)).replace("'", " ").split())
+    assert {"one", "two"} <= set(format_error(raised(group)).replace("'", " ").split())
 
 
 def test_where_an_error_came_from_is_told_without_its_words() -> None:
-    said = where(raised(ValueError("canary")))
+    said = locate_error(raised(ValueError("canary")))
     assert said.startswith("ValueError at ")
     assert "canary" not in said
 
 
-def test_a_dsn_keeps_what_it_says_and_gets_what_it_does_not() -> None:
-    dsn = with_defaults("postgresql://u:p@h/d?connect_timeout=9", connect_timeout=5, user="x")
-    assert "connect_timeout=9" in dsn
-    assert "user=x" not in dsn
-    assert "application_name=w" in with_defaults("host=h", application_name="w")
-
-
-def test_a_dsn_that_cannot_be_read_is_not_quoted() -> None:
-    with pytest.raises(InvalidArgument) as caught:
-        with_defaults("postgresql:/user:canary@host", connect_timeout=5)
-    assert "canary" not in f"{caught.value!r} {caught.value.__cause__!r}"
-
-
 @pytest.mark.parametrize("dsn", ["postgresql://u:p%40ss@h/d", "user=u password=p@ss host=h"])
 def test_a_complaint_is_told_without_the_password(dsn: str) -> None:
-    said = without_password(f"cannot connect to {dsn} with p@ss or p%40ss", dsn)
+    said = hide_password(f"cannot connect to {dsn} with p@ss or p%40ss", dsn)
     assert "p@ss" not in said

@@ -3,7 +3,7 @@
 import pytest
 
 from lonnymq import Context, Dead, SyncContext, SyncContexts
-from lonnymq.worker import Handlers, Inline
+from lonnymq.worker import Handlers, SyncRunner
 from working import outcomes
 
 
@@ -14,7 +14,7 @@ def handlers() -> Handlers:
 
 @pytest.fixture
 def inline(dsn: str, handlers: Handlers):
-    with Inline(handlers, dsn) as inline:
+    with SyncRunner(handlers, dsn) as inline:
         yield inline
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from lonnymq import Worker
 from lonnymq.testing import Clock
-from lonnymq.worker.link import Link
-from lonnymq.worker.scheduling import Scheduler
+from lonnymq.worker.database import Database
+from lonnymq.worker.scheduler import Scheduler
 from working import outcomes, soon, working
 
 HOUR = 3_600_000
@@ -24,9 +24,9 @@ def clock(dsn_18):
 
 @pytest.fixture
 async def scheduler(dsn_18):
-    link = Link(dsn_18, "lonnymq")
-    yield Scheduler(link)
-    await link.close()
+    database = Database(dsn_18, "lonnymq")
+    yield Scheduler(database)
+    await database.close()
 
 
 def ms(text: str, zone: str = "Europe/Berlin") -> int:
@@ -79,7 +79,7 @@ async def test_a_nightly_schedule_ticks_once_a_night_when_the_clocks_change(
     clock.set(ms(start))
     queue_18.schedule_set("nightly", channel="reports", cron="30 2 * * *", zone="Europe/Berlin")
     for _ in range(4 * 40):
-        await scheduler.look()
+        await scheduler.create_due()
         clock.advance(HOUR // 4)
     assert ticks(queue_18) == seen
 
@@ -90,25 +90,25 @@ async def test_ticks_that_nobody_was_there_for_are_dealt_with_as_chosen(
 ) -> None:
     clock.set(ms("2026-05-05 02:30"))
     queue_18.schedule_set("hourly", channel="reports", cron="0 * * * *", missed=missed)
-    await scheduler.look()
+    await scheduler.create_due()
     clock.advance(5 * HOUR)
-    await scheduler.look()
-    await scheduler.look()
+    await scheduler.create_due()
+    await scheduler.create_due()
     assert len(ticks(queue_18)) == count
     clock.advance(HOUR // 2)
-    await scheduler.look()
+    await scheduler.create_due()
     assert len(ticks(queue_18)) == count + 1
 
 
 async def test_no_tick_comes_early(queue_18, clock, scheduler) -> None:
     clock.set(ms("2026-05-05 02:59"))
     queue_18.schedule_set("nightly", channel="reports", cron="0 3 * * *", zone="Europe/Berlin")
-    await scheduler.look()
+    await scheduler.create_due()
     clock.advance(59_999)
-    assert await scheduler.look() <= 0.001
+    assert await scheduler.create_due() <= 0.001
     assert ticks(queue_18) == []
     clock.advance(1)
-    await scheduler.look()
+    await scheduler.create_due()
     assert ticks(queue_18) == ["05-05 03:00+0200"]
 
 
@@ -118,11 +118,11 @@ async def test_a_line_that_no_worker_can_read_is_told_of_once_and_harms_no_other
     queue_18.schedule_set("bad", channel="reports", cron="99 * * * *")
     queue_18.schedule_set("good", channel="reports", every_ms=1000)
     for _ in range(3):
-        await scheduler.look()
+        await scheduler.create_due()
     queue_18.schedule_delete("good")
-    assert await scheduler.look() > 5  # it is not looked at again and again
+    assert await scheduler.create_due() > 5  # it is not looked at again and again
     queue_18.schedule_set("good", channel="reports", every_ms=1000)
-    await scheduler.look()
+    await scheduler.create_due()
     told = [record for record in caplog.records if record.levelno == logging.ERROR]
     assert [record.schedule for record in told] == ["bad"]
     assert [each.name for each in queue_18.schedule_list() if each.next_at] == ["good"]
@@ -140,7 +140,7 @@ async def test_a_full_channel_is_told_of(queue_18, clock, scheduler, caplog) -> 
     queue_18.channel_set("reports", max_size=1)
     queue_18.create("reports", b"x")
     queue_18.schedule_set("often", channel="reports", every_ms=1000)
-    await scheduler.look()
+    await scheduler.create_due()
     clock.advance(1000)
-    await scheduler.look()
-    assert "schedule often: its channel took 0 of 1 messages" in caplog.text
+    await scheduler.create_due()
+    assert "schedule often: the channel accepted 0 of 1 messages" in caplog.text
