@@ -93,7 +93,7 @@ class Bench:
         self.run.say(f"{rows:,} rows into the lake in {time.perf_counter() - began:.0f} s")
 
     def refresh(self, what: str, rows: int, dates: list[date] | None = None) -> float:
-        from lonnymq.figures import refresh
+        from lonnymq.analytics import refresh
 
         return self.sample(
             what, rows, lambda: refresh(self.spark, self.lake, dates, tell=self.told)
@@ -105,7 +105,7 @@ class Bench:
         )
 
     def report(self) -> None:
-        from lonnymq.lake.place import lake_at
+        from lonnymq.lake.location import lake_at
         from lonnymq.report import gather, page, period_of
 
         period = period_of(

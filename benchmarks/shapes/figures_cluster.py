@@ -66,7 +66,7 @@ def pin_workers(master: str) -> None:
 
 def main(master: str, cores: str, lake: str, rows: str) -> None:
     """What that process does; the last that it prints is how many seconds it took."""
-    from lonnymq.figures import refresh
+    from lonnymq.analytics import refresh
     from lonnymq.lake import write_history
 
     place = Path(lake)

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 import lonnymq.lake
 from lake.stocking import Stock, settle
-from lonnymq.lake.syncing import Synced
+from lonnymq.lake.syncer import Synced
 from spark.conftest import spark
 
 __all__ = ["spark"]

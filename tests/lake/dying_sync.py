@@ -23,12 +23,12 @@ from typing import Any
 import pyarrow as pa
 
 import lonnymq.spark
-from lonnymq.lake import parts
-from lonnymq.lake.files import Written
-from lonnymq.lake.origin import origin_at
-from lonnymq.lake.parts import Errand, do_errand
-from lonnymq.lake.place import lake_at
-from lonnymq.lake.syncing import Syncer
+from lonnymq.lake import export_task
+from lonnymq.lake.export_task import Errand, do_errand
+from lonnymq.lake.location import lake_at
+from lonnymq.lake.parquet import Written
+from lonnymq.lake.source import origin_at
+from lonnymq.lake.syncer import Syncer
 
 POINT, DSN, LAKE = sys.argv[1:] if len(sys.argv) == 4 else ("", "", "")
 
@@ -78,7 +78,7 @@ def die_in_the_second(spark: Any, errand: Errand) -> list[Written]:
     cloudpickle.register_pickle_by_value(sys.modules[__name__])
     is_second = any(Path(LAKE, "history", "_delta_log").glob("*1.json"))
     tasks = spark.range(0, len(errand.parts), 1, len(errand.parts))
-    work = tasks.mapInArrow(lambda ids: do_and_die(ids, errand, is_second), parts.WRITTEN_DDL)
+    work = tasks.mapInArrow(lambda ids: do_and_die(ids, errand, is_second), export_task.WRITTEN_DDL)
     return [Written(*row) for row in work.collect()]
 
 
@@ -98,7 +98,7 @@ def main() -> None:
     else:
         spark = SimpleNamespace(sparkContext=SimpleNamespace(defaultParallelism=2))
         run = do_here
-    sys.modules["lonnymq.lake.syncing"].run_errand = run  # type: ignore[attr-defined]
+    sys.modules["lonnymq.lake.syncer"].run_errand = run  # type: ignore[attr-defined]
     with Dying(spark, lake_at(LAKE), origin_at(DSN, source="shop"), rows=8) as syncer:
         list(syncer.slices(Event()))
 

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from lonnymq.cli.app import app
-from lonnymq.lake import parts, syncing
-from lonnymq.lake.files import Written
-from lonnymq.lake.parts import Errand
+from lonnymq.lake import export_task, syncer
+from lonnymq.lake.export_task import Errand
+from lonnymq.lake.parquet import Written
 
 KILLS = {2: "writing", 3: "written"}  # in which slice, and when
 ROWS = 8  # a commit
@@ -34,25 +34,25 @@ class Slices:
         self.begun += 1
         point, folder = KILLS.get(self.begun), self.folder
         tasks = spark.range(0, len(errand.parts), 1, len(errand.parts))
-        work = tasks.mapInArrow(lambda ids: do(ids, errand, point, folder), parts.WRITTEN_DDL)
+        work = tasks.mapInArrow(lambda ids: do(ids, errand, point, folder), export_task.WRITTEN_DDL)
         return [Written(*row) for row in work.collect()]
 
 
 def do(ids: Iterator[Any], errand: Errand, point: str | None, folder: str) -> Iterator[Any]:
     """One task's work, on an executor."""
-    from lonnymq.lake import parts
+    from lonnymq.lake import export_task
 
-    read = parts.read_part
+    read = export_task.read_part
 
     def read_and_die(*given: Any) -> Iterator[Any]:
         yield from read(*given)  # from here on what was read is in a file that is still open
         kill("writing", folder)
 
-    parts.read_part = read_and_die if point == "writing" else read
+    export_task.read_part = read_and_die if point == "writing" else read
     try:
-        written = list(parts.do_errand(ids, errand=errand))
+        written = list(export_task.do_errand(ids, errand=errand))
     finally:
-        parts.read_part = read  # a worker of Python's does more than one task
+        export_task.read_part = read  # a worker of Python's does more than one task
     if point == "written":
         kill("written", folder)
     yield from written
@@ -70,7 +70,7 @@ def kill(point: str, folder: str) -> None:
 
 
 def main(master: str, python: str, dsn: str, lake: str, folder: str) -> None:
-    syncing.run_errand = Slices(Path(folder)).run  # type: ignore[assignment]
+    syncer.run_errand = Slices(Path(folder)).run  # type: ignore[assignment]
     conf = {
         "spark.ui.enabled": "false",
         "spark.pyspark.python": python,

@@ -85,7 +85,7 @@ def has(folder: Path, rows: int) -> bool:
     import lonnymq.lake
 
     try:
-        return sum(each.rows for each in lonnymq.lake.status(folder / "lake").sources) == rows
+        return sum(each.rows for each in lonnymq.lake.read_status(folder / "lake").sources) == rows
     except lonnymq.lake.LakeMissing:
         return False
 

@@ -31,7 +31,7 @@ def test_executors_killed_in_the_middle_of_a_sync_lose_nothing_and_repeat_nothin
     assert (tmp_path / "writing").exists()
     assert (tmp_path / "written").exists()
     assert (done["rows"], ids(lake)) == (40, stock.made)
-    behind = lonnymq.lake.status(lake, url=stock.dsn, source="shop").behind
+    behind = lonnymq.lake.read_status(lake, url=stock.dsn, source="shop").behind
     assert behind is not None
     assert (behind.rows, behind.confirmed) == (0, behind.upto)
 

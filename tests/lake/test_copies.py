@@ -21,13 +21,13 @@ from copies import caught_up, cut_off, dump, promote, restore, run, spend_ids, s
 from lake.dying_sync import do_here
 from lake.stocking import settle
 from lonnymq import Queue
+from lonnymq.analytics.refresh import marks
 from lonnymq.errors import Unreachable
-from lonnymq.figures.refresh import marks
 from lonnymq.lake import DatabaseWentBack, IdentifierHidden, LakeBusy, OtherDatabase, ServerReplaced
-from lonnymq.lake.lives import read_rewinds
-from lonnymq.lake.origin import origin_at, taking_turns
-from lonnymq.lake.place import lake_at
-from lonnymq.lake.syncing import Syncer
+from lonnymq.lake.location import lake_at
+from lonnymq.lake.servers import read_rewinds
+from lonnymq.lake.source import origin_at, taking_turns
+from lonnymq.lake.syncer import Syncer
 from lonnymq.server import TemporaryServer, temporary
 from support import DEBIAN_15, missing
 
@@ -48,7 +48,7 @@ def lake(tmp_path: Path) -> Path:
 @pytest.fixture
 def bring(lake: Path, monkeypatch: pytest.MonkeyPatch) -> Sync:
     """Syncs a database into the lake, without Spark; how many rows were brought."""
-    monkeypatch.setattr("lonnymq.lake.syncing.run_errand", do_here)
+    monkeypatch.setattr("lonnymq.lake.syncer.run_errand", do_here)
 
     def sync(dsn: str, *, adopt: bool = False, source: str = "shop", rows: int = 8) -> int:
         settle(dsn)
@@ -91,7 +91,7 @@ def rows_of(lake: Path, source: str = "shop") -> list[tuple]:
 
 def behind(dsn: str, lake: Path) -> int:
     settle(dsn)
-    found = lonnymq.lake.status(lake, url=dsn, source="shop").behind
+    found = lonnymq.lake.read_status(lake, url=dsn, source="shop").behind
     assert found
     return found.rows
 
@@ -372,7 +372,7 @@ def test_a_standby_is_looked_at_and_waited_for(bring: Sync, lake: Path) -> None:
             with pytest.raises(Unreachable, match="is a standby"), syncer(server.dsn, lake) as ours:
                 list(ours.slices(Event()))
             assert DeltaTable(lake / "history").version() == version
-            found = lonnymq.lake.status(lake, url=server.dsn, source="shop").behind
+            found = lonnymq.lake.read_status(lake, url=server.dsn, source="shop").behind
             assert found
             assert (found.rows, found.rewind_to) == (3, None)
             assert bring(dsn) == 3

@@ -11,9 +11,9 @@ from pyspark.sql import SparkSession
 from lake.stocking import Stock
 from lonnymq import Queue
 from lonnymq.lake import OtherDatabase
-from lonnymq.lake.origin import origin_at
-from lonnymq.lake.place import lake_at
-from lonnymq.lake.syncing import Synced, Syncer
+from lonnymq.lake.location import lake_at
+from lonnymq.lake.source import origin_at
+from lonnymq.lake.syncer import Synced, Syncer
 from lonnymq.server import temporary
 from support import eventually
 

@@ -11,9 +11,9 @@ from pyspark.sql import SparkSession
 
 import lonnymq.lake
 from lake.stocking import Stock, settle
-from lonnymq.lake.origin import origin_at
-from lonnymq.lake.place import lake_at
-from lonnymq.lake.syncing import Synced, Syncer
+from lonnymq.lake.location import lake_at
+from lonnymq.lake.source import origin_at
+from lonnymq.lake.syncer import Synced, Syncer
 from support import eventually
 
 OPEN_SECONDS = 150
@@ -50,7 +50,7 @@ def test_transactions_open_for_minutes_lose_nothing_and_repeat_nothing(
             with stock.adding(2) as second:
                 grow(stock, watcher, OPEN_SECONDS)
                 assert found() == before  # what has ended since may not go past who is still open
-                behind = lonnymq.lake.status(lake, url=stock.dsn, source="shop").behind
+                behind = lonnymq.lake.read_status(lake, url=stock.dsn, source="shop").behind
                 assert behind is not None
                 assert behind.rows_held == len(stock.made) - len(before) - len(first + second)
                 assert behind.lag.holder_state == "idle in transaction"

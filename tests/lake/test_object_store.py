@@ -12,7 +12,7 @@ import lonnymq.lake
 from commands import run
 from lake.stocking import Stock
 from lake.store import Store, object_store
-from lonnymq.lake.place import lake_at
+from lonnymq.lake.location import lake_at
 from lonnymq.lake.tables import made_table
 
 LAKE = "s3://bucket/a/lake"
@@ -33,7 +33,9 @@ def test_a_sync_a_compaction_and_a_vacuum_need_nothing_but_the_options(
     assert sync(LAKE, source="s ü", storage_options=store.options).rows == 2
     assert sync(LAKE, source="s ü", storage_options=store.options).rows == 0
     assert ids(store) == stock.made
-    found = lonnymq.lake.status(LAKE, url=stock.dsn, source="s ü", storage_options=store.options)
+    found = lonnymq.lake.read_status(
+        LAKE, url=stock.dsn, source="s ü", storage_options=store.options
+    )
     assert (found.sources[0].rows, found.sources[0].files) == (5, 2)
     assert found.behind
     assert found.behind.rows == 0

@@ -12,7 +12,7 @@ import lonnymq.lake
 from database.security.conftest import fortress, guarded, login
 from database.security.logins import Login
 from lake.stocking import Stock, settle
-from lonnymq.lake.origin import origin_at
+from lonnymq.lake.source import origin_at
 
 __all__ = ["fortress", "guarded", "login"]
 
@@ -28,7 +28,7 @@ def test_a_consumer_may_sync(
     assert lonnymq.lake.sync(spark, tmp_path / "lake", url=dsn, rows=4).rows == 10
     assert found() == stock.made
     assert lonnymq.lake.sync(spark, tmp_path / "lake", url=guarded).rows == 0
-    behind = lonnymq.lake.status(tmp_path / "lake", url=dsn).behind
+    behind = lonnymq.lake.read_status(tmp_path / "lake", url=dsn).behind
     assert behind
     assert behind.rows == 0
 

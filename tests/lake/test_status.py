@@ -11,12 +11,12 @@ import pytest
 import lonnymq.lake
 from commands import run
 from lake.stocking import DAY, NOON, Stock, settle
-from lonnymq.lake.standing import LakeStatus
+from lonnymq.lake.status import LakeStatus
 from support import eventually
 
 
 def status(stock: Stock, lake: Path) -> LakeStatus:
-    return lonnymq.lake.status(lake, url=stock.dsn, source="shop")
+    return lonnymq.lake.read_status(lake, url=stock.dsn, source="shop")
 
 
 def test_a_lake_that_has_all_is_not_behind(sync, stock: Stock, tmp_path: Path) -> None:
@@ -153,6 +153,6 @@ def test_a_table_holds_back_nothing_while_a_sync_has_its_turn(
             ).fetchone()
         )
 
-    monkeypatch.setattr("lonnymq.lake.syncing.Syncer.confirm", look)
+    monkeypatch.setattr("lonnymq.lake.syncer.Syncer.confirm", look)
     sync()
     assert eventually(lambda: seen)[-1] == (0, 1)

@@ -16,8 +16,8 @@ from copies import run as execute
 from lake.stocking import DAY, NOON, Stock, settle
 from lonnymq import Queue
 from lonnymq.errors import InvalidArgument
-from lonnymq.lake.place import Lake
-from lonnymq.lake.refusals import DatabaseWentBack, OtherDatabase
+from lonnymq.lake.errors import DatabaseWentBack, OtherDatabase
+from lonnymq.lake.location import Lake
 from support import Target
 
 ANY_NAME = "Tenant/ä=1 %2F ‮'\"\\ 🙂\t日本"
@@ -294,7 +294,7 @@ def test_an_object_store_is_written_and_read_by_its_url(
     assert lonnymq.lake.compact(lake)[0].files_after == 1
     assert lonnymq.lake.vacuum(lake)[0].files == []
     assert found(lake) == stock.made
-    assert lonnymq.lake.status(lake).sources[0].rows == 5
+    assert lonnymq.lake.read_status(lake).sources[0].rows == 5
 
 
 def test_retention_drops_only_what_the_lake_has(

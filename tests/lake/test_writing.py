@@ -10,8 +10,8 @@ from pyspark.sql import SparkSession
 
 import lonnymq.lake
 from lonnymq.errors import InvalidArgument
-from lonnymq.lake.files import folder_name
-from lonnymq.lake.place import lake_at
+from lonnymq.lake.location import lake_at
+from lonnymq.lake.parquet import folder_name
 
 ROWS = (
     "id as message_id", "'acme' as channel", "'completed' as outcome", "1 as attempt",

@@ -6,9 +6,9 @@ from math import pi, sin
 from random import Random
 from typing import Any
 
-from lonnymq.report.gather import SUMMED
+from lonnymq.report.document import SUMMED
+from lonnymq.report.highlights import things
 from lonnymq.report.series import SERIES
-from lonnymq.report.things import things
 
 BEGIN = 1_893_456_000_000  # 2030-01-01
 HOUR_MS = 3_600_000

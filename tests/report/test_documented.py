@@ -64,4 +64,4 @@ def test_the_page_of_the_report_does_what_it_says(
 
 
 def test_the_page_of_the_figures_gives_what_it_says(spark: SparkSession):
-    execute("figures.md")
+    execute("analytics.md")

@@ -10,10 +10,10 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.functions import col, lit
 
+from analytics.rows import HOUR, at, attempt, found, history
 from commands import run
-from figures.rows import HOUR, at, attempt, found, history
 from lonnymq.lake import write_history
-from lonnymq.lake.place import HISTORY, lake_at
+from lonnymq.lake.location import HISTORY, lake_at
 from lonnymq.lake.tables import made_table
 from lonnymq.report import gather, period_of
 from report.sample import HOSTILE, document

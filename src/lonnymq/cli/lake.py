@@ -27,7 +27,7 @@ from lonnymq.errors import NotInstalled
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from lonnymq.lake.syncing import Synced, Syncer
+    from lonnymq.lake.syncer import Synced, Syncer
 
 logger = logging.getLogger("lonnymq.lake")
 
@@ -90,9 +90,9 @@ def sync(
     whenever the command is killed and wherever it begins again. SIGTERM and Ctrl-C let the slice that is under way be
     the last, and the command ends with 0.
     """
-    from lonnymq.lake.origin import origin_at
-    from lonnymq.lake.place import lake_at
-    from lonnymq.lake.syncing import Syncer
+    from lonnymq.lake.location import lake_at
+    from lonnymq.lake.source import origin_at
+    from lonnymq.lake.syncer import Syncer
 
     log_to_stderr(log_level, as_json=at.out.as_json)
     wait, place = span(interval, "--interval"), lake_at(lake, pairs_of(storage))
@@ -141,7 +141,7 @@ def told_by_signals(until: Event) -> Iterator[None]:
 
 def once(at: Session, syncer: Syncer, until: Event) -> None:
     """Sync all that there is, with a bar for people, and say what it was."""
-    from lonnymq.lake.syncing import total
+    from lonnymq.lake.syncer import total
 
     lag = syncer.queue.history_lag(syncer.next_position())
     with at.out.progress() as progress:
@@ -180,7 +180,7 @@ def told(done: Synced) -> str:
 @command(app)
 def status(at: Session, lake: Place, source: Source = None, storage: Storage = None) -> None:
     """Show what is in the lake, how far it is behind the database, and what holds the rest back."""
-    from lonnymq.lake.standing import status as ask
+    from lonnymq.lake.status import read_status as ask
 
     options = pairs_of(storage)
     with at.out.working("looking at the lake"):
@@ -197,7 +197,7 @@ def status(at: Session, lake: Place, source: Source = None, storage: Storage = N
 @command(app)
 def compact(at: Session, lake: Place, storage: Storage = None) -> None:
     """Make few large files of many small ones; who is reading is not disturbed."""
-    from lonnymq.lake.upkeep import compact as make_few
+    from lonnymq.lake.maintenance import compact as make_few
 
     with at.out.working("compacting"):
         found = make_few(lake, storage_options=pairs_of(storage))
@@ -214,7 +214,7 @@ def vacuum(
     storage: Storage = None,
 ) -> None:
     """Delete files that are in no table: what compaction replaced, and what a killed sync left."""
-    from lonnymq.lake.upkeep import vacuum as take_away
+    from lonnymq.lake.maintenance import vacuum as take_away
 
     age = timedelta(milliseconds=span(older_than, "--older-than"))
     with at.out.working("looking for files"):

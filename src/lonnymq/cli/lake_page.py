@@ -10,7 +10,7 @@ from lonnymq.cli.words import NOTHING, counted, duration, number
 from lonnymq.cli.words import at as moment_words
 
 if TYPE_CHECKING:
-    from lonnymq.lake.standing import Behind, LakeStatus
+    from lonnymq.lake.status import Behind, LakeStatus
     from lonnymq.results import HistoryLag
 
 EVEN = "nothing"

@@ -19,7 +19,7 @@ from lonnymq.cli.spark_worker import Conf, Master, Ship
 from lonnymq.cli.words import counted
 
 if TYPE_CHECKING:
-    from lonnymq.figures import Period, Refreshed
+    from lonnymq.analytics import Period, Refreshed
 
 DEFAULT_OUT = "report.html"
 PARTS = 8
@@ -70,7 +70,7 @@ def report(
     in finer steps. Figures are computed for the days that have grown since, and kept in the lake.
     With --json the figures are the answer, with --csv they are files; then there is a page only where --out is given.
     """
-    from lonnymq.lake.place import HISTORY, lake_at
+    from lonnymq.lake.location import HISTORY, lake_at
     from lonnymq.lake.tables import table_at
 
     first, last = moment(begin, "--from"), moment(end, "--to", is_last=True)

@@ -9,7 +9,7 @@ from lonnymq.cli.words import NOTHING, at, counted, duration
 
 if TYPE_CHECKING:
     from lonnymq.simulate import Answer, Calibration, Trial, Waits
-    from lonnymq.simulate.from_lake import Stretch
+    from lonnymq.simulate.lake_reader import Stretch
 
 WORST = 3  # tenants shown with each scenario
 PERCENTILES = ("p50", "p95", "p99")

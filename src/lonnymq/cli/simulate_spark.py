@@ -58,7 +58,7 @@ def sweep_at(
     place: Place, history: Recorded, asked: Sequence[Trial], seed: int, *, tell: Any
 ) -> list[Answer]:
     """Try everything on Spark."""
-    from lonnymq.simulate.on_spark import sweep_on_spark
+    from lonnymq.simulate.spark_sweep import sweep_on_spark
 
     with place.session() as spark:
         return sweep_on_spark(spark, history, asked, seed=seed, tell=tell)
@@ -69,8 +69,8 @@ def write_days(
 ) -> int:
     """Write so many days of history, which Spark makes up and nobody replays; how many attempts that are."""
     from lonnymq.lake import write_history
-    from lonnymq.simulate.at_scale import history_at_scale
-    from lonnymq.simulate.into_lake import new_source
+    from lonnymq.simulate.lake_writer import new_source
+    from lonnymq.simulate.spark_history import history_at_scale
 
     place, name = new_source(lake, source, storage)
     with at.session() as spark:

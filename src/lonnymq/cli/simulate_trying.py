@@ -31,7 +31,7 @@ class Trying:
         self, at: Session, settings: list[str], crews: list[int] | None, growths: list[float],
         picture: Path | None, spark: Place, seed: int,
     ) -> None:  # fmt: skip
-        from lonnymq.simulate.settings import settings as values_of
+        from lonnymq.simulate.scenario import settings as values_of
 
         self.at, self.crews, self.growths = at, crews, growths
         self.picture, self.spark, self.seed = picture, spark, seed
@@ -56,7 +56,7 @@ class Trying:
     def recorded(self, lake: str, most_off: float, **stretch: Any) -> None:
         """Replay what a lake has recorded, if the replay of it can be believed."""
         from lonnymq.simulate import calibrate
-        from lonnymq.simulate.from_lake import channels_of, read_stretch
+        from lonnymq.simulate.lake_reader import channels_of, read_stretch
 
         with self.at.out.working("reading the lake"):
             read = read_stretch(lake, **stretch)
@@ -75,7 +75,7 @@ class Trying:
     ) -> None:
         """Write what is made up into a lake: replayed, or if it is of many days, made by Spark."""
         from lonnymq.simulate import Scenario, history_rows
-        from lonnymq.simulate.into_lake import write_lake
+        from lonnymq.simulate.lake_writer import write_lake
 
         if days is not None:
             with self.at.out.working("Spark makes history up"):
@@ -112,7 +112,7 @@ class Trying:
 
     def refuse_unknown(self, channels: Any) -> None:
         """Refuse a setting of a channel that is not there."""
-        from lonnymq.simulate.settings import refuse_unknown
+        from lonnymq.simulate.scenario import refuse_unknown
 
         refuse_unknown((each for values in self.changes for each in values), channels)
 
@@ -148,8 +148,8 @@ class Trying:
         """Draw the answer, if that is wanted."""
         if self.picture is None:
             return
-        from lonnymq.simulate.page import page
-        from lonnymq.simulate.picture import picture
+        from lonnymq.simulate.html_page import page
+        from lonnymq.simulate.svg import picture
 
         if self.picture.suffix == ".svg":
             more.pop("known", None)

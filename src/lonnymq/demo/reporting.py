@@ -19,7 +19,7 @@ def act_of_report(console: Console, dsn: str, attempts: int | None, file: Path) 
     import lonnymq.spark
     from lonnymq.demo.on_spark import CONFIG
     from lonnymq.lake import sync
-    from lonnymq.lake.place import lake_at
+    from lonnymq.lake.location import lake_at
     from lonnymq.report import gather, page, period_of
 
     console.print("\nSpark reads the history of the show into a lake, and a report is made of it.")

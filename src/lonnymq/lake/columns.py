@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from pyspark.sql.types import DateType, StringType, StructField, StructType
 
-from lonnymq.lake.place import CHANNELS, HISTORY
+from lonnymq.lake.location import CHANNELS, HISTORY
 from lonnymq.spark import schemas
 from lonnymq.spark.schemas import Column, arrow_schema, columns, spark_schema
 

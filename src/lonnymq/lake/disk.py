@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from lonnymq.lake.files import Written
-from lonnymq.lake.place import HISTORY, Lake
+from lonnymq.lake.location import HISTORY, Lake
+from lonnymq.lake.parquet import Written
 
 AT_ONCE = 8
 

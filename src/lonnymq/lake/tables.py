@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lonnymq.lake.columns import COLUMNS, PARTED_BY, table_schema
-from lonnymq.lake.place import Lake
-from lonnymq.lake.refusals import LakeBroken, LakeForeign, LakeMissing, LakeNewer
+from lonnymq.lake.errors import LakeBroken, LakeForeign, LakeMissing, LakeNewer
+from lonnymq.lake.location import Lake
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable

@@ -11,9 +11,9 @@ import pyarrow as pa
 
 from lonnymq.errors import InvalidArgument
 from lonnymq.lake.columns import OF_HISTORY
-from lonnymq.lake.committing import Once, commit_files
-from lonnymq.lake.files import WRITTEN_DDL, Written, write_files
-from lonnymq.lake.place import HISTORY, Lake, lake_at
+from lonnymq.lake.commit import Once, commit_files
+from lonnymq.lake.location import HISTORY, Lake, lake_at
+from lonnymq.lake.parquet import WRITTEN_DDL, Written, write_files
 from lonnymq.lake.tables import made_table
 from lonnymq.spark.schemas import arrow_schema, spark_schema
 

@@ -9,7 +9,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from lonnymq.figures.period import Period
+from lonnymq.analytics.period import Period
 
 Rows = list[dict[str, Any]]
 SERIES = (

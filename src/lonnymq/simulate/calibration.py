@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from lonnymq.errors import LonnyMQError
-from lonnymq.simulate.answers import Answer, Waits, answer
-from lonnymq.simulate.growth import grown
-from lonnymq.simulate.recorded import Recorded
 from lonnymq.simulate.replay import replay
-from lonnymq.simulate.settings import Scenario
+from lonnymq.simulate.result import Answer, Waits, answer
+from lonnymq.simulate.scaling import grown
+from lonnymq.simulate.scenario import Scenario
 from lonnymq.simulate.words import span
+from lonnymq.simulate.workload import Recorded
 
 PERCENTILES = ("p50", "p95", "p99")
 SMALL_MS = 50  # a difference below this is how long a worker takes to hear of a message

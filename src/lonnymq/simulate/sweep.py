@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from lonnymq.simulate.answers import Answer
 from lonnymq.simulate.calibration import play
-from lonnymq.simulate.recorded import Recorded
-from lonnymq.simulate.settings import Scenario, Setting
+from lonnymq.simulate.result import Answer
+from lonnymq.simulate.scenario import Scenario, Setting
+from lonnymq.simulate.workload import Recorded
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ import pytest
 from deltalake import DeltaTable, Schema, write_deltalake
 
 from lonnymq.errors import InvalidArgument
-from lonnymq.lake.place import lake_at
-from lonnymq.lake.settings import Settings
+from lonnymq.lake.channel_settings import Settings
+from lonnymq.lake.location import lake_at
 from lonnymq.results import HistoryRow
 from lonnymq.simulate import (
     Limits,
@@ -22,7 +22,7 @@ from lonnymq.simulate import (
     recorded,
     write_lake,
 )
-from lonnymq.simulate.into_lake import policy
+from lonnymq.simulate.lake_writer import policy
 
 SHAPE = Shape(messages=2_000, tenants=5, workers=4, load=1.1, noisy=0.5, failing=0.1, deferring=0.1)
 LIMITS = {"tenant-1": Limits(max_concurrency=1), "tenant-2": Limits(None, 50, 3, 2)}

@@ -11,8 +11,8 @@ from lonnymq.simulate import (
     trials,
     workload,
 )
-from lonnymq.simulate.on_spark import longest_first
-from lonnymq.simulate.settings import settings
+from lonnymq.simulate.scenario import settings
+from lonnymq.simulate.spark_sweep import longest_first
 
 
 def test_every_choice_is_tried_with_every_number_of_workers_and_every_growth() -> None:

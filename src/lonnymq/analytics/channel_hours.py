@@ -1,0 +1,118 @@
+"""The figures of each channel and bucket of time, put together from what is kept: what waited and ran, what came of it,
+and how much of its limits the channel used."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F  # noqa: N812
+
+from lonnymq.analytics.channel_settings import with_settings
+from lonnymq.analytics.flow import SUMS
+from lonnymq.analytics.outcomes_hourly import OUTCOMES
+from lonnymq.analytics.schemas import HOURS, shaped
+from lonnymq.analytics.time_buckets import HOUR_MS, bucket, instant
+
+KEYS = ["source", "channel", "begins_at"]
+RATES = {
+    "defer_rate": "deferred",
+    "fail_rate": "failed",
+    "expire_rate": "expired",
+    "dead_rate": "dead",
+}
+
+
+def hours(
+    flow: DataFrame,
+    hourly: DataFrame,
+    channels: DataFrame,
+    *,
+    begin: datetime,
+    end: datetime,
+    every_ms: int = HOUR_MS,
+) -> DataFrame:
+    """Every bucket from `begin` to `end` in which a channel had anything to do.
+
+    `flow` and `hourly` may be finer than `every_ms` only if they are equal to it; they are of all days from that of
+    `begin` on: an attempt that ended before had nothing waiting or running since.
+    """
+    standing = stood(flow, begin=begin, end=end, every_ms=every_ms)
+    ended = hourly.drop("date", "attempts")
+    found = with_settings(standing.join(ended, KEYS, "left"), channels)
+    counts = {each: F.coalesce(each, F.lit(0)) for each in (*OUTCOMES, "retries", "tries", "size")}
+    gone = F.col("completed") + F.col("dead")
+    found = found.withColumns(counts).withColumns(
+        {
+            "waiting_mean": F.col("waiting_ms") / every_ms,
+            "running_mean": F.col("running_ms") / every_ms,
+            "tries_mean": over(F.col("tries"), gone),
+            "wait_mean": over(F.col("wait_ms"), F.col("waits")),
+            "service_mean": over(F.col("service_ms"), F.col("ended")),
+            **{rate: over(F.col(name), F.col("ended")) for rate, name in RATES.items()},
+            "concurrency_used": F.col("running_ms") / (F.col("max_concurrency") * every_ms),
+            "rate_used": F.col("begun") * F.col("release_interval_ms") / every_ms,
+        }
+    )
+    return shaped(found, HOURS)
+
+
+def over(above: Column, below: Column) -> Column:
+    """A quotient; nothing where there is nothing to divide by."""
+    return F.when(below > 0, above / below)
+
+
+def stood(flow: DataFrame, *, begin: datetime, end: datetime, every_ms: int = HOUR_MS) -> DataFrame:
+    """What waited and what ran at the edges of each bucket and in the mean, by channel.
+
+    Buckets in which nothing happened while something waited or ran are there as well.
+    """
+    first = bucket(F.lit(epoch_ms(begin)), every_ms)
+    at = F.unix_millis("begins_at")
+    # All that happened before is one bucket, just before the first.
+    placed = flow.withColumn("begins", F.greatest(bucket(at, every_ms), first - every_ms))
+    summed = placed.groupBy("source", "channel", "begins").agg(
+        *(F.sum(each).alias(each) for each in SUMS)
+    )
+    order = Window.partitionBy("source", "channel").orderBy("begins")
+    rows = summed.withColumns(
+        {
+            "waiting_after": F.sum(F.col("due") - F.col("begun")).over(order),
+            "running_after": F.sum(F.col("begun") - F.col("ended")).over(order),
+            "next": F.lead("begins").over(order),
+        }
+    )
+    filled = rows.select("*", F.explode(quiet_buckets(every_ms)).alias("bucket"))
+    is_own = F.col("bucket") == F.col("begins")
+    found = filled.select(
+        "source",
+        "channel",
+        instant(F.col("bucket")).alias("begins_at"),
+        *(F.when(is_own, F.col(each)).otherwise(0).alias(each) for each in SUMS),
+        "waiting_after",
+        (F.col("waiting_after") - F.when(is_own, F.col("due") - F.col("begun")).otherwise(0)).alias(
+            "waiting_before"
+        ),
+        (
+            F.col("running_after") - F.when(is_own, F.col("begun") - F.col("ended")).otherwise(0)
+        ).alias("running_before"),
+        F.col("bucket"),
+    ).where((F.col("bucket") >= first) & (F.col("bucket") < F.lit(epoch_ms(end))))
+    waiting = F.col("waiting_before") * every_ms + F.col("due_ms") - F.col("begun_ms")
+    running = F.col("running_before") * every_ms + F.col("begun_ms") - F.col("ended_ms")
+    return found.withColumns({"waiting_ms": waiting, "running_ms": running}).drop("bucket")
+
+
+def quiet_buckets(every_ms: int) -> Column:
+    """A bucket, and those after it in which nothing happened but something stood."""
+    stands = (F.col("waiting_after") > 0) | (F.col("running_after") > 0)
+    has_gap = F.col("next") > F.col("begins") + every_ms
+    return F.when(
+        stands & has_gap,
+        F.sequence(F.col("begins"), F.col("next") - every_ms, F.lit(every_ms).cast("long")),
+    ).otherwise(F.array("begins"))
+
+
+def epoch_ms(moment: datetime) -> int:
+    """A moment with its zone, in epoch milliseconds."""
+    return round(moment.timestamp() * 1000)

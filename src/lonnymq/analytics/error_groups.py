@@ -1,0 +1,82 @@
+"""Errors, alike ones together: numbers, ids and addresses are taken out of what they say before it is counted."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F  # noqa: N812
+
+from lonnymq.analytics.schemas import ERRORS, shaped
+from lonnymq.analytics.time_buckets import instant
+
+ENDED_BADLY = ("failed", "expired", "dead")
+LENGTH = 200
+SAMPLE = 500
+MOST = 1000  # pairs of channel and error are kept of a day, the most frequent
+OTHERS = "(other errors)"
+SILENT = {"expired": "(the lease ran out)", "failed": "(no error was given)"}
+# In this order: a later one must not find the pieces of an earlier one.
+REPLACED = (
+    (r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}", "<id>"),
+    (r"0x[0-9a-fA-F]+", "<address>"),
+    (r"\S+@\S+\.\w+", "<mail>"),
+    (r"\b(?=[A-Za-z_-]*\d)(?=[\d_-]*[A-Za-z])[\w-]{8,}\b", "<id>"),
+    (r"\d+([.,:]\d+)*", "#"),
+)
+
+
+def errors(attempts: DataFrame, *, most: int = MOST) -> DataFrame:
+    """How often each error was met in each channel on each day, with one of them as it was."""
+    bad = attempts.where(F.col("outcome").isin(*ENDED_BADLY))
+    said = bad.withColumn("error", F.coalesce(F.col("error"), silence(F.col("outcome"))))
+    told = said.withColumns(
+        {"sample": F.substring("error", 1, SAMPLE), "error": alike(F.col("error"))}
+    )
+    counted = told.groupBy("source", "date", "channel", "error").agg(
+        *counts(), F.min("sample").alias("sample")
+    )
+    ranked = Window.partitionBy("source", "date").orderBy(F.desc("attempts"), "error", "channel")
+    placed = counted.withColumn("place", F.row_number().over(ranked))
+    is_kept = F.col("place") <= most
+    named = placed.withColumns(
+        {
+            "channel": F.when(is_kept, F.col("channel")),
+            "error": F.when(is_kept, F.col("error")).otherwise(OTHERS),
+            "sample": F.when(is_kept, F.col("sample")),
+        }
+    )
+    folded = named.groupBy("source", "date", "channel", "error").agg(
+        F.sum("attempts").alias("attempts"),
+        F.sum("dead").alias("dead"),
+        F.min("first_ms").alias("first_ms"),
+        F.max("last_ms").alias("last_ms"),
+        F.min("sample").alias("sample"),
+    )
+    moments = {"first_at": instant(F.col("first_ms")), "last_at": instant(F.col("last_ms"))}
+    return shaped(folded.withColumns(moments), ERRORS)
+
+
+def counts() -> list[Column]:
+    """How often, how often deadly, from when to when."""
+    return [
+        F.count("*").alias("attempts"),
+        F.count(F.when(F.col("outcome") == "dead", 1)).alias("dead"),
+        F.min("finished_at").alias("first_ms"),
+        F.max("finished_at").alias("last_ms"),
+    ]
+
+
+def silence(outcome: Column) -> Column:
+    """What is said where no error was given."""
+    return F.when(outcome == "expired", SILENT["expired"]).otherwise(SILENT["failed"])
+
+
+def alike(error: Column) -> Column:
+    """What errors of one kind have in common: the line that says most, without numbers and ids."""
+    lines = F.filter(F.split(error, r"\R"), lambda line: F.trim(line) != "")
+    first, last = (F.try_element_at(lines, F.lit(place)) for place in (1, -1))
+    line = F.when(first.startswith("Traceback"), last).otherwise(first)
+    said = F.trim(F.coalesce(line, F.lit(SILENT["failed"])))
+    said = F.substring(said, 1, 4 * LENGTH)
+    for pattern, replacement in REPLACED:
+        said = F.regexp_replace(said, pattern, replacement)
+    return F.substring(said, 1, LENGTH)

@@ -1,0 +1,64 @@
+"""What came and went in each bucket of time, as sums that add up: a row may tell of buckets on days before its own.
+
+An attempt has four moments: created, ready, begun, ended. Each is counted where it lies, with the time from it to the
+end of its bucket. Sums over all days then give what waited and what ran at any bucket's edge, and the mean in between,
+without any attempt being spread over the buckets that it lasted through.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+
+from lonnymq.analytics.schemas import FLOW, shaped
+from lonnymq.analytics.time_buckets import HOUR_MS, bucket, instant
+
+KEYS = ("source", "date", "channel")
+MOMENTS = {
+    "arrivals": "created_at",
+    "due": "ready_at",
+    "begun": "dequeued_at",
+    "ended": "finished_at",
+}
+LAST = ("completed", "dead")  # the message is gone with such an attempt
+SUMS = ("arrivals", "due", "due_ms", "begun", "begun_ms", "ended", "ended_ms")
+
+
+def flow(attempts: DataFrame, *, every_ms: int = HOUR_MS) -> DataFrame:
+    """Arrivals, and attempts that became due, began and ended, by channel and bucket.
+
+    An arrival is a message that has since been completed or has died: each message has one such row.
+    """
+    together = attempts.select(
+        *KEYS,
+        F.col("outcome").isin(*LAST).cast("long").alias("arrivals"),
+        *(bucket(F.col(moment), every_ms).alias(f"{name}_in") for name, moment in MOMENTS.items()),
+        *(left(moment, every_ms).alias(f"{name}_ms") for name, moment in MOMENTS.items()),
+    ).groupBy(*KEYS, *(f"{name}_in" for name in MOMENTS))
+    # Most attempts have all their moments in one bucket: these groups are few, and are taken apart as such.
+    grouped = together.agg(
+        F.count("*").alias("many"),
+        F.sum("arrivals").alias("arrivals"),
+        *(F.sum(f"{name}_ms").alias(f"{name}_ms") for name in ("due", "begun", "ended")),
+    )
+    events = grouped.select(*KEYS, F.explode(F.array(*map(event, MOMENTS))).alias("event"))
+    counted = events.select(*KEYS, "event.*").groupBy(*KEYS, "begins")
+    summed = counted.agg(*(F.sum(name).alias(name) for name in SUMS))
+    there = summed.where(" or ".join(f"{name} > 0" for name in MOMENTS))
+    return shaped(there.withColumn("begins_at", instant(F.col("begins"))), FLOW)
+
+
+def left(moment: str, every_ms: int) -> Column:
+    """How much of its bucket is left at a moment."""
+    return F.lit(every_ms) - F.pmod(F.col(moment), F.lit(every_ms))
+
+
+def event(name: str) -> Column:
+    """One of the four moments of a group of attempts, as a row of sums."""
+    own = {name: F.col("arrivals" if name == "arrivals" else "many")}
+    if name != "arrivals":
+        own[f"{name}_ms"] = F.col(f"{name}_ms")
+    return F.struct(
+        F.col(f"{name}_in").alias("begins"),
+        *(own.get(each, F.lit(0)).cast("long").alias(each) for each in SUMS),
+    )

@@ -1,0 +1,93 @@
+"""How waits and service times are spread, in steps that can be added up over hours, days and tenants.
+
+Percentiles of parts cannot be added up to those of the whole; counts of values can. A value below 256 ms is kept as it
+is; a longer one as the middle of a step of a 32nd of an octave, so that a percentile of any sum is off by at most 1.3%.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F  # noqa: N812
+
+from lonnymq.analytics.outcomes_hourly import PARTS
+from lonnymq.analytics.schemas import PULSE, SPREADS, shaped
+from lonnymq.analytics.time_buckets import HOUR_MS, bucket, instant
+
+EXACT_BELOW = 256
+STEPS = 32
+MEASURES = {"waits": "wait_ms", "services": "service_ms"}
+
+
+def spreads(attempts: DataFrame) -> DataFrame:
+    """The spread of each channel on each day."""
+    return shaped(spread(attempts, "source", "date", "channel"), SPREADS)
+
+
+def pulse(attempts: DataFrame, *, every_ms: int = HOUR_MS) -> DataFrame:
+    """The spread of all channels together in each bucket, by the end of the attempt."""
+    placed = attempts.withColumn("begins", bucket(F.col("finished_at"), every_ms))
+    found = spread(placed, "source", "date", "begins")
+    return shaped(found.withColumn("begins_at", instant(F.col("begins"))), PULSE)
+
+
+def spread(attempts: DataFrame, *keys: str) -> DataFrame:
+    """Counts of values, rounded to their steps, for each group."""
+    sides = [
+        attempts.where(F.col(column).isNotNull())
+        .groupBy(*keys, step_of(F.col(column)).alias("step"))
+        .agg(F.count("*").alias("attempts"))
+        .withColumn("measure", F.lit(measure))
+        for measure, column in MEASURES.items()
+    ]
+    both = sides[0].unionByName(sides[1])
+    pair = F.struct(middle(F.col("step")).alias("value"), "attempts")
+    return both.groupBy(*keys).agg(
+        *(
+            F.sort_array(F.collect_list(F.when(F.col("measure") == each, pair))).alias(each)
+            for each in MEASURES
+        )
+    )
+
+
+def step_of(value: Column) -> Column:
+    """The number of the step that a value lies in: itself, or how many 32nds of an octave it is above 1."""
+    step = F.greatest(F.floor(F.log2(value) * STEPS), F.lit(EXACT_BELOW))
+    return F.when(value < EXACT_BELOW, value).otherwise(step).cast("int")
+
+
+def middle(step: Column) -> Column:
+    """The value that stands for all of a step."""
+    value = F.round(F.pow(F.lit(2.0), (step + 0.5) / STEPS))
+    return F.when(step < EXACT_BELOW, step).otherwise(value).cast("long")
+
+
+def merged(spreads: DataFrame, *keys: str) -> DataFrame:
+    """Percentiles of all spreads of a group: `wait_p50` to `service_p99`, and how many attempts there were."""
+    found = None
+    for measure, short in (("waits", "wait"), ("services", "service")):
+        one = percentiles_of(spreads, measure, short, keys)
+        found = one if found is None else found.join(one, list(keys), "full")
+    assert found is not None  # noqa: S101 - there are two measures
+    return found
+
+
+def percentiles_of(spreads: DataFrame, measure: str, short: str, keys: Sequence[str]) -> DataFrame:
+    """The percentiles of one measure: the first value at which so many have been counted."""
+    each = spreads.select(*keys, F.explode(measure).alias("pair"))
+    counts = each.groupBy(*keys, F.col("pair.value").alias("value")).agg(
+        F.sum("pair.attempts").alias("attempts")
+    )
+    whole = Window.partitionBy(*keys)
+    so_far = F.sum("attempts").over(whole.orderBy("value"))
+    ranked = counts.withColumns({"so_far": so_far, "all": F.sum("attempts").over(whole)})
+    return ranked.groupBy(*keys).agg(
+        F.max("all").alias(f"{short}_attempts"),
+        *(
+            F.min(F.when(F.col("so_far") >= F.ceil(F.col("all") * part), F.col("value"))).alias(
+                f"{short}_p{round(part * 100)}"
+            )
+            for part in PARTS
+        ),
+    )

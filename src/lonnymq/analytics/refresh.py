@@ -1,0 +1,168 @@
+"""Brings a lake's figures up to date: the days whose history has grown are computed again, and no others."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from lonnymq.analytics.store import arrow_columns, commit, find_figure, made_figure, write_days
+from lonnymq.analytics.stretch import DAY, compute
+from lonnymq.lake.listing import listed
+from lonnymq.lake.location import HISTORY, Lake, lake_at
+from lonnymq.lake.servers import Rewinds, read_rewinds
+from lonnymq.lake.tables import table_at
+
+if TYPE_CHECKING:
+    from deltalake import DeltaTable
+
+VERSION = 1  # raised when a figure's definition changes: all days are then computed again
+DAYS = "days"
+DAYS_COLUMNS = "source string, date date, rows long, mark string, computed_at timestamp"
+ROWS_AT_ONCE = 8_000_000
+SETTINGS = {
+    # Spark sorts all rows of a task that has more than 128 groups with percentiles. The groups of so many rows fit into
+    # memory: those of 3,300,000 rows, 1,000 tenants and two days were computed in 29 s instead of 48.
+    "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "200000",
+    # Attempts lie on disk for a short time: no need to look for the best way to compress each column.
+    "spark.sql.inMemoryColumnarStorage.compressed": "false",
+}
+Key = tuple[str, date]
+
+
+@dataclass(frozen=True, slots=True)
+class Refreshed:
+    """What a refresh did: which days of which source it computed, from how many rows, in how long."""
+
+    source: str
+    days: tuple[date, ...]
+    rows: int
+    seconds: float
+
+
+Tell = Callable[[Refreshed], None]
+
+
+def refresh(
+    spark: SparkSession,
+    lake: Lake | Path | str,
+    dates: Iterable[date] | None = None,
+    *,
+    source: str | None = None,
+    rows_at_once: int = ROWS_AT_ONCE,
+    tell: Tell | None = None,
+    storage_options: Mapping[str, str] | None = None,
+) -> list[Refreshed]:
+    """Compute the figures of days whose history has grown since; with `dates`, of those days in any case.
+
+    `tell` hears of each stretch of days when it is done. A refresh that is stopped has done what it told of; the rest
+    is done by the next one.
+    """
+    place = lake_at(lake, storage_options)
+    there = marks(table_at(place, HISTORY))
+    known = kept_marks(place)
+    changed = {key for key, (mark, _) in there.items() if known.get(key) != mark}
+    if dates is not None:
+        changed = {key for key in there if key[1] in set(dates)}
+    if source is not None:
+        changed = {key for key in changed if key[0] == source}
+    done = []
+    for at in sorted({key[0] for key in changed}):
+        own = {day for name, day in changed if name == at}
+        days = {day: rows for (name, day), (_, rows) in there.items() if name == at}
+        own |= {day + DAY for day in own if day + DAY in days}  # whose waits look one day back
+        for stretch in stretches(sorted(own), days, rows_at_once):
+            began = time.monotonic()
+            # Of the day before, starvation is computed again, unless that has just been done.
+            also = [day for day in (stretch[0] - DAY,) if day in days and day not in own]
+            with suited(spark):
+                compute(spark, place, at, stretch, also)
+            keep_marks(place, at, {day: there[at, day] for day in stretch})
+            many = sum(days[day] for day in stretch)
+            done.append(Refreshed(at, tuple(stretch), many, time.monotonic() - began))
+            if tell is not None:
+                tell(done[-1])
+    return done
+
+
+@contextmanager
+def suited(spark: SparkSession) -> Iterator[None]:
+    """Have the session set for large stretches; afterwards it is as it was."""
+    before = {name: spark.conf.get(name) for name in SETTINGS}
+    for name, value in SETTINGS.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, was in before.items():
+            spark.conf.unset(name) if was is None else spark.conf.set(name, was)
+
+
+def stretches(days: list[date], rows: Mapping[date, int], most: int) -> Iterator[list[date]]:
+    """Days that follow each other, as many together as have so many rows."""
+    stretch: list[date] = []
+    for day in days:
+        is_next = stretch and day == stretch[-1] + DAY
+        if stretch and (not is_next or sum(rows[each] for each in stretch) + rows[day] > most):
+            yield stretch
+            stretch = []
+        stretch.append(day)
+    if stretch:
+        yield stretch
+
+
+def marks(table: DeltaTable) -> dict[Key, tuple[str, int]]:
+    """What each day of history is known by: how many rows it has, for rows are only ever added.
+
+    Except where the lake went back after a failover or a restore: the days from there on are known by that, too.
+    """
+    found: dict[Key, int] = {}
+    last: dict[Key, int] = {}
+    for file in listed(table):
+        if file.day is not None:
+            key = (file.source, file.day)
+            found[key] = found.get(key, 0) + file.rows
+            last[key] = max(last.get(key, 0), file.last_position or 0)
+    ways_back = {source: read_rewinds(table, source) for source, _ in found}
+    return {
+        (source, day): (f"{VERSION}:{rows}{went_back(ways_back[source], last[source, day])}", rows)
+        for (source, day), rows in found.items()
+    }
+
+
+def went_back(rewinds: Rewinds, last_position: int) -> str:
+    """What is added for a day in which the lake may have replaced rows."""
+    return f":{rewinds.count}" if last_position >= rewinds.since else ""
+
+
+def kept_marks(lake: Lake) -> dict[Key, str]:
+    """What each day's figures were computed from."""
+    table = find_figure(lake, DAYS)
+    if table is None:
+        return {}
+    rows = table.to_pyarrow_table(columns=["source", "date", "mark"]).to_pylist()
+    return {(each["source"], each["date"]): each["mark"] for each in rows}
+
+
+def keep_marks(lake: Lake, source: str, found: Mapping[date, tuple[str, int]]) -> None:
+    """Say what days were computed from: the last step, so that a refresh that was killed is begun anew."""
+    made_figure(lake, DAYS, DAYS_COLUMNS)
+    schema = arrow_columns(DAYS_COLUMNS)
+    now = int(time.time() * 1_000_000)
+    rows = pa.RecordBatch.from_pylist(
+        [
+            {"source": source, "date": day, "rows": many, "mark": mark, "computed_at": now}
+            for day, (mark, many) in found.items()
+        ],
+        schema=schema,
+    )
+    told = next(write_days([rows], lake=lake, name=DAYS, source=source, schema=schema))
+    files = [tuple(each.values()) for each in told.to_pylist()]
+    commit(lake, DAYS, source, sorted(found), files)

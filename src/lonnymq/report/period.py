@@ -1,0 +1,145 @@
+"""Which period a report is of, in which steps of time, and where its figures come from.
+
+A day or more is made of whole UTC days, from the figures that the lake keeps. A shorter time is computed straight from
+history, in steps that make at most 240 points.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F  # noqa: N812
+
+from lonnymq.analytics.period import Period, channels_of, of_history, of_lake
+from lonnymq.analytics.refresh import Tell, marks, refresh
+from lonnymq.analytics.time_buckets import HOUR_MS
+from lonnymq.errors import InvalidArgument
+from lonnymq.lake.dataframes import read_history
+from lonnymq.lake.location import HISTORY, Lake, lake_at
+from lonnymq.lake.tables import table_at
+
+DAY = timedelta(days=1)
+WEEK = 7
+POINTS = 240
+STEPS_MS = (1_000, 5_000, 10_000, 30_000, 60_000, 300_000, 600_000)
+NEVER = datetime(2000, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """A stretch of time, the end not included."""
+
+    begin: datetime
+    end: datetime
+
+    @property
+    def is_short(self) -> bool:
+        """Whether it is shorter than a day."""
+        return self.end - self.begin < DAY
+
+    def of_days(self) -> Stretch:
+        """The whole days that it lies in."""
+        last = midnight(self.end)
+        return Stretch(midnight(self.begin), last if last == self.end else last + DAY)
+
+
+def period_of(
+    spark: SparkSession,
+    lake: Lake | Path | str,
+    *,
+    begin: datetime | None = None,
+    end: datetime | None = None,
+    source: str | None = None,
+    tell: Tell | None = None,
+) -> Period:
+    """The figures of a period, computed as far as the lake does not have them yet."""
+    place = lake_at(lake)
+    days = days_of(place, source)
+    asked = stretch_of(spark, place, days, begin, end, source)
+    if asked.is_short:
+        return straight(spark, place, asked, source)
+    whole = asked.of_days()
+    refresh(spark, place, source=source, tell=tell)
+    known = last_moment(spark, place, days[-1], source) if days else None
+    return of_lake(spark, place, begin=whole.begin, end=whole.end, source=source, known_until=known)
+
+
+def days_of(lake: Lake, source: str | None) -> list[date]:
+    """The days of which the lake has history."""
+    found = marks(table_at(lake, HISTORY))
+    names = sorted({name for name, _ in found})
+    if source is not None and found and source not in names:
+        raise InvalidArgument(f"the lake has no source {source!r}; it has {', '.join(names)}")
+    return sorted({day for name, day in found if source in (None, name)})
+
+
+def stretch_of(
+    spark: SparkSession,
+    lake: Lake,
+    days: list[date],
+    begin: datetime | None,
+    end: datetime | None,
+    source: str | None,
+) -> Stretch:
+    """The time that is asked for; else the last week that there is, or what there is if it is less than a day."""
+    if begin is not None and end is not None:
+        if begin >= end:
+            raise InvalidArgument(f"the report's end, {end}, must be after its beginning, {begin}")
+        return Stretch(begin, end)
+    today = datetime.now(UTC).date()
+    last = end or (start_of(days[-1]) + DAY if days else start_of(today) + DAY)
+    first = begin or max(start_of(days[0]) if days else NEVER, last - WEEK * DAY)
+    if first >= last:
+        raise InvalidArgument(f"the report's end, {last}, must be after its beginning, {first}")
+    if begin or end or last - first > 2 * DAY:
+        return Stretch(first, last)
+    return extent(spark, lake, Stretch(first, last), source)
+
+
+def extent(spark: SparkSession, lake: Lake, within: Stretch, source: str | None) -> Stretch:
+    """From the first to the last moment of which there is anything, in whole seconds."""
+    rows = read_history(spark, lake, within.begin, within.end, source)
+    moments = rows.select(
+        F.min(F.unix_millis("created_at")).alias("first"),
+        F.max(F.unix_millis("finished_at")).alias("last"),
+    ).head()
+    if moments is None or moments["first"] is None:
+        return within
+    first, last = moments["first"] // 1000, moments["last"] // 1000 + 1
+    found = Stretch(datetime.fromtimestamp(first, UTC), datetime.fromtimestamp(last, UTC))
+    return found if found.is_short else within
+
+
+def straight(spark: SparkSession, lake: Lake, asked: Stretch, source: str | None) -> Period:
+    """The figures of a short time, from its rows and from those that came to an end the day after it."""
+    history = read_history(spark, lake, asked.begin, asked.end + DAY, source)
+    long_ms = (asked.end - asked.begin) / timedelta(milliseconds=1)
+    every_ms = next((step for step in STEPS_MS if long_ms / step <= POINTS), HOUR_MS)
+    return of_history(
+        history,
+        channels_of(spark, lake, source),
+        begin=asked.begin,
+        end=asked.end,
+        every_ms=every_ms,
+    )
+
+
+def last_moment(spark: SparkSession, lake: Lake, day: date, source: str | None) -> datetime | None:
+    """When the last attempt ended that the lake knows of: what comes after is not known yet."""
+    rows = read_history(spark, lake, day, day + DAY, source)
+    found = rows.select(F.max(F.unix_millis("finished_at"))).head()
+    last = found[0] if found else None
+    return datetime.fromtimestamp(last / 1000, UTC) if last is not None else None
+
+
+def midnight(moment: datetime) -> datetime:
+    """The beginning of a moment's UTC day."""
+    return start_of(moment.astimezone(UTC).date())
+
+
+def start_of(day: date) -> datetime:
+    """The beginning of a UTC day."""
+    return datetime(day.year, day.month, day.day, tzinfo=UTC)

@@ -1,0 +1,70 @@
+"""Made-up history into a lake, with the settings that it was replayed at; needs no Spark to run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from lonnymq.errors import InvalidArgument
+from lonnymq.results import ChannelPolicy, HistoryRow
+from lonnymq.simulate.ring import Limits
+from lonnymq.simulate.scenario import Scenario
+from lonnymq.simulate.synthetic_history import history_table
+
+if TYPE_CHECKING:
+    from lonnymq.lake import Lake
+
+BATCH = 100_000
+
+
+def write_lake(
+    rows: Sequence[HistoryRow],
+    lake: Lake | str,
+    *,
+    source: str,
+    scenario: Scenario,
+    storage_options: Mapping[str, str] | None = None,
+) -> int:
+    """Write rows under a source's name that the lake does not know yet; how many there are."""
+    from lonnymq.lake.channel_settings import DEFAULTS, Settings
+    from lonnymq.lake.commit import commit_files
+    from lonnymq.lake.parquet import Written, write_files
+
+    place, name = new_source(lake, source, storage_options)
+    batches = history_table(rows).to_batches(max_chunksize=BATCH)
+    files = [
+        Written(**file) for told in write_files(batches, place, name) for file in told.to_pylist()
+    ]
+    if not files:
+        return 0
+    commit_files(place, files, source=name)
+    began = min(row.created_at for row in rows)
+    policies = [policy(DEFAULTS, scenario.otherwise)]
+    policies += [policy(channel, limits) for channel, limits in sorted(scenario.limits.items())]
+    Settings(place, name).add(policies, at=began, limit=scenario.max_concurrency)
+    return sum(file.rows for file in files)
+
+
+def new_source(
+    lake: Lake | str, source: str, storage_options: Mapping[str, str] | None = None
+) -> tuple[Lake, str]:
+    """The lake, made if it is not there, and a name that it has no history of."""
+    from lonnymq.lake.location import HISTORY, lake_at
+    from lonnymq.lake.tables import made_table
+    from lonnymq.lake.writing import source_name
+
+    place, name = lake_at(lake, storage_options), source_name(source)
+    if name in {each["source"] for each in made_table(place, HISTORY).partitions()}:
+        raise InvalidArgument(
+            f"the lake has history of {name!r} already: choose another --source, or another place"
+        )
+    return place, name
+
+
+def policy(channel: str, limits: Limits) -> ChannelPolicy:
+    """A channel's limits as a lake has them."""
+    return ChannelPolicy(
+        channel=channel, max_concurrency=limits.max_concurrency,
+        release_interval_ms=limits.release_interval_ms, burst=limits.burst, max_size=None,
+        when_full="refuse", weight=limits.weight, max_attempts=5, paused=False,
+    )  # fmt: skip

@@ -1,0 +1,162 @@
+"""The three things to look at: chosen by rule, said in plain sentences with numbers."""
+
+from typing import Any
+
+from lonnymq.report.highlights import RULES, Thing, things
+from lonnymq.report.page import embedded, fill
+from lonnymq.report.ranking import how_many, ranked
+from lonnymq.report.words import bucket_word, many, moment, share, span, times
+from report.sample import BEGIN, document, nothing
+
+
+def calm() -> dict[str, Any]:
+    """A report in which nothing is wrong."""
+    made = document(hostile=False)
+    made["summary"] |= {"failed": 0, "expired": 0, "dead": 0}
+    made["tenants"]["dead"] = [0] * 40
+    made["tenants"]["wait_p99"] = [90 + place for place in range(40)]
+    made["fairness"]["shop"]["jain"] = [0.99] * 72
+    made["backlog"]["waiting_after"] = [3] * 72
+    return made | {"noisy": [], "limits": [], "starvation": [], "errors": [], "forecast": []}
+
+
+def said(made: dict[str, Any]) -> list[tuple[str, str, str]]:
+    return [(each.level, each.title, each.text) for each in things(made)]
+
+
+def all_of(made: dict[str, Any]) -> dict[str, Thing]:
+    return {each.section: each for rule in RULES for each in rule(made)}
+
+
+def test_where_nothing_is_wrong_the_news_is_good():
+    assert said(calm()) == [
+        (
+            "good",
+            "Those who waited were served alike",
+            "Jain's index was 0.99 in the mean of 72 hours in which tenants competed, and never below 0.99; "
+            "1 is perfectly even.",
+        ),
+        (
+            "good",
+            "Nobody waited long",
+            "Even tenant-00040, which waited longest, had 99% of its attempts begun within 129 ms.",
+        ),
+        ("good", "No message died", "Every message that was tried was completed, or may still be."),
+    ]
+    assert things(nothing()) == []
+
+
+def test_the_gravest_come_first():
+    made = calm()
+    made["summary"] |= {"dead": 500, "completed": 9_500}
+    made["tenants"]["dead"][3] = 480
+    made["errors"] = [
+        {
+            "error": "no answer after # s",
+            "attempts": 700,
+            "dead": 500,
+            "channels": 2,
+            "channel": "x",
+            "source": "shop",
+        }
+    ]
+    level, title, text = said(made)[0]
+    assert (level, title) == ("bad", "500 messages died")
+    assert text == (
+        "5% of the messages that ended. tenant-00004 has 480 of them. "
+        "The error met most often is “no answer after # s”."
+    )
+
+
+def test_a_flood_that_nobody_felt_is_good_news():
+    made = calm()
+    flood = {
+        "source": "shop",
+        "channel": "tenant-00001",
+        "hours": 5,
+        "share": 0.8,
+        "most_share": 0.9,
+    }
+    made["noisy"] = [flood | {"quiet_wait_p95": 120, "otherwise_wait_p95": 110}]
+    assert all_of(made)["noisy"].text == (
+        "It had 80% of all work for 5 hours. The quiet tenants hardly noticed: their p95 wait was 120 ms, "
+        "and 110 ms without it."
+    )
+    assert all_of(made)["noisy"].level == "good"
+    made["noisy"] = [flood | {"quiet_wait_p95": 90_000, "otherwise_wait_p95": 110}]
+    assert all_of(made)["noisy"].level == "bad"
+
+
+def test_a_window_in_which_nobody_was_served_asks_for_the_workers():
+    made = calm()
+    window = {"source": "shop", "channel": "tenant-00009", "begins_at": BEGIN}
+    window |= {"length_ms": 600_000, "is_held": False}
+    made["starvation"] = [window | {"others": 0}]
+    assert all_of(made)["starvation"].text.endswith("were the workers down?")
+    made["starvation"] = [window | {"others": 4_000}]
+    assert all_of(made)["starvation"].text == (
+        "From 1 Jan 2030, 00:00 UTC on it had messages waiting for 10 min and none was begun, "
+        "while others began 4,000 attempts. No limit of its own explains it."
+    )
+    made["starvation"] = [window | {"others": 4_000, "is_held": True}]
+    assert "starvation" not in all_of(made)
+
+
+def test_a_limit_is_worth_a_look_while_messages_wait():
+    made = calm()
+    limit = {
+        "source": "shop",
+        "channel": "tenant-00002",
+        "max_concurrency": 2,
+        "release_interval_ms": None,
+    }
+    limit |= {"hours_at_concurrency": 30, "hours_at_rate": 0, "waiting_meanwhile": 41.6}
+    made["limits"] = [limit]
+    assert all_of(made)["limits"].text == (
+        "It was at its 2 slots for 30 hours, while 42 messages waited in the mean. "
+        "Raise the limit if what it protects can take more."
+    )
+    made["limits"] = [limit | {"waiting_meanwhile": 0.2}]
+    assert "limits" not in all_of(made)
+
+
+def test_tenants_that_stand_out_are_shown_in_full():
+    rows = [
+        dict.fromkeys(
+            ("wait_p99", "dead", "waiting_most", "failed", "wait_p50", "expired", "size"), 0
+        )
+        | {"source": "s", "channel": str(place), "attempts": 10 + place}
+        for place in range(50)
+    ]
+    rows[7]["dead"], rows[3]["wait_p99"] = 1, 5
+    order = ranked(rows, [("s", "20"), ("s", "not there")])
+    assert order[0] == 20
+    assert set(order[:5]) >= {3, 7, 49}
+    assert sorted(order) == list(range(50))
+    assert (how_many(744), how_many(24), how_many(1_000_000)) == (120, 120, 5)
+
+
+def test_json_cannot_end_its_script():
+    text = embedded({"</script>": "<!--<script>\u2028&"})
+    assert not set("<>&\u2028") & set(text)
+    assert fill("a {{one}} b {{two}}", one="{{two}}", two="2") == "a {{two}} b 2"
+
+
+def test_words():
+    assert [span(each) for each in (0, 999, 1_500, 61_000, 3_600_000, 90_000_000, None)] == [
+        "0 ms", "999 ms", "1.5 s", "1 min 1 s", "1 h", "1 d 1 h", "unknown",
+    ]  # fmt: skip
+    assert [share(each) for each in (0, 0.0005, 0.031, 0.05, 0.5)] == [
+        "0%",
+        "less than 0.1%",
+        "3.1%",
+        "5%",
+        "50%",
+    ]
+    assert [many(1, "message"), many(1200, "message"), times(2.34), times(1234)] == [
+        "1 message", "1,200 messages", "2.3 times", "1,234 times",
+    ]  # fmt: skip
+    assert [bucket_word(3_600_000, 2), bucket_word(600_000, 3), bucket_word(1_000)] == [
+        "hours", "stretches of 10 min", "second",
+    ]  # fmt: skip
+    assert moment(BEGIN, seconds=True) == "1 Jan 2030, 00:00:00"

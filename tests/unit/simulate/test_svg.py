@@ -1,0 +1,111 @@
+"""The picture and the page: well-formed, by themselves, and with nothing of a tenant's but its name."""
+
+import re
+from xml.etree import ElementTree
+
+import pytest
+
+from lonnymq.simulate import Answer, Scenario, Shape, Trial, Waits, page, picture, setting
+from lonnymq.simulate.calibration import Calibration, play
+from lonnymq.simulate.replay import Replayed
+from lonnymq.simulate.svg import Scale, rows_of
+from lonnymq.simulate.sweep import sweep, trials
+from lonnymq.simulate.synthetic import workload
+from lonnymq.simulate.words import shortened, span
+from lonnymq.simulate.workload import Recorded
+
+WAITS = Waits(10, 5.0, 40, 900, 70_000, 90_000)
+NAMES = [
+    "<script>alert(1)</script>",
+    "Bücher 書店 🦀",
+    "a\x00b\u202e\uffff",
+    '&amp; "quoted"',
+    "x" * 255,
+]
+
+
+def strange() -> list[tuple[Trial, Answer]]:
+    given = Answer(WAITS, dict.fromkeys(NAMES, WAITS), 0.87, dict.fromkeys(NAMES, 0.5))
+    changes = (setting("<b>.max_concurrency=1"),)
+    return [(Trial(Scenario(4)), given), (Trial(Scenario(8), changes, 1.5), given)]
+
+
+def texts(svg: str) -> list[str]:
+    """What is written, without what is shown where it is pointed at."""
+    found = ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")
+    return [(each[0].tail if len(each) else each.text) or "" for each in found]
+
+
+def test_any_name_can_be_drawn_and_none_has_power() -> None:
+    svg = picture(strange())
+    shown = texts(svg)
+    assert "Bücher 書店 🦀" in shown
+    assert "<script>" not in svg
+    assert any("a\\x00b\\u202e\\uffff" in each for each in shown)
+    assert any(each.endswith("…") for each in shown)
+    made = page(strange())
+    assert "<script>" not in made
+    assert "Bücher 書店 🦀" in made
+
+
+def test_nothing_is_fetched_from_elsewhere() -> None:
+    for made in (picture(strange()), page(strange())):
+        assert not re.search(r"(href|src)=|@import|url\(", made)
+        assert "prefers-color-scheme: dark" in made
+
+
+def test_each_scenario_has_a_panel_with_its_settings_and_its_fairness() -> None:
+    shown = texts(picture(strange()))
+    assert "4 workers" in shown
+    assert "8 workers, 1.5 times the messages" in shown
+    assert any("<b>.max_concurrency=1" in each for each in shown)
+    assert shown.count("even 0.87") == 2
+    assert shown.count("0.50") == 2 * len(NAMES)
+
+
+def test_tenants_beyond_the_first_are_summed_up() -> None:
+    work = workload(Shape(messages=3_000, tenants=40, workers=4, load=1.2, noisy=0.5))
+    asked = trials(Scenario(4), workers=[4, 8])
+    found = list(zip(asked, sweep(Recorded(work, Replayed([], []), 0), asked), strict=True))
+    rows = rows_of(found)
+    assert len(rows) == 12
+    assert rows[0] is None
+    assert rows[-1] == ""
+    assert "30 others, the median" in texts(picture(found))
+
+
+def test_a_page_shows_the_calibration_first() -> None:
+    made = page(strange(), known=Calibration(WAITS, WAITS))
+    assert made.index("off by 0% at most") < made.index("<svg")
+    assert "Can it be believed?" not in page(strange())
+
+
+def test_an_empty_answer_and_one_without_waits_are_drawn() -> None:
+    nothing = play(Recorded(workload(Shape(messages=0)), Replayed([], []), 0), Scenario(1))
+    ElementTree.fromstring(picture([(Trial(Scenario(1)), nothing)]))
+    assert "no two had a backlog" in page([(Trial(Scenario(1)), nothing)])
+    ElementTree.fromstring(picture([]))
+
+
+def test_waits_are_placed_by_their_logarithm() -> None:
+    scale = Scale(100, 8_000)
+    assert [scale.at(each) for each in (0, 1, 10, 100, 1_000, 10_000)] == [0, 0, 25, 50, 75, 100]
+    assert scale.at(10**9) == 100
+
+
+@pytest.mark.parametrize(
+    ("ms", "words"),
+    [
+        *((0, "0 ms"), (999, "999 ms"), (1_000, "1 s"), (1_500, "1.5 s"), (59_000, "59 s")),
+        *((90_000, "1.5 min"), (7_200_000, "2 h"), (86_400_000 * 3, "3 d")),
+    ],
+)
+def test_a_span_has_one_unit(ms: int, words: str) -> None:
+    assert span(ms) == words
+
+
+def test_a_name_is_cut_to_so_many_letters() -> None:
+    assert shortened("abcdef", 6) == "abcdef"
+    assert shortened("abcdefg", 6) == "abcdef…"
+    assert shortened("書店書店", 6) == "書店書…"  # each as wide as two
+    assert shortened("\n", 6) == "\\n"
