@@ -33,9 +33,9 @@ from lonnymq.simulate import (
     trials,
     workload,
 )
-from lonnymq.simulate.replay import Workload
 from lonnymq.simulate.scenario import settings
-from lonnymq.simulate.spark_sweep import longest_first, packed, unpacked
+from lonnymq.simulate.sweep import longest_first, packed, unpacked
+from lonnymq.simulate.workload import Workload
 
 NAME, PLAIN = "lonnymq", "plain processes"
 MESSAGES, QUICK_MESSAGES = 100_000, 20_000

@@ -9,8 +9,7 @@ from pyspark.sql import SparkSession
 
 import lonnymq.lake
 from lonnymq import Queue
-from lonnymq.lake.columns import table_schema
-from lonnymq.lake.tables import FORMAT, FORMAT_KEY
+from lonnymq.lake.tables import FORMAT, FORMAT_KEY, table_schema
 
 
 def rows(spark: SparkSession, lake: Path) -> list[tuple]:

@@ -14,8 +14,7 @@ from pyspark.sql import SparkSession
 import lonnymq.lake
 from lake.stocking import Stock
 from lonnymq.lake import LakeBroken, LakeForeign, LakeMissing, LakeNewer
-from lonnymq.lake.columns import OF_HISTORY, table_schema
-from lonnymq.lake.tables import FORMAT, FORMAT_KEY
+from lonnymq.lake.tables import FORMAT, FORMAT_KEY, OF_HISTORY, table_schema
 
 
 def test_a_place_without_a_lake_is_told_of(spark: SparkSession, tmp_path: Path) -> None:

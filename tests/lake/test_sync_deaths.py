@@ -15,7 +15,7 @@ import pytest
 
 import lonnymq.lake
 from lake.stocking import Stock, settle
-from lonnymq.lake.listing import listed
+from lonnymq.lake.tables import listed
 
 PROGRAM = Path(__file__).with_name("dying_sync.py")
 pytestmark = pytest.mark.timeout(900)  # a second Spark, on a machine that may be busy

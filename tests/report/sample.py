@@ -8,7 +8,7 @@ from typing import Any
 
 from lonnymq.report.document import SUMMED
 from lonnymq.report.highlights import things
-from lonnymq.report.series import SERIES
+from lonnymq.report.tables import SERIES
 
 BEGIN = 1_893_456_000_000  # 2030-01-01
 HOUR_MS = 3_600_000

@@ -2,10 +2,9 @@
 
 from typing import Any
 
+from lonnymq.report.document import how_many, ranked
 from lonnymq.report.highlights import RULES, Thing, things
 from lonnymq.report.page import embedded, fill
-from lonnymq.report.ranking import how_many, ranked
-from lonnymq.report.words import bucket_word, many, moment, share, span, times
 from report.sample import BEGIN, document, nothing
 
 
@@ -140,23 +139,3 @@ def test_json_cannot_end_its_script():
     text = embedded({"</script>": "<!--<script>\u2028&"})
     assert not set("<>&\u2028") & set(text)
     assert fill("a {{one}} b {{two}}", one="{{two}}", two="2") == "a {{two}} b 2"
-
-
-def test_words():
-    assert [span(each) for each in (0, 999, 1_500, 61_000, 3_600_000, 90_000_000, None)] == [
-        "0 ms", "999 ms", "1.5 s", "1 min 1 s", "1 h", "1 d 1 h", "unknown",
-    ]  # fmt: skip
-    assert [share(each) for each in (0, 0.0005, 0.031, 0.05, 0.5)] == [
-        "0%",
-        "less than 0.1%",
-        "3.1%",
-        "5%",
-        "50%",
-    ]
-    assert [many(1, "message"), many(1200, "message"), times(2.34), times(1234)] == [
-        "1 message", "1,200 messages", "2.3 times", "1,234 times",
-    ]  # fmt: skip
-    assert [bucket_word(3_600_000, 2), bucket_word(600_000, 3), bucket_word(1_000)] == [
-        "hours", "stretches of 10 min", "second",
-    ]  # fmt: skip
-    assert moment(BEGIN, seconds=True) == "1 Jan 2030, 00:00:00"

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from lonnymq import lake as needed  # noqa: F401 - says what to install where Spark is missing
 from lonnymq.analytics.attempts import attempts
-from lonnymq.analytics.channel_hours import hours
+from lonnymq.analytics.channel_hours import backlog, hours, limits, tenants, totals
 from lonnymq.analytics.error_groups import errors
-from lonnymq.analytics.fairness import fairness
-from lonnymq.analytics.flow import flow
+from lonnymq.analytics.fairness import fairness, noise, noisy
 from lonnymq.analytics.forecast import forecast
 from lonnymq.analytics.histogram import pulse, spreads
-from lonnymq.analytics.noisy_neighbours import noise, noisy
-from lonnymq.analytics.outcomes_hourly import hourly
+from lonnymq.analytics.hourly_aggregates import flow, hourly
 from lonnymq.analytics.period import Period, of_history, of_lake
 from lonnymq.analytics.refresh import Refreshed, refresh
 from lonnymq.analytics.starvation import starvation
-from lonnymq.analytics.totals import backlog, limits, tenants, totals
 
 __all__ = [
     "Period",

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from lonnymq.analytics.outcomes_hourly import PARTS
+from lonnymq.analytics.hourly_aggregates import PARTS
 from lonnymq.analytics.schemas import PULSE, SPREADS, shaped
 from lonnymq.analytics.time_buckets import HOUR_MS, bucket, instant
 

@@ -11,16 +11,13 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 from lonnymq.analytics.attempts import attempts
-from lonnymq.analytics.channel_hours import hours
+from lonnymq.analytics.channel_hours import backlog, hours, limits, tenants, totals
 from lonnymq.analytics.channel_settings import CHANNELS
-from lonnymq.analytics.fairness import fairness
+from lonnymq.analytics.fairness import fairness, noise, noisy
 from lonnymq.analytics.forecast import forecast
-from lonnymq.analytics.noisy_neighbours import noise, noisy
-from lonnymq.analytics.registry import parts
 from lonnymq.analytics.starvation import starved
-from lonnymq.analytics.store import read_figure
+from lonnymq.analytics.store import parts, read_figure
 from lonnymq.analytics.time_buckets import HOUR_MS
-from lonnymq.analytics.totals import backlog, limits, tenants, totals
 from lonnymq.lake.dataframes import read_channels
 from lonnymq.lake.location import Lake, lake_at
 from lonnymq.lake.tables import find_table

@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
 
-from lonnymq.analytics.store import arrow_columns, commit, find_figure, made_figure, write_days
-from lonnymq.analytics.stretch import DAY, compute
-from lonnymq.lake.listing import listed
+from lonnymq.analytics.attempts import COMES_BACK, attempts, ends_are_few
+from lonnymq.analytics.cache import kept
+from lonnymq.analytics.store import (
+    arrow_columns,
+    commit,
+    find_figure,
+    made_figure,
+    parts,
+    replace_days,
+    write_days,
+)
+from lonnymq.lake.dataframes import read_history
 from lonnymq.lake.location import HISTORY, Lake, lake_at
 from lonnymq.lake.servers import Rewinds, read_rewinds
-from lonnymq.lake.tables import table_at
+from lonnymq.lake.tables import listed, table_at
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -166,3 +177,47 @@ def keep_marks(lake: Lake, source: str, found: Mapping[date, tuple[str, int]]) -
     told = next(write_days([rows], lake=lake, name=DAYS, source=source, schema=schema))
     files = [tuple(each.values()) for each in told.to_pylist()]
     commit(lake, DAYS, source, sorted(found), files)
+
+
+DAY = timedelta(days=1)
+
+
+def compute(
+    spark: SparkSession, lake: Lake, source: str, days: Sequence[date], also: Sequence[date] = ()
+) -> None:
+    """Compute and keep all figures of days that follow each other.
+
+    `also` are days just before them, of which only the figures are computed that look around: attempts that were begun
+    on them may have ended on the first of the others.
+    """
+    around = [*also, *days]
+    made = attempts_of(spark, lake, source, around).drop("message_id", "source")
+    rows = made.withColumn("source", F.lit(source))  # which need not be kept with each of them
+    before = read_history(spark, lake, around[0] - DAY, around[0], source)
+    begun_before = before.select(
+        "source", "channel", F.unix_millis("dequeued_at").alias("dequeued_at")
+    )
+    with kept(made, level=StorageLevel.DISK_ONLY):
+        own = rows.where(F.col("date").isin(list(days)))
+        for part in parts():
+            if part.looks_around:
+                found = part.make(rows, before=begun_before).where(F.col("date").isin(around))
+            else:
+                found = part.make(own)
+            touched = around if part.looks_around else days
+            replace_days(found, lake, part.name, part.columns, source=source, days=touched)
+
+
+def attempts_of(spark: SparkSession, lake: Lake, source: str, days: Sequence[date]) -> DataFrame:
+    """The attempts that were begun or ended on these days, as far as they had ended a day later."""
+    midnight = days[-1] + DAY
+    history = read_history(spark, lake, days[0], midnight, source)
+    later = read_history(spark, lake, midnight, midnight + DAY, source)
+    later = later.where(
+        F.col("dequeued_at")
+        < F.lit(datetime(midnight.year, midnight.month, midnight.day, tzinfo=UTC))
+    )
+    earlier = read_history(spark, lake, days[0] - DAY, days[0], source)
+    earlier = earlier.where(F.col("outcome").isin(*COMES_BACK))
+    few = ends_are_few(history.unionByName(earlier))
+    return attempts(history.unionByName(later), earlier=earlier, are_few=few)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import date
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
@@ -17,13 +18,17 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import StructType
 
-from lonnymq.analytics.schemas import declared_as
+from lonnymq.analytics.error_groups import errors
+from lonnymq.analytics.histogram import pulse, spreads
+from lonnymq.analytics.hourly_aggregates import flow, hourly
+from lonnymq.analytics.schemas import ERRORS, FLOW, HOURLY, PULSE, SPREADS, STARVATION, declared_as
+from lonnymq.analytics.starvation import starvation
+from lonnymq.analytics.time_buckets import HOUR_MS
 from lonnymq.lake.dataframes import SPECIAL
 from lonnymq.lake.errors import LakeBroken, LakeForeign
-from lonnymq.lake.listing import listed
 from lonnymq.lake.location import FIGURES, Lake
 from lonnymq.lake.parquet import folder_name
-from lonnymq.lake.tables import FORMAT, FORMAT_KEY, first_line
+from lonnymq.lake.tables import FORMAT, FORMAT_KEY, first_line, listed
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -190,4 +195,30 @@ def commit(
         schema=table.schema(),
         partition_by=PARTED_BY,
         partition_filters=[("source", "=", source), ("date", "in", listed)],
+    )
+
+
+@dataclass(frozen=True)
+class Part:
+    """A figure that is kept: attempts in, declared columns out, by day.
+
+    One that looks around also takes what was begun on its days and ended on the day after, and in `before` the
+    dequeues of the day before.
+    """
+
+    name: str
+    columns: str
+    make: Callable[..., DataFrame]
+    looks_around: bool = False
+
+
+def parts(every_ms: int = HOUR_MS) -> tuple[Part, ...]:
+    """All of them, in buckets of that length; those in the lake are of an hour."""
+    return (
+        Part("flow", FLOW, lambda rows: flow(rows, every_ms=every_ms)),
+        Part("hourly", HOURLY, lambda rows: hourly(rows, every_ms=every_ms)),
+        Part("spreads", SPREADS, spreads),
+        Part("pulse", PULSE, lambda rows: pulse(rows, every_ms=every_ms)),
+        Part("errors", ERRORS, errors),
+        Part("starvation", STARVATION, starvation, looks_around=True),
     )

@@ -21,8 +21,9 @@ from lonnymq.cli.output import rows, table
 from lonnymq.cli.refusals import Code, Refused
 from lonnymq.cli.session import Session, command, group
 from lonnymq.cli.spark_worker import Conf, Master, Ship, span, started
-from lonnymq.cli.words import counted, duration
+from lonnymq.cli.words import counted
 from lonnymq.errors import NotInstalled
+from lonnymq.text import format_duration
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -173,7 +174,7 @@ def told(done: Synced) -> str:
     speed = done.rows / done.seconds if done.seconds else 0
     return (
         f"{counted(done.rows, 'row')} of {done.source} in {counted(done.files, 'file')}, {done.bytes:,} bytes, "
-        f"up to {done.upto}: {duration(done.seconds * 1000)}, {speed:,.0f} rows a second"
+        f"up to {done.upto}: {format_duration(done.seconds * 1000)}, {speed:,.0f} rows a second"
     )
 
 

@@ -6,8 +6,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from lonnymq.cli.output import pairs, rows, table
-from lonnymq.cli.words import NOTHING, counted, duration, number
+from lonnymq.cli.words import NOTHING, counted, number
 from lonnymq.cli.words import at as moment_words
+from lonnymq.text import format_duration
 
 if TYPE_CHECKING:
     from lonnymq.lake.status import Behind, LakeStatus
@@ -46,7 +47,7 @@ def facts(behind: Behind) -> dict[str, object]:
         "in the lake": f"up to {behind.upto}{goes_back(behind)}",
         "confirmed": NOTHING if behind.confirmed is None else f"up to {behind.confirmed}",
         "rows": rows_behind(behind),
-        "time": duration(behind.behind_ms),
+        "time": format_duration(behind.behind_ms),
         "transactions": number(behind.transactions),
         "held back by": holder(lag),
     }
@@ -72,7 +73,7 @@ def holder(lag: HistoryLag) -> str:
     if not lag.is_held:
         return EVEN
     open_for = (
-        f", open for {duration((datetime.now(UTC) - lag.holder_since).total_seconds() * 1000)}"
+        f", open for {format_duration((datetime.now(UTC) - lag.holder_since).total_seconds() * 1000)}"
         if lag.holder_since
         else ""
     )

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lonnymq.cli.output import rows, table
-from lonnymq.cli.words import NOTHING, at, counted, duration
+from lonnymq.cli.words import NOTHING, at, counted
+from lonnymq.text import format_duration
 
 if TYPE_CHECKING:
     from lonnymq.simulate import Answer, Calibration, Trial, Waits
@@ -30,7 +31,7 @@ def calibration_shown(stretch: Stretch, known: Calibration, most_off: float) -> 
 
     made = table("", ">p50", ">p95", ">p99")
     for name, each in (("recorded", known.recorded), ("replayed", known.replayed)):
-        rows(made, [[name, *(duration(getattr(each, part)) for part in PERCENTILES)]])
+        rows(made, [[name, *(format_duration(getattr(each, part)) for part in PERCENTILES)]])
     rows(made, [["off by", *(f"{known.off_by(part):.0%}" for part in PERCENTILES)]])
     words = [
         f"At the recorded settings the replay is off by {known.off:.0%}; up to {most_off:.0%} is allowed."
@@ -102,4 +103,4 @@ def even(value: float | None) -> str:
 def waits(given: Waits) -> list[object]:
     """One line of waits."""
     times = (given.p50, given.p95, given.p99, given.longest)
-    return [given.messages, *(duration(each) for each in times)]
+    return [given.messages, *(format_duration(each) for each in times)]

@@ -58,7 +58,7 @@ def sweep_at(
     place: Place, history: Recorded, asked: Sequence[Trial], seed: int, *, tell: Any
 ) -> list[Answer]:
     """Try everything on Spark."""
-    from lonnymq.simulate.spark_sweep import sweep_on_spark
+    from lonnymq.simulate.sweep import sweep_on_spark
 
     with place.session() as spark:
         return sweep_on_spark(spark, history, asked, seed=seed, tell=tell)

@@ -17,7 +17,6 @@ from rich.text import Text
 
 from lonnymq.cli.look import Looker
 from lonnymq.cli.screen import View, screen
-from lonnymq.cli.words import duration
 from lonnymq.demo.crew import Crew
 from lonnymq.demo.on_spark import act_on_spark
 from lonnymq.demo.reporting import act_of_report, default_file
@@ -27,6 +26,7 @@ from lonnymq.doctor.health import invariants
 from lonnymq.doctor.patient import Patient
 from lonnymq.queue import Queue
 from lonnymq.server import temporary
+from lonnymq.text import format_duration
 
 WORKERS = 3
 BEAT = 0.25  # seconds between two jobs of a quiet tenant
@@ -154,7 +154,7 @@ def waits_table(found: list[Wait]) -> Table:
     for each in found:
         numbers = (each.typical_ms, each.longest_ms, each.by_age_typical_ms, each.by_age_longest_ms)
         style = "dim" if each.tenant == FLOODING else ""
-        made.add_row(each.tenant, f"{each.jobs:,}", *map(duration, numbers), style=style)
+        made.add_row(each.tenant, f"{each.jobs:,}", *map(format_duration, numbers), style=style)
     return made
 
 

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lonnymq.lake.dataframes import read_channels, read_history, sources
+    from lonnymq.lake.dataframes import read_channels, read_history, sources, write_history
     from lonnymq.lake.errors import (
         DatabaseWentBack,
         IdentifierHidden,
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from lonnymq.lake.maintenance import compact, vacuum
     from lonnymq.lake.status import read_status
     from lonnymq.lake.syncer import sync
-    from lonnymq.lake.writing import write_history
 
 HOME = {
     "DatabaseWentBack": "lonnymq.lake.errors",
@@ -43,7 +42,7 @@ HOME = {
     "read_status": "lonnymq.lake.status",
     "sync": "lonnymq.lake.syncer",
     "vacuum": "lonnymq.lake.maintenance",
-    "write_history": "lonnymq.lake.writing",
+    "write_history": "lonnymq.lake.dataframes",
 }
 
 __all__ = [

@@ -8,9 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from lonnymq.lake.columns import OF_CHANNELS
 from lonnymq.lake.location import CHANNELS, Lake
-from lonnymq.lake.tables import made_table
+from lonnymq.lake.tables import OF_CHANNELS, made_table
 from lonnymq.queue import Queue
 from lonnymq.results import ChannelPolicy
 from lonnymq.spark.schemas import INSTANT, arrow_schema

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, date, datetime, time
-from functools import reduce
+from functools import partial, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 from pyspark.sql.types import StringType, StructField, StructType
 
 from lonnymq.errors import InvalidArgument
-from lonnymq.lake.columns import COLUMNS, row_schema
-from lonnymq.lake.listing import listed
-from lonnymq.lake.location import CHANNELS, HISTORY, Lake, lake_at
-from lonnymq.lake.tables import table_at
-from lonnymq.spark.schemas import spark_schema
+from lonnymq.lake.commit import Once, commit_files
+from lonnymq.lake.location import CHANNELS, HISTORY, Lake, lake_at, source_name
+from lonnymq.lake.parquet import WRITTEN_DDL, Written, write_files
+from lonnymq.lake.tables import COLUMNS, OF_HISTORY, listed, made_table, row_schema, table_at
+from lonnymq.spark.schemas import arrow_schema, spark_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -118,3 +119,65 @@ def instant(moment: Moment | None) -> datetime | None:
     if isinstance(moment, date):
         return datetime.combine(moment, time(), UTC)
     raise InvalidArgument(f"begin and end are moments or days, not {moment!r}")
+
+
+NEEDED = ("channel", "outcome", "finished_at")
+
+
+def write_history(
+    frame: DataFrame,
+    lake: Lake | Path | str,
+    *,
+    source: str,
+    once: tuple[str, int] | None = None,
+    storage_options: Mapping[str, str] | None = None,
+) -> int:
+    """Append rows to the lake's history under a source's name; says how many they were.
+
+    The columns are those of history; what is missing is null. The rows are there together, or not at all. With
+    `once`, a name and a number, they are there once: a call whose number is not above the last one's does nothing.
+    """
+    place, name = lake_at(lake, storage_options), source_name(source)
+    table = made_table(place, HISTORY)
+    step = None
+    if once is not None:
+        app, number = f"lonnymq write {once[0]}", once[1]
+        step = Once(app, table.transaction_version(app), number)
+        if step.since is not None and step.since >= number:
+            return 0
+    rows = shaped(frame).mapInArrow(partial(write_shaped, lake=place, source=name), WRITTEN_DDL)
+    files = [Written(*row) for row in rows.collect()]
+    if files:
+        commit_files(place, files, source=name, once=step)
+    return sum(each.rows for each in files)
+
+
+def write_shaped(
+    batches: Iterator[pa.RecordBatch], *, lake: Lake, source: str
+) -> Iterator[pa.RecordBatch]:
+    """One task's rows into files, on an executor."""
+    schema = arrow_schema(OF_HISTORY)
+    return write_files((cast(each, schema) for each in batches if each.num_rows), lake, source)
+
+
+def cast(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """The batch with the types of the lake's files."""
+    arrays = [batch.column(field.name).cast(field.type) for field in schema]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def shaped(frame: DataFrame) -> DataFrame:
+    """The columns of history, in their order and with their types."""
+    from pyspark.sql import functions as f
+
+    missing = [each for each in NEEDED if each not in frame.columns]
+    if missing:
+        raise InvalidArgument(f"rows of history need the columns {', '.join(missing)}")
+    return frame.select(
+        [
+            (f.col(each.name) if each.name in frame.columns else f.lit(None))
+            .cast(each.dataType)
+            .alias(each.name)
+            for each in spark_schema(OF_HISTORY)
+        ]
+    )

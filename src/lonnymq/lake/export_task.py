@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from lonnymq.lake.columns import OF_HISTORY
 from lonnymq.lake.location import Lake
 from lonnymq.lake.parquet import WRITTEN_DDL, Written, write_files
+from lonnymq.lake.tables import OF_HISTORY
 from lonnymq.spark.arrow_read import batches, reading, select
 from lonnymq.spark.schemas import Column
 

@@ -11,6 +11,7 @@ from urllib.request import url2pathname
 
 from lonnymq.errors import InvalidArgument
 
+LONGEST_NAME = 63  # bytes
 HISTORY, CHANNELS, FIGURES = "history", "channels", "figures"
 
 
@@ -53,3 +54,12 @@ def lake_at(lake: Lake | Path | str, storage_options: Mapping[str, str] | None =
     if "://" not in text:
         text = str(Path(text).expanduser().absolute())
     return Lake(text, dict(storage_options or {}))
+
+
+def source_name(source: str) -> str:
+    """A name for a source: it becomes a folder's, so it must not be long."""
+    if not isinstance(source, str) or not 1 <= len(source.encode()) <= LONGEST_NAME:
+        raise InvalidArgument(f"a source's name is 1 to {LONGEST_NAME} bytes long, not {source!r}")
+    if any(ord(each) < 32 for each in source):
+        raise InvalidArgument(f"a source's name has no control characters, not {source!r}")
+    return source

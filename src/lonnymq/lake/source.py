@@ -14,8 +14,8 @@ from psycopg import Connection, IsolationLevel
 from lonnymq.calls import schema_name
 from lonnymq.errors import Unreachable
 from lonnymq.lake.errors import IdentifierHidden, OtherDatabase, ServerReplaced
+from lonnymq.lake.location import source_name
 from lonnymq.lake.servers import Lives, Mark, read_lives
-from lonnymq.lake.writing import source_name
 from lonnymq.queue import Queue
 from lonnymq.spark.connecting import check_installed, conninfo, open_connection
 from lonnymq.spark.options import Options, read_options

@@ -8,10 +8,9 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lonnymq.lake.listing import Listed, listed
 from lonnymq.lake.location import HISTORY, Lake, lake_at
 from lonnymq.lake.source import NAME, origin_at
-from lonnymq.lake.tables import table_at
+from lonnymq.lake.tables import Listed, listed, table_at
 from lonnymq.queue import Queue
 from lonnymq.results import HistoryLag, HistoryReader
 from lonnymq.spark.connecting import conninfo

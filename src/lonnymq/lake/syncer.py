@@ -23,8 +23,7 @@ from psycopg import OperationalError
 
 from lonnymq.errors import InvalidArgument, LonnyMQError, Unreachable
 from lonnymq.lake.channel_settings import Settings
-from lonnymq.lake.commit import Once, commit_files, commit_rewind
-from lonnymq.lake.disk import to_disk
+from lonnymq.lake.commit import Once, commit_files, commit_rewind, to_disk
 from lonnymq.lake.errors import DatabaseWentBack
 from lonnymq.lake.export_task import Errand, run_errand
 from lonnymq.lake.location import HISTORY, Lake, lake_at

@@ -2,19 +2,60 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
-from lonnymq.lake.columns import COLUMNS, PARTED_BY, table_schema
+import pyarrow as pa
+from pyspark.sql.types import DateType, StringType, StructField, StructType
+
 from lonnymq.lake.errors import LakeBroken, LakeForeign, LakeMissing, LakeNewer
-from lonnymq.lake.location import Lake
+from lonnymq.lake.location import CHANNELS, HISTORY, Lake
+from lonnymq.spark import schemas
+from lonnymq.spark.schemas import Column, arrow_schema, columns, spark_schema
 
 if TYPE_CHECKING:
-    from deltalake import DeltaTable
+    from deltalake import DeltaTable, Schema
 
 FORMAT = 1  # raised when an older library would misread what is written
 FORMAT_KEY = "lonnymq.format"
 STORE = "Check the address, and what --storage-option says of the store's region and keys."
+# What the files hold. What the rows are parted by stands in the table's log, and is not in the files.
+OF_HISTORY: tuple[Column, ...] = schemas.HISTORY
+OF_CHANNELS: tuple[Column, ...] = (
+    *columns("r", channel="text", taken_at="instant", max_concurrency="integer"),
+    *columns("r", release_interval_ms="long", burst="integer", max_size="long", when_full="text"),
+    *columns("r", weight="integer", max_attempts="integer", paused="boolean"),
+    # Of the whole queue: it stands in the row of the defaults.
+    *columns("r", queue_max_concurrency="integer"),
+)
+COLUMNS = {HISTORY: OF_HISTORY, CHANNELS: OF_CHANNELS}
+PARTED_BY = {HISTORY: ["source", "date"], CHANNELS: ["source"]}
+PARTING = {"source": (StringType(), pa.string()), "date": (DateType(), pa.date32())}
+LISTED_COLUMNS = {
+    "path": "path",
+    "partition.source": "source",
+    "partition.date": "day",
+    "num_records": "rows",
+    "size_bytes": "bytes",
+    "max.xid": "last_position",
+}
+
+
+def row_schema(name: str) -> StructType:
+    """What a read of a table gives: the columns of its files, and what they are parted by."""
+    added = [StructField(each, PARTING[each][0], True) for each in PARTED_BY[name]]
+    return StructType([*spark_schema(COLUMNS[name]).fields, *added])
+
+
+def table_schema(name: str) -> Schema:
+    """A table's schema in Delta."""
+    from deltalake import Schema
+
+    added = [pa.field(each, PARTING[each][1]) for each in PARTED_BY[name]]
+    return Schema.from_arrow(pa.schema([*arrow_schema(COLUMNS[name]), *added]))
 
 
 def find_table(lake: Lake, name: str) -> DeltaTable | None:
@@ -147,3 +188,25 @@ def first_line(error: BaseException) -> str:
     """What an error says, on one line and without its full stop."""
     lines = str(error).strip().splitlines()
     return (lines[0] if lines else type(error).__name__).rstrip(".")
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A file: its path below the table, whose rows it has, and if known their day and last position."""
+
+    path: str
+    source: str
+    rows: int
+    bytes: int
+    day: date | None = None
+    last_position: int | None = None
+
+
+def listed(table: DeltaTable) -> list[Listed]:
+    """All files of a table, by path."""
+    actions = pa.table(table.get_add_actions(flatten=True))
+    known = {name: field for name, field in LISTED_COLUMNS.items() if name in actions.column_names}
+    rows = actions.select(list(known)).rename_columns(list(known.values())).to_pylist()
+    # The log writes paths as URLs do.
+    found = (Listed(**{**row, "path": unquote(row["path"])}) for row in rows)
+    return sorted(found, key=lambda each: each.path)

@@ -10,7 +10,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from lonnymq.report.words import bucket_word, many, moment, share, span, times
+from lonnymq.text import (
+    format_buckets,
+    format_count,
+    format_duration,
+    format_ratio,
+    format_share,
+    format_time,
+)
 
 Document = dict[str, Any]
 UNEVEN = 0.8  # Jain's index below which those who waited were not served alike
@@ -69,10 +76,12 @@ def deaths(document: Document) -> Iterable[Thing]:
     said = f" The error met most often is “{why['error']}”." if why else ""
     ended = max(1, summary["completed"] + dead)
     text = (
-        f"{share(dead / ended)} of the messages that ended. "
-        f"{who} has {many(tenants['dead'][worst], 'of them', 'of them')}.{said}"
+        f"{format_share(dead / ended)} of the messages that ended. "
+        f"{who} has {tenants['dead'][worst]:,} of them.{said}"
     )
-    yield thing(45 + min(45, 1500 * dead / ended), f"{many(dead, 'message')} died", text, "errors")
+    yield thing(
+        45 + min(45, 1500 * dead / ended), f"{format_count(dead, 'message')} died", text, "errors"
+    )
 
 
 def slowness(document: Document) -> Iterable[Thing]:
@@ -85,19 +94,17 @@ def slowness(document: Document) -> Iterable[Thing]:
     middle = sorted(waits)[(len(waits) - 1) // 2][0]
     who = name_of({key: tenants[key][place] for key in ("channel", "source")}, document)
     if p99 < LONG_MS:
-        text = (
-            f"Even {who}, which waited longest, had 99% of its attempts begun within {span(p99)}."
-        )
+        text = f"Even {who}, which waited longest, had 99% of its attempts begun within {format_duration(p99)}."
         yield thing(10, "Nobody waited long", text, "waits")
         return
     beside = (
-        f", {times(p99 / middle)} as long as the middle tenant ({span(middle)})"
+        f", {format_ratio(p99 / middle)} as long as the middle tenant ({format_duration(middle)})"
         if middle and p99 > 1.5 * middle and len(waits) > 1
         else ""
     )
     text = (
-        f"One in a hundred of its attempts waited {span(p99)} or longer{beside}; "
-        f"half of them began within {span(tenants['wait_p50'][place])}."
+        f"One in a hundred of its attempts waited {format_duration(p99)} or longer{beside}; "
+        f"half of them began within {format_duration(tenants['wait_p50'][place])}."
     )
     yield thing(40 + min(35, p99 / 60_000), f"{who} waited longest", text, "waits")
 
@@ -109,21 +116,22 @@ def neighbours(document: Document) -> Iterable[Thing]:
     first = document["noisy"][0]
     who, every = name_of(first, document), document["every_ms"]
     quiet, otherwise = first["quiet_wait_p95"], first["otherwise_wait_p95"]
-    had = f"It had {share(first['share'])} of all work for {first['hours']:,} {bucket_word(every, first['hours'])}."
+    had = f"It had {format_share(first['share'])} of all work for {format_buckets(first['hours'], every)}."
     if quiet is None:
         text, weight = had, 30.0
     elif otherwise is None:
-        text = (
-            f"{had} Meanwhile the middle one of the quiet tenants had a p95 wait of {span(quiet)}."
-        )
+        text = f"{had} Meanwhile the middle one of the quiet tenants had a p95 wait of {format_duration(quiet)}."
         weight = 20 + min(50, quiet / 1_000)
     elif quiet > 2 * max(otherwise, 250):
-        text = f"{had} Meanwhile the quiet tenants' p95 wait was {span(quiet)}; without it, {span(otherwise)}."
+        text = (
+            f"{had} Meanwhile the p95 wait of the other tenants was {format_duration(quiet)}. "
+            f"At other times the p95 wait was {format_duration(otherwise)}."
+        )
         weight = 62 + min(25, quiet / 60_000)
     else:
         text = (
-            f"{had} The quiet tenants hardly noticed: their p95 wait was {span(quiet)}, "
-            f"and {span(otherwise)} without it."
+            f"{had} The quiet tenants hardly noticed: their p95 wait was {format_duration(quiet)}, "
+            f"and {format_duration(otherwise)} without it."
         )
         weight = 25.0
     yield thing(weight, f"{who} flooded the queue", text, "noisy")
@@ -145,14 +153,14 @@ def evenness(document: Document) -> Iterable[Thing]:
     if not uneven:
         mean = sum(value for value, _ in found) / len(found)
         text = (
-            f"Jain's index was {mean:.2f} in the mean of {len(found):,} {bucket_word(every, len(found))} "
+            f"Jain's index was {mean:.2f} in the mean of {format_buckets(len(found), every)} "
             f"in which tenants competed, and never below {least:.2f}; 1 is perfectly even."
         )
         yield thing(12, "Those who waited were served alike", text, "fairness")
         return
     text = (
-        f"In {len(uneven):,} of {len(found):,} {bucket_word(every, len(found))} with tenants that competed "
-        f"Jain's index was below {UNEVEN}; the lowest was {least:.2f}, on {moment(at)} UTC."
+        f"In {len(uneven):,} of {format_buckets(len(found), every)} with tenants that competed "
+        f"Jain's index was below {UNEVEN}; the lowest was {least:.2f}, on {format_time(at)} UTC."
     )
     weight = 45 + 30 * len(uneven) / len(found) + 10 * (UNEVEN - least)
     yield thing(weight, "Turns were not even", text, "fairness")
@@ -168,14 +176,14 @@ def own_limits(document: Document) -> Iterable[Thing]:
     by_rate = first["hours_at_rate"] > first["hours_at_concurrency"]
     hours = first["hours_at_rate"] if by_rate else first["hours_at_concurrency"]
     limit = (
-        f"its rate of one in {span(first['release_interval_ms'])}"
+        f"its rate of one in {format_duration(first['release_interval_ms'])}"
         if by_rate
-        else f"its {many(first['max_concurrency'], 'slot')}"
+        else f"its {format_count(first['max_concurrency'], 'slot')}"
     )
-    others = f" So were {many(len(held) - 1, 'other tenant')}." if len(held) > 1 else ""
+    others = f" So were {format_count(len(held) - 1, 'other tenant')}." if len(held) > 1 else ""
     text = (
-        f"It was at {limit} for {hours:,} {bucket_word(every, hours)}, while "
-        f"{many(first['waiting_meanwhile'], 'message')} waited in the mean.{others} "
+        f"It was at {limit} for {format_buckets(hours, every)}, while "
+        f"{format_count(first['waiting_meanwhile'], 'message')} waited in the mean.{others} "
         "Raise the limit if what it protects can take more."
     )
     part = hours / max(1, len(document["times"]))
@@ -190,19 +198,19 @@ def starving(document: Document) -> Iterable[Thing]:
         return
     who, since, length = (
         name_of(longest, document),
-        moment(longest["begins_at"]),
+        format_time(longest["begins_at"]),
         longest["length_ms"],
     )
     if longest["others"] == 0:
         text = (
-            f"From {since} UTC on {who} had messages waiting for {span(length)}, and nobody was served "
+            f"From {since} UTC on {who} had messages waiting for {format_duration(length)}, and nobody was served "
             "at all: were the workers down?"
         )
         yield thing(50 + min(40, length / 120_000), "Nothing was begun", text, "starvation")
         return
     text = (
-        f"From {since} UTC on it had messages waiting for {span(length)} and none was begun, "
-        f"while others began {many(longest['others'], 'attempt')}. No limit of its own explains it."
+        f"From {since} UTC on it had messages waiting for {format_duration(length)} and none was begun, "
+        f"while others began {format_count(longest['others'], 'attempt')}. No limit of its own explains it."
     )
     yield thing(48 + min(25, length / 240_000), f"{who} got no turn", text, "starvation")
 
@@ -215,8 +223,10 @@ def growth(document: Document) -> Iterable[Thing]:
         return
     at = document["times"][waiting.index(peak)] + document["every_ms"]
     usual = sorted(waiting)[len(waiting) // 2]
-    beside = f", {times(peak / usual)} as many as half of the time" if usual else ""
-    text = f"At most {many(peak, 'message')} waited at once, on {moment(at)} UTC{beside}."
+    beside = f", {format_ratio(peak / usual)} as many as half of the time" if usual else ""
+    text = (
+        f"At most {format_count(peak, 'message')} waited at once, on {format_time(at)} UTC{beside}."
+    )
     yield thing(min(38, 12 + 4 * peak / max(1, usual)), "The backlog peaked", text, "backlog")
 
 
@@ -231,9 +241,10 @@ def capacity(document: Document) -> Iterable[Thing]:
         return
     at_least = "" if first["is_capacity_seen"] else "at least "
     text = (
-        f"Work grows by {many(first['growth_a_day'], 'attempt')} a day, and what can be done is {at_least}"
-        f"{many(first['capacity_a_day'], 'attempt')} a day. Foretold {many(first['horizon_days'], 'day')} ahead, "
-        f"the past was off by {share(first['error'])} in the mean."
+        f"Work grows by {format_count(first['growth_a_day'], 'attempt')} a day, and what can be done is {at_least}"
+        f"{format_count(first['capacity_a_day'], 'attempt')} a day. "
+        f"Foretold {format_count(first['horizon_days'], 'day')} ahead, "
+        f"the past was off by {format_share(first['error'])} in the mean."
     )
     title = f"Capacity is used up on {first['full_on']}" if left else "Capacity is used up"
     yield thing(80 - left / 2 - 30 * min(1, first["error"]), title, text, "forecast")
@@ -256,11 +267,14 @@ def failures(document: Document) -> Iterable[Thing]:
     first = document["errors"][0]
     all_errors = sum(each["attempts"] for each in document["errors"])
     text = (
-        f"{many(bad, 'attempt')} failed or ran out of time. “{first['error']}” is "
-        f"{share(first['attempts'] / all_errors)} of all errors, in {many(first['channels'], 'tenant')}."
+        f"{format_count(bad, 'attempt')} failed or ran out of time. “{first['error']}” is "
+        f"{format_share(first['attempts'] / all_errors)} of all errors, in {format_count(first['channels'], 'tenant')}."
     )
     yield thing(
-        28 + min(40, 100 * part), f"{share(part)} of all attempts were in vain", text, "errors"
+        28 + min(40, 100 * part),
+        f"{format_share(part)} of all attempts were in vain",
+        text,
+        "errors",
     )
 
 

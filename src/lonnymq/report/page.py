@@ -9,7 +9,7 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
-from lonnymq.report.words import moment
+from lonnymq.text import format_time
 
 HERE = files("lonnymq.report") / "static"
 # The dashboard's own look: found by its place, for the package itself needs a web server's library.
@@ -84,7 +84,7 @@ def embedded(document: dict[str, Any]) -> str:
 
 def title(document: dict[str, Any]) -> str:
     """What the page is called."""
-    return f"Queue report, {moment(document['begin'])} to {moment(document['end'])} UTC"
+    return f"Queue report, {format_time(document['begin'])} to {format_time(document['end'])} UTC"
 
 
 def digest(script: str) -> str:

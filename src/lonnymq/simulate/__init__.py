@@ -4,18 +4,15 @@ from lonnymq.simulate.calibration import Calibration, ReplayIsOff, calibrate, pl
 from lonnymq.simulate.html_page import page
 from lonnymq.simulate.lake_reader import NothingRecorded, Stretch, read_stretch
 from lonnymq.simulate.lake_writer import write_lake
-from lonnymq.simulate.replay import Replayed, Workload, replay
+from lonnymq.simulate.replay import replay
 from lonnymq.simulate.result import Answer, Waits, answer
 from lonnymq.simulate.ring import Limits
-from lonnymq.simulate.scaling import grown
 from lonnymq.simulate.scenario import Scenario, Setting, setting
 from lonnymq.simulate.spark_history import history_at_scale
-from lonnymq.simulate.spark_sweep import sweep_on_spark
 from lonnymq.simulate.svg import picture
-from lonnymq.simulate.sweep import Trial, sweep, trials
-from lonnymq.simulate.synthetic import Shape, workload
-from lonnymq.simulate.synthetic_history import history_rows, history_table
-from lonnymq.simulate.workload import Recorded, recorded
+from lonnymq.simulate.sweep import Trial, sweep, sweep_on_spark, trials
+from lonnymq.simulate.synthetic import Shape, history_rows, history_table, workload
+from lonnymq.simulate.workload import Recorded, Replayed, Workload, grown, recorded
 
 __all__ = [
     "Answer",

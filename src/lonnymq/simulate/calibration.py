@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from lonnymq.errors import LonnyMQError
 from lonnymq.simulate.replay import replay
 from lonnymq.simulate.result import Answer, Waits, answer
-from lonnymq.simulate.scaling import grown
 from lonnymq.simulate.scenario import Scenario
-from lonnymq.simulate.words import span
-from lonnymq.simulate.workload import Recorded
+from lonnymq.simulate.workload import Recorded, grown
+from lonnymq.text import format_duration
 
 PERCENTILES = ("p50", "p95", "p99")
 SMALL_MS = 50  # a difference below this is how long a worker takes to hear of a message
@@ -44,8 +43,8 @@ class Calibration:
         """Refuse to go on where the replay is off by more than that."""
         if self.off > most:
             said = ", ".join(
-                f"{name} {span(getattr(self.recorded, name))} recorded and "
-                f"{span(getattr(self.replayed, name))} replayed"
+                f"{name} {format_duration(getattr(self.recorded, name))} recorded and "
+                f"{format_duration(getattr(self.replayed, name))} replayed"
                 for name in PERCENTILES
             )
             raise ReplayIsOff(

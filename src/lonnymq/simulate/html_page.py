@@ -8,7 +8,7 @@ from html import escape
 from lonnymq.simulate.calibration import PERCENTILES, Calibration
 from lonnymq.simulate.result import Waits
 from lonnymq.simulate.svg import Found, picture
-from lonnymq.simulate.words import shortened, span
+from lonnymq.text import format_duration, shorten
 
 TENANTS = 500  # in the table
 NOTHING = "-"
@@ -56,7 +56,7 @@ def calibration(known: Calibration) -> Iterable[str]:
     yield "<h2>Can it be believed?</h2>"
     yield f"<p>At the recorded settings the replay is off by {known.off:.0%} at most.</p>"
     lines = [
-        [name, *(span(getattr(each, part)) for part in PERCENTILES)]
+        [name, *(format_duration(getattr(each, part)) for part in PERCENTILES)]
         for name, each in (("recorded", known.recorded), ("replayed", known.replayed))
     ]
     lines.append(["off by", *(f"{known.off_by(part):.0%}" for part in PERCENTILES)])
@@ -95,18 +95,22 @@ def tenants(found: Found) -> Iterable[str]:
     ]
     lines = []
     for name in names[:TENANTS]:
-        line = [shortened(name, 300)]
+        line = [shorten(name, 300)]
         for _, given in found:
             own, share = given.tenants.get(name), given.shares.get(name)
             told = NOTHING if share is None else f"{share:.2f}"
-            line.append(NOTHING if own is None else f"{span(own.p50)} / {span(own.p99)} / {told}")
+            line.append(
+                NOTHING
+                if own is None
+                else f"{format_duration(own.p50)} / {format_duration(own.p99)} / {told}"
+            )
         lines.append(line)
     yield table(["tenant", *heads], lines)
 
 
 def waits(given: Waits) -> list[str]:
     """Percentiles in words."""
-    return [span(each) for each in (given.p50, given.p95, given.p99, given.longest)]
+    return [format_duration(each) for each in (given.p50, given.p95, given.p99, given.longest)]
 
 
 def table(heads: Sequence[str], lines: Iterable[Sequence[str]]) -> str:

@@ -9,7 +9,7 @@ from lonnymq.errors import InvalidArgument
 from lonnymq.results import ChannelPolicy, HistoryRow
 from lonnymq.simulate.ring import Limits
 from lonnymq.simulate.scenario import Scenario
-from lonnymq.simulate.synthetic_history import history_table
+from lonnymq.simulate.synthetic import history_table
 
 if TYPE_CHECKING:
     from lonnymq.lake import Lake
@@ -49,9 +49,8 @@ def new_source(
     lake: Lake | str, source: str, storage_options: Mapping[str, str] | None = None
 ) -> tuple[Lake, str]:
     """The lake, made if it is not there, and a name that it has no history of."""
-    from lonnymq.lake.location import HISTORY, lake_at
+    from lonnymq.lake.location import HISTORY, lake_at, source_name
     from lonnymq.lake.tables import made_table
-    from lonnymq.lake.writing import source_name
 
     place, name = lake_at(lake, storage_options), source_name(source)
     if name in {each["source"] for each in made_table(place, HISTORY).partitions()}:

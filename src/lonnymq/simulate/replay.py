@@ -2,42 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from heapq import heappop, heappush
 
 from lonnymq.simulate.ring import BITS, Channel, Cursor, Limits
 from lonnymq.simulate.scheduler import Scheduler
+from lonnymq.simulate.workload import Replayed, Workload
 
 NEVER = 1 << 62
 LOW = (1 << BITS) - 1
-
-
-@dataclass(frozen=True, slots=True)
-class Workload:
-    """Attempts in the order of their creation, as columns; times in milliseconds.
-
-    `channel` counts into `names`. `after` is for an attempt that follows another one: the number of that one, and
-    how long after its end this one was due; it arrives when the other has ended, wherever it stands here.
-    """
-
-    names: Sequence[str]
-    channel: Sequence[int]
-    created_at: Sequence[int]
-    due_at: Sequence[int]
-    service_ms: Sequence[int]
-    after: Mapping[int, tuple[int, int]] = field(default_factory=dict)
-
-    def __len__(self) -> int:
-        return len(self.channel)
-
-
-@dataclass(frozen=True, slots=True)
-class Replayed:
-    """When each attempt was due and when it began; -1 if it never did."""
-
-    due_at: list[int]
-    started_at: list[int]
 
 
 def replay(

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from lonnymq.simulate.replay import Replayed, Workload
+from lonnymq.simulate.workload import Replayed, Workload
 
 HOUR_MS = 3_600_000
 BACKLOG_MS = 1000  # a tenant whose messages wait longer than that has a backlog

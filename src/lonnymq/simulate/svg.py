@@ -9,7 +9,7 @@ from statistics import median
 
 from lonnymq.simulate.result import Answer, Waits
 from lonnymq.simulate.sweep import Trial
-from lonnymq.simulate.words import shortened, span
+from lonnymq.text import format_duration, shorten
 
 Found = Sequence[tuple[Trial, Answer]]
 
@@ -123,13 +123,13 @@ def labels(rows: Sequence[str | None], found: Found, y: int) -> list[str]:
         words = (
             "all tenants"
             if row is None
-            else shortened(row, 24)
+            else shorten(row, 24)
             if row
             else f"{many:,} others, the median"
         )
         kind = "head" if row is None else "row" if row else "soft"
         at = y + HEAD + place * ROW + 4
-        full = f"<title>{escape(shortened(row, 300))}</title>" if row else ""
+        full = f"<title>{escape(shorten(row, 300))}</title>" if row else ""
         made.append(
             f'<text class="{kind}" x="{LABELS - 12}" y="{at}" text-anchor="end">{full}{escape(words)}</text>'
         )
@@ -147,7 +147,7 @@ def panel(
     even = "no two had a backlog" if given.fairness is None else f"even {given.fairness:.2f}"
     made = [
         f'<text class="head" x="0" y="12">{many}{times}</text>',
-        f'<text class="soft" x="0" y="27"><title>{escape(words)}</title>{escape(shortened(words, 42))}</text>',
+        f'<text class="soft" x="0" y="27"><title>{escape(words)}</title>{escape(shorten(words, 42))}</text>',
         f'<text class="soft" x="0" y="42">{even}</text>',
     ]
     if any(row in given.shares for row in rows):
@@ -156,7 +156,7 @@ def panel(
         x = scale.at(tick)
         made.append(f'<line class="grid" x1="{x}" x2="{x}" y1="{HEAD - 12}" y2="{bottom}"/>')
         made.append(
-            f'<text class="soft" x="{x}" y="{bottom + 14}" text-anchor="middle">{span(tick)}</text>'
+            f'<text class="soft" x="{x}" y="{bottom + 14}" text-anchor="middle">{format_duration(tick)}</text>'
         )
     for place, row in enumerate(rows):
         made += marks(row, HEAD + place * ROW, rows, given, was, scale)
@@ -175,7 +175,7 @@ def marks(
     if now is None:
         return made
     first, last = scale.at(now[0]), scale.at(now[1])
-    said = f"p50 {span(now[0])}, p99 {span(now[1])}"
+    said = f"p50 {format_duration(now[0])}, p99 {format_duration(now[1])}"
     made.append(
         f'<g><title>{said}</title><line class="mark" x1="{first}" x2="{last}" y1="{y}" y2="{y}"/>'
         f'<circle class="ring" cx="{last}" cy="{y}" r="4"/><circle class="dot" cx="{first}" cy="{y}" r="4"/></g>'

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
+from threading import Event
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from lonnymq.simulate.calibration import play
 from lonnymq.simulate.result import Answer
 from lonnymq.simulate.scenario import Scenario, Setting
-from lonnymq.simulate.workload import Recorded
+from lonnymq.simulate.workload import Recorded, Replayed, Workload
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,3 +66,108 @@ def sweep(
         found.append(play(history, each.scenario, growth=each.growth, seed=seed))
         tell()
     return found
+
+
+LOOK_SECONDS = 0.2
+
+
+def sweep_on_spark(
+    spark: SparkSession,
+    history: Recorded,
+    asked: Sequence[Trial],
+    *,
+    seed: int = 1,
+    tell: Callable[[int], object] = lambda done: None,
+) -> list[Answer]:
+    """The answers to all trials, in their order, as `sweep` gives them; `tell` is called with how many are done."""
+    if not asked:
+        return []
+    from pyspark import InheritableThread
+
+    context = spark.sparkContext
+    sent = context.broadcast(packed(history))
+    order = longest_first(asked)
+    group, ended = f"lonnymq sweep {uuid4()}", Event()
+    found: list[Answer] = []
+    wrong: list[BaseException] = []
+
+    def run() -> None:  # beside this thread, which looks how far it is
+        try:
+            context.setJobGroup(group, f"{len(asked)} scenarios", interruptOnCancel=True)
+            tasks = context.parallelize([asked[place] for place in order], len(asked))
+            answers = tasks.map(lambda each: played(sent.value, each, seed)).collect()
+            given = dict(zip(order, answers, strict=True))
+            found.extend(given[place] for place in range(len(asked)))
+        except BaseException as error:
+            wrong.append(error)
+        finally:
+            ended.set()
+
+    thread = InheritableThread(target=run)
+    thread.start()
+    try:
+        most = 0
+        while not ended.wait(LOOK_SECONDS):
+            most = max(most, done(context, group))
+            tell(most)
+    except BaseException:
+        context.cancelJobGroup(group)
+        raise
+    finally:
+        thread.join()
+        sent.destroy()
+    if wrong:
+        raise wrong[0]
+    tell(len(asked))
+    return found
+
+
+def longest_first(asked: Sequence[Trial]) -> list[int]:
+    """The places of trials, those first that take longest: what is short fills what is left at the end.
+
+    A trial takes as long as it has messages, and about half as long again where channels have limits.
+    """
+
+    def length(place: int) -> float:
+        scenario = asked[place].scenario
+        limits = (scenario.otherwise, *scenario.limits.values())
+        is_limited = any(each.max_concurrency or each.release_interval_ms for each in limits)
+        return asked[place].growth * (1.5 if is_limited else 1)
+
+    return sorted(range(len(asked)), key=length, reverse=True)
+
+
+def done(context: Any, group: str) -> int:
+    """How many tasks of a group of jobs have ended."""
+    tracker = context.statusTracker()
+    jobs = [tracker.getJobInfo(each) for each in tracker.getJobIdsForGroup(group)]
+    stages = [tracker.getStageInfo(stage) for job in jobs if job for stage in job.stageIds]
+    return sum(stage.numCompletedTasks for stage in stages if stage)
+
+
+def played(sent: tuple[Any, ...], trial: Trial, seed: int) -> Answer:
+    """One trial, on an executor."""
+    return play(unpacked(sent), trial.scenario, growth=trial.growth, seed=seed)
+
+
+def packed(history: Recorded) -> tuple[Any, ...]:
+    """What a replay needs of history, in a few large pieces: numbers by the million are slow to send one by one."""
+    work = history.work
+    columns = (work.channel, work.created_at, work.due_at, work.service_ms)
+    after = [(number, *each) for number, each in work.after.items()]
+    counted = None if history.counted is None else array("q", history.counted)
+    return (
+        list(work.names),
+        [array("q", column) for column in columns],
+        [array("q", column) for column in zip(*after, strict=True)] if after else [],
+        counted,
+    )
+
+
+def unpacked(sent: tuple[Any, ...]) -> Recorded:
+    """The history that was packed; how it went stays behind."""
+    names, columns, after, counted = sent
+    follows = {number: (first, gap) for number, first, gap in zip(*after, strict=True)}
+    channel, created_at, due_at, service_ms = (column.tolist() for column in columns)
+    work = Workload(names, channel, created_at, due_at, service_ms, follows)
+    return Recorded(work, Replayed([], []), 0, None if counted is None else counted.tolist())

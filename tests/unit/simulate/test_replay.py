@@ -6,8 +6,9 @@ import random
 
 import pytest
 
-from lonnymq.simulate.replay import Workload, replay
+from lonnymq.simulate.replay import replay
 from lonnymq.simulate.ring import Limits
+from lonnymq.simulate.workload import Workload
 
 SERVERS, LOAD, MEAN = 10, 0.8, 1000
 

@@ -3,16 +3,12 @@
 import re
 from xml.etree import ElementTree
 
-import pytest
-
 from lonnymq.simulate import Answer, Scenario, Shape, Trial, Waits, page, picture, setting
 from lonnymq.simulate.calibration import Calibration, play
-from lonnymq.simulate.replay import Replayed
 from lonnymq.simulate.svg import Scale, rows_of
 from lonnymq.simulate.sweep import sweep, trials
 from lonnymq.simulate.synthetic import workload
-from lonnymq.simulate.words import shortened, span
-from lonnymq.simulate.workload import Recorded
+from lonnymq.simulate.workload import Recorded, Replayed
 
 WAITS = Waits(10, 5.0, 40, 900, 70_000, 90_000)
 NAMES = [
@@ -91,21 +87,3 @@ def test_waits_are_placed_by_their_logarithm() -> None:
     scale = Scale(100, 8_000)
     assert [scale.at(each) for each in (0, 1, 10, 100, 1_000, 10_000)] == [0, 0, 25, 50, 75, 100]
     assert scale.at(10**9) == 100
-
-
-@pytest.mark.parametrize(
-    ("ms", "words"),
-    [
-        *((0, "0 ms"), (999, "999 ms"), (1_000, "1 s"), (1_500, "1.5 s"), (59_000, "59 s")),
-        *((90_000, "1.5 min"), (7_200_000, "2 h"), (86_400_000 * 3, "3 d")),
-    ],
-)
-def test_a_span_has_one_unit(ms: int, words: str) -> None:
-    assert span(ms) == words
-
-
-def test_a_name_is_cut_to_so_many_letters() -> None:
-    assert shortened("abcdef", 6) == "abcdef"
-    assert shortened("abcdefg", 6) == "abcdef…"
-    assert shortened("書店書店", 6) == "書店書…"  # each as wide as two
-    assert shortened("\n", 6) == "\\n"

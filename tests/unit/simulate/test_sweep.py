@@ -12,7 +12,7 @@ from lonnymq.simulate import (
     workload,
 )
 from lonnymq.simulate.scenario import settings
-from lonnymq.simulate.spark_sweep import longest_first
+from lonnymq.simulate.sweep import longest_first
 
 
 def test_every_choice_is_tried_with_every_number_of_workers_and_every_growth() -> None:

@@ -13,7 +13,7 @@ from lonnymq.simulate import (
     history_table,
     recorded,
 )
-from lonnymq.simulate.synthetic_history import hands
+from lonnymq.simulate.synthetic import hands
 
 SHAPE = Shape(
     messages=3_000, tenants=9, workers=4, load=1.1, noisy=0.5, failing=0.1, deferring=0.05, seed=5
