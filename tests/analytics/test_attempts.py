@@ -3,11 +3,11 @@
 from pyspark.sql import SparkSession
 
 from analytics.rows import MIDNIGHT, attempt, found, history, ms
-from lonnymq.analytics import attempts
+from lonnymq.analytics import compute_attempts
 
 
 def waits(spark: SparkSession, *rows: dict) -> list[tuple]:
-    return found(attempts(history(spark, *rows)), "dequeued_at", "wait_ms", "service_ms")
+    return found(compute_attempts(history(spark, *rows)), "dequeued_at", "wait_ms", "service_ms")
 
 
 def test_an_attempt_waits_from_when_it_was_created_or_due_until_it_is_dequeued(spark: SparkSession):
@@ -52,9 +52,9 @@ def test_after_a_lease_that_ran_out_the_wait_begins_with_its_end(spark: SparkSes
 def test_the_attempt_before_may_have_ended_the_day_before(spark: SparkSession):
     earlier = history(spark, attempt("a", -100, -90, -60, message_id=7, outcome="expired"))
     today = history(spark, attempt("a", -100, 5, 6, message_id=7, attempt=2))
-    assert found(attempts(today, earlier=earlier), "wait_ms") == [(65_000,)]
-    assert found(attempts(today, earlier=earlier, are_few=True), "wait_ms") == [(65_000,)]
-    assert found(attempts(today), "wait_ms") == [(105_000,)]
+    assert found(compute_attempts(today, earlier=earlier), "wait_ms") == [(65_000,)]
+    assert found(compute_attempts(today, earlier=earlier, are_few=True), "wait_ms") == [(65_000,)]
+    assert found(compute_attempts(today), "wait_ms") == [(105_000,)]
 
 
 def test_the_wait_of_a_redriven_message_is_unknown(spark: SparkSession):
@@ -77,7 +77,7 @@ def test_history_as_the_queue_gives_it_gets_its_day_whatever_the_zone(spark: Spa
     zone = spark.conf.get("spark.sql.session.timeZone")
     spark.conf.set("spark.sql.session.timeZone", "Pacific/Auckland")
     try:
-        rows = attempts(history(spark, attempt("a", 0, 1, 2)).drop("source"))
+        rows = compute_attempts(history(spark, attempt("a", 0, 1, 2)).drop("source"))
         assert found(rows, "source", "date", "dequeued_at") == [("", MIDNIGHT.date(), ms(1))]
     finally:
         spark.conf.set("spark.sql.session.timeZone", zone)

@@ -5,9 +5,14 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 from analytics.rows import HOUR, at, attempt, by_source, channels, found, history, picked
-from lonnymq.analytics import attempts, flow, hourly, hours
-from lonnymq.analytics.period import of_history
-from lonnymq.analytics.schemas import FLOW, HOURLY, HOURS
+from lonnymq.analytics import (
+    compute_attempts,
+    compute_channel_hours,
+    compute_flow,
+    compute_outcomes,
+)
+from lonnymq.analytics.period import analyze_history
+from lonnymq.analytics.schemas import CHANNEL_HOURS, FLOW, OUTCOMES_HOURLY
 
 OUTCOMES = [
     "completed",
@@ -62,7 +67,9 @@ SETTINGS = [
 def given(spark: SparkSession) -> dict[str, list[dict]]:
     rows = [{**row, "source": case} for case, own in CASES.items() for row in own]
     known = channels(spark, *({**each, "source": "limits"} for each in SETTINGS))
-    return by_source(of_history(history(spark, *rows), known, begin=at(0), end=at(4 * HOUR)).hours)
+    return by_source(
+        analyze_history(history(spark, *rows), known, begin=at(0), end=at(4 * HOUR)).channel_hours
+    )
 
 
 def test_arrivals_are_counted_where_they_came_and_ends_where_they_ended(given):
@@ -125,12 +132,17 @@ def test_limits_in_use_are_those_in_force_at_the_time(given):
 
 
 def test_figures_have_the_columns_that_they_declare(spark: SparkSession):
-    rows = attempts(history(spark, attempt("a", 0, 1, 2)))
+    rows = compute_attempts(history(spark, attempt("a", 0, 1, 2)))
     known = channels(spark, {})
     for frame, declared in (
-        (flow(rows), FLOW),
-        (hourly(rows), HOURLY),
-        (hours(flow(rows), hourly(rows), known, begin=at(0), end=at(HOUR)), HOURS),
+        (compute_flow(rows), FLOW),
+        (compute_outcomes(rows), OUTCOMES_HOURLY),
+        (
+            compute_channel_hours(
+                compute_flow(rows), compute_outcomes(rows), known, begin=at(0), end=at(HOUR)
+            ),
+            CHANNEL_HOURS,
+        ),
     ):
         assert [(each.name, each.dataType) for each in frame.schema] == [
             (each.name, each.dataType) for each in StructType.fromDDL(declared)
@@ -139,8 +151,8 @@ def test_figures_have_the_columns_that_they_declare(spark: SparkSession):
 
 def test_buckets_may_be_shorter(spark: SparkSession):
     rows = history(spark, attempt("a", 0.5, 2.5, 3.5))
-    period = of_history(rows, begin=at(0), end=at(60), every_ms=1_000)
-    assert found(period.hours, "begins_at", "due", "waiting_mean", "running_mean") == [
+    period = analyze_history(rows, begin=at(0), end=at(60), every_ms=1_000)
+    assert found(period.channel_hours, "begins_at", "due", "waiting_mean", "running_mean") == [
         (0, 1, 0.5, 0.0),
         (1, 0, 1.0, 0.0),
         (2, 0, 0.5, 0.5),

@@ -3,7 +3,7 @@
 from pyspark.sql import SparkSession
 
 from analytics.rows import attempt, found, history
-from lonnymq.analytics import attempts, errors
+from lonnymq.analytics import compute_attempts, compute_error_groups
 
 TRACE = 'Traceback (most recent call last):\n  File "x.py", line 3\nKeyError: 17\n'
 
@@ -13,7 +13,7 @@ def failing(error: str | None, *, outcome: str = "failed", channel: str = "a") -
 
 
 def said(spark: SparkSession, *texts: str | None) -> list[tuple]:
-    frame = errors(attempts(history(spark, *map(failing, texts))))
+    frame = compute_error_groups(compute_attempts(history(spark, *map(failing, texts))))
     return found(frame, "error", "attempts")
 
 
@@ -41,7 +41,7 @@ def test_numbers_and_ids_do_not_tell_errors_apart(spark: SparkSession):
 def test_an_error_is_told_by_channel_with_a_sample_and_its_deaths(spark: SparkSession):
     rows = [failing("no 7"), failing("no 8", outcome="dead"), failing("no 9", channel="b")]
     rows += [failing(None, outcome="expired"), failing(None), failing("fine", outcome="completed")]
-    frame = errors(attempts(history(spark, *rows)))
+    frame = compute_error_groups(compute_attempts(history(spark, *rows)))
     columns = ("channel", "error", "attempts", "dead", "first_at", "sample")
     assert found(frame, *columns) == [
         ("a", "(no error was given)", 1, 0, 2, "(no error was given)"),
@@ -53,7 +53,7 @@ def test_an_error_is_told_by_channel_with_a_sample_and_its_deaths(spark: SparkSe
 
 def test_rare_errors_of_a_day_are_added_up(spark: SparkSession):
     rows = [failing("often"), failing("often"), failing("rare"), failing("rarer", channel="b")]
-    frame = errors(attempts(history(spark, *rows)), most=1)
+    frame = compute_error_groups(compute_attempts(history(spark, *rows)), most=1)
     assert found(frame, "channel", "error", "attempts") == [
         ("a", "often", 2),
         (None, "(other errors)", 2),

@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from analytics.rows import HOUR, at, by_source, picked
-from lonnymq.analytics import fairness, noise, noisy
+from lonnymq.analytics import compute_fairness, compute_noisy_hours, compute_noisy_neighbours
 
 HOURS = """
   source string, channel string, begins_at timestamp, waiting_before long, waiting_after long, due long, begun long,
@@ -73,7 +73,7 @@ def cases(spark: SparkSession, given: dict[str, list[dict]]):
 
 @pytest.fixture(scope="module")
 def given(spark: SparkSession) -> dict[str, list[dict]]:
-    return by_source(fairness(cases(spark, CASES)))
+    return by_source(compute_fairness(cases(spark, CASES)))
 
 
 def test_jains_index_is_one_if_all_are_served_alike_and_less_if_not(given):
@@ -98,7 +98,7 @@ def test_one_alone_has_no_index(given):
 
 def test_a_flood_is_noisy_and_the_others_are_quiet(spark: SparkSession):
     hours = cases(spark, NOISE)
-    given = by_source(noise(hours))
+    given = by_source(compute_noisy_hours(hours))
     columns = (
         "begins_at",
         "channels",
@@ -115,7 +115,7 @@ def test_a_flood_is_noisy_and_the_others_are_quiet(spark: SparkSession):
     # ten times as much is not more than ten times; and less than a twentieth of all is not noisy
     assert picked(given["ten times"], "noisy") == [(0,)]
     assert picked(given["many small"], "noisy") == [(0,)]
-    told = by_source(noisy(hours))
+    told = by_source(compute_noisy_neighbours(hours))
     assert list(told) == ["flood"]
     columns = ("channel", "hours", "share", "quiet_wait_p95", "otherwise_wait_p95")
     assert picked(told["flood"], *columns) == [("flood", 1, 33 / 36, 2_000, 1_000)]

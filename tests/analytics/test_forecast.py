@@ -6,8 +6,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from analytics.rows import MIDNIGHT, by_source, picked
-from lonnymq.analytics import forecast
-from lonnymq.analytics.forecast import LEAST_DAYS
+from lonnymq.analytics import compute_forecast
+from lonnymq.analytics.forecast import MIN_DAYS
 
 HOURS = """
   source string, begins_at timestamp, due long, ended long, waiting_before long, waiting_after long,
@@ -20,7 +20,7 @@ CASES = {
     "fills": [1_000 * day for day in range(1, 11)],
     "even": [100] * 10,
     "gap": [100, None, 100, 100, 100],
-    "few": [100] * (LEAST_DAYS - 1),
+    "few": [100] * (MIN_DAYS - 1),
 }
 
 
@@ -41,7 +41,7 @@ def hours_of(spark: SparkSession, given: dict[str, list]):
 
 @pytest.fixture(scope="module")
 def given(spark: SparkSession) -> dict[str, list[dict]]:
-    return by_source(forecast(hours_of(spark, CASES)))
+    return by_source(compute_forecast(hours_of(spark, CASES)))
 
 
 def test_even_growth_is_foretold_without_error(given):
@@ -84,7 +84,7 @@ def test_too_few_days_give_no_line(given):
 def test_days_that_are_not_whole_are_left_out(spark: SparkSession):
     frame = hours_of(spark, {"cut": [100, 100, 100, 100, 100, 100, 7]})
     noon = MIDNIGHT + timedelta(hours=12)
-    told = by_source(forecast(frame, since=noon, until=noon + timedelta(days=6)))["cut"]
+    told = by_source(compute_forecast(frame, since=noon, until=noon + timedelta(days=6)))["cut"]
     assert picked(told, "days", "due_a_day", "last_day")[0] == (
         5,
         pytest.approx(100),

@@ -10,9 +10,9 @@ from deltalake import write_deltalake
 from pyspark.sql import SparkSession
 
 from analytics.rows import HOUR, at, attempt, found, history
-from lonnymq.analytics import of_history, of_lake, refresh
-from lonnymq.analytics.refresh import stretches
-from lonnymq.lake import LakeForeign, LakeMissing, write_history
+from lonnymq.analytics import analyze_history, analyze_lake, refresh_analytics
+from lonnymq.analytics.refresh import group_days
+from lonnymq.lake import LakeMissing, NotALake, write_history
 
 DAY = 24 * HOUR
 FIRST = date(2030, 1, 10)
@@ -37,25 +37,27 @@ def test_only_days_that_have_grown_are_computed_again(spark: SparkSession, tmp_p
     put(spark, tmp_path, *rows)
     put(spark, tmp_path, attempt("a", 0, 1, 2), source=HOSTILE)
     heard: list = []
-    refresh(spark, tmp_path, tell=heard.append)
+    refresh_analytics(spark, tmp_path, tell=heard.append)
     assert days_of(heard) == [(HOSTILE, [0], 1), ("shop", [0, 1], 3)]
-    assert refresh(spark, tmp_path) == []
+    assert refresh_analytics(spark, tmp_path) == []
     late = attempt("late", 20, 21, DAY + 300)
     put(spark, tmp_path, late)
-    assert days_of(refresh(spark, tmp_path)) == [("shop", [1], 2)]
+    assert days_of(refresh_analytics(spark, tmp_path)) == [("shop", [1], 2)]
     assert_kept(spark, tmp_path, *rows, late)
 
 
 def assert_kept(spark: SparkSession, lake: Path, *rows: dict) -> None:
     """What is kept of two days is what the rows give when they are all there at once."""
     begin, end = at(0), at(2 * DAY)
-    kept = of_lake(spark, lake, begin=begin, end=end, source="shop")
-    straight = of_history(history(spark, *rows), begin=begin, end=end)
-    for name in ("spreads", "starvation", "errors"):
-        columns = [each for each in kept.kept[name].columns if each != "date"]
-        both = (found(each.kept[name], *columns) for each in (kept, straight))
+    kept = analyze_lake(spark, lake, begin=begin, end=end, source="shop")
+    straight = analyze_history(history(spark, *rows), begin=begin, end=end)
+    for name in ("histograms", "starvation", "errors"):
+        columns = [each for each in kept.aggregates[name].columns if each != "date"]
+        both = (found(each.aggregates[name], *columns) for each in (kept, straight))
         assert next(both) == next(both), name
-    assert found(kept.hours, *kept.hours.columns) == found(straight.hours, *kept.hours.columns)
+    assert found(kept.channel_hours, *kept.channel_hours.columns) == found(
+        straight.channel_hours, *kept.channel_hours.columns
+    )
 
 
 @pytest.mark.long
@@ -72,9 +74,9 @@ def test_windows_over_midnight_are_the_same_however_days_are_computed(
     first = attempt("b", 0, 30, 31)
     put(spark, tmp_path, first)
     if is_first_known:  # without what was begun on it and ended on the second day
-        refresh(spark, tmp_path)
+        refresh_analytics(spark, tmp_path)
     put(spark, tmp_path, *rows)
-    refresh(spark, tmp_path, rows_at_once=rows_at_once)
+    refresh_analytics(spark, tmp_path, rows_at_once=rows_at_once)
     assert_kept(spark, tmp_path, first, *rows)
 
 
@@ -84,12 +86,12 @@ def test_nothing_stays_with_spark_when_a_refresh_is_done_or_has_failed(
 ):
     put(spark, tmp_path, attempt("a", 10, 40, 50))
     table = pa.table({"not": ["ours"]})
-    write_deltalake(str(tmp_path / "figures" / "hourly"), table)
-    with pytest.raises(LakeForeign):
-        refresh(spark, tmp_path)
+    write_deltalake(str(tmp_path / "analytics" / "outcomes"), table)
+    with pytest.raises(NotALake):
+        refresh_analytics(spark, tmp_path)
     assert kept_by(spark) == 0
-    shutil.rmtree(tmp_path / "figures" / "hourly")
-    assert days_of(refresh(spark, tmp_path)) == [("shop", [0], 1)]
+    shutil.rmtree(tmp_path / "analytics" / "outcomes")
+    assert days_of(refresh_analytics(spark, tmp_path)) == [("shop", [0], 1)]
     assert kept_by(spark) == 0
 
 
@@ -101,10 +103,10 @@ def kept_by(spark: SparkSession) -> int:
 def test_days_are_computed_together_while_they_follow_each_other_and_are_not_too_large():
     days = [FIRST + timedelta(days=day) for day in (0, 1, 2, 3, 5)]
     rows = dict(zip(days, (10, 10, 10, 50, 1), strict=True))
-    told = [[(day - FIRST).days for day in each] for each in stretches(days, rows, 20)]
+    told = [[(day - FIRST).days for day in each] for each in group_days(days, rows, 20)]
     assert told == [[0, 1], [2], [3], [5]]
 
 
 def test_a_lake_that_is_not_there_is_refused(spark: SparkSession, tmp_path: Path):
     with pytest.raises(LakeMissing, match="lonnymq lake sync"):
-        refresh(spark, tmp_path / "none")
+        refresh_analytics(spark, tmp_path / "none")

@@ -5,8 +5,8 @@ from datetime import timedelta
 from pyspark.sql import SparkSession
 
 from analytics.rows import MIDNIGHT, attempt, channels, found, history
-from lonnymq.analytics import attempts, starvation
-from lonnymq.analytics.starvation import starved
+from lonnymq.analytics import compute_attempts, compute_starvation
+from lonnymq.analytics.starvation import join_limits
 
 COLUMNS = ("channel", "begins_at", "ends_at", "length_ms", "others")
 DAY = 86_400
@@ -22,7 +22,7 @@ def test_a_window_lasts_from_one_dequeue_to_the_next_while_something_waits(spark
         attempt("b", 40, 40.5, 41),
         attempt("b", 110, 110.5, 111),
     ]
-    assert found(starvation(attempts(history(spark, *rows))), *COLUMNS) == [
+    assert found(compute_starvation(compute_attempts(history(spark, *rows))), *COLUMNS) == [
         ("a", 5, 65, 60_000, 2),
         ("a", 100, 130, 30_000, 1),
     ]
@@ -34,7 +34,7 @@ def test_another_message_that_waits_longer_decides_when_a_window_begins(spark: S
         attempt("a", 70, 80, 81),  # urgent, served first
         attempt("a", 30, 95, 96),
     ]
-    assert found(starvation(attempts(history(spark, *rows))), *COLUMNS) == [
+    assert found(compute_starvation(compute_attempts(history(spark, *rows))), *COLUMNS) == [
         ("a", 30, 80, 50_000, 0),
         ("a", 80, 95, 15_000, 0),
     ]
@@ -46,7 +46,7 @@ def test_the_dequeue_before_may_be_of_the_day_before(spark: SparkSession):
         attempt("a", -100, 20, 21),
         attempt("b", -DAY * 3, 50, 51),
     ]
-    frame = starvation(attempts(history(spark, *rows)))
+    frame = compute_starvation(compute_attempts(history(spark, *rows)))
     assert found(frame, "date", *COLUMNS) == [
         (MIDNIGHT.date() - timedelta(days=1), "a", -100, -40, 60_000, 0),
         (MIDNIGHT.date(), "a", -40, 20, 60_000, 0),
@@ -72,7 +72,7 @@ def test_a_window_that_a_limit_of_its_own_explains_is_held(spark: SparkSession):
         {"channel": "slow", "release_interval_ms": 60_000},
         {"channel": "paused", "paused": True},
     )
-    frame = starved(starvation(attempts(history(spark, *rows))), known)
+    frame = join_limits(compute_starvation(compute_attempts(history(spark, *rows))), known)
     assert found(frame, "channel", "running", "is_held") == [
         ("busy", 1, True),
         ("free", 1, False),
@@ -84,5 +84,5 @@ def test_a_window_that_a_limit_of_its_own_explains_is_held(spark: SparkSession):
 
 def test_the_longest_of_a_day_are_kept_and_all_are_counted(spark: SparkSession):
     rows = [attempt("a", 0, n * (n + 20), n * (n + 20) + 1) for n in range(6)]
-    frame = starvation(attempts(history(spark, *rows)), most=2)
+    frame = compute_starvation(compute_attempts(history(spark, *rows)), most=2)
     assert found(frame, "ends_at", "length_ms", "windows") == [(96, 27_000, 5), (125, 29_000, 5)]

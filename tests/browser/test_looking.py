@@ -10,7 +10,7 @@ from playwright.async_api import expect
 from browser.conftest import TOKEN, Open, Site
 from browser.serving import serving
 from lonnymq.dashboard import create_app
-from lonnymq.report.page import page as report_page
+from lonnymq.report.page import render_page as report_page
 from report.sample import document
 
 PAGES = ["overview", "channels", "dead", "workers", "schedules", "history", "audit"]

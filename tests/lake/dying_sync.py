@@ -24,10 +24,10 @@ import pyarrow as pa
 
 import lonnymq.spark
 from lonnymq.lake import export_task
-from lonnymq.lake.export_task import Errand, do_errand
-from lonnymq.lake.location import lake_at
-from lonnymq.lake.parquet import Written
-from lonnymq.lake.source import origin_at
+from lonnymq.lake.export_task import ExportJob, export_parts
+from lonnymq.lake.location import resolve_lake
+from lonnymq.lake.parquet import WrittenFile
+from lonnymq.lake.source import identify_source
 from lonnymq.lake.syncer import Syncer
 
 POINT, DSN, LAKE = sys.argv[1:] if len(sys.argv) == 4 else ("", "", "")
@@ -44,11 +44,11 @@ class Dying(Syncer):
 
     slices_begun = 0
 
-    def errand(self, found: Any) -> Errand:
+    def make_job(self, found: Any) -> ExportJob:
         self.slices_begun += 1
-        return super().errand(found)
+        return super().make_job(found)
 
-    def commit(self, files: list[Written], since: int | None, upto: int) -> None:
+    def commit(self, files: list[WrittenFile], since: int | None, upto: int) -> None:
         if self.slices_begun == 2 and POINT == "written":
             die()
         super().commit(files, since, upto)
@@ -58,33 +58,33 @@ class Dying(Syncer):
             die()
         super().confirm(queue, upto)
 
-    def slice(self, until: Event) -> Any:
+    def sync_batch(self, until: Event) -> Any:
         if POINT == "settings":
             die()
-        return super().slice(until)
+        return super().sync_batch(until)
 
 
-def do_here(_: object, errand: Errand) -> list[Written]:
+def do_here(_: object, job: ExportJob) -> list[WrittenFile]:
     """Do the tasks of a slice one after the other, in this process."""
-    ids = pa.RecordBatch.from_pydict({"id": list(range(len(errand.parts)))})
-    written = do_errand(iter([ids]), errand=errand)
-    return [Written(**row) for batch in written for row in batch.to_pylist()]
+    ids = pa.RecordBatch.from_pydict({"id": list(range(len(job.parts)))})
+    written = export_parts(iter([ids]), job=job)
+    return [WrittenFile(**row) for batch in written for row in batch.to_pylist()]
 
 
-def die_in_the_second(spark: Any, errand: Errand) -> list[Written]:
+def die_in_the_second(spark: Any, job: ExportJob) -> list[WrittenFile]:
     """Do the tasks of a slice on Spark; in the second slice one of them dies when its file is whole."""
     from pyspark import cloudpickle
 
     cloudpickle.register_pickle_by_value(sys.modules[__name__])
     is_second = any(Path(LAKE, "history", "_delta_log").glob("*1.json"))
-    tasks = spark.range(0, len(errand.parts), 1, len(errand.parts))
-    work = tasks.mapInArrow(lambda ids: do_and_die(ids, errand, is_second), export_task.WRITTEN_DDL)
-    return [Written(*row) for row in work.collect()]
+    tasks = spark.range(0, len(job.parts), 1, len(job.parts))
+    work = tasks.mapInArrow(lambda ids: do_and_die(ids, job, is_second), export_task.WRITTEN_DDL)
+    return [WrittenFile(*row) for row in work.collect()]
 
 
-def do_and_die(ids: Any, errand: Errand, is_second: bool) -> Any:
+def do_and_die(ids: Any, job: ExportJob, is_second: bool) -> Any:
     """One task's work, and its end."""
-    written = list(do_errand(ids, errand=errand))
+    written = list(export_parts(ids, job=job))
     if is_second:
         die()
     yield from written
@@ -99,8 +99,8 @@ def main() -> None:
         spark = SimpleNamespace(sparkContext=SimpleNamespace(defaultParallelism=2))
         run = do_here
     sys.modules["lonnymq.lake.syncer"].run_errand = run  # type: ignore[attr-defined]
-    with Dying(spark, lake_at(LAKE), origin_at(DSN, source="shop"), rows=8) as syncer:
-        list(syncer.slices(Event()))
+    with Dying(spark, resolve_lake(LAKE), identify_source(DSN, source="shop"), rows=8) as syncer:
+        list(syncer.sync_batches(Event()))
 
 
 if __name__ == "__main__":

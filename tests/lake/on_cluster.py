@@ -17,8 +17,8 @@ from typing import Any
 
 from lonnymq.cli.app import app
 from lonnymq.lake import export_task, syncer
-from lonnymq.lake.export_task import Errand
-from lonnymq.lake.parquet import Written
+from lonnymq.lake.export_task import ExportJob
+from lonnymq.lake.parquet import WrittenFile
 
 KILLS = {2: "writing", 3: "written"}  # in which slice, and when
 ROWS = 8  # a commit
@@ -30,15 +30,15 @@ class Slices:
     def __init__(self, folder: Path) -> None:
         self.folder, self.begun = str(folder), 0
 
-    def run(self, spark: Any, errand: Errand) -> list[Written]:
+    def run(self, spark: Any, job: ExportJob) -> list[WrittenFile]:
         self.begun += 1
         point, folder = KILLS.get(self.begun), self.folder
-        tasks = spark.range(0, len(errand.parts), 1, len(errand.parts))
-        work = tasks.mapInArrow(lambda ids: do(ids, errand, point, folder), export_task.WRITTEN_DDL)
-        return [Written(*row) for row in work.collect()]
+        tasks = spark.range(0, len(job.parts), 1, len(job.parts))
+        work = tasks.mapInArrow(lambda ids: do(ids, job, point, folder), export_task.WRITTEN_DDL)
+        return [WrittenFile(*row) for row in work.collect()]
 
 
-def do(ids: Iterator[Any], errand: Errand, point: str | None, folder: str) -> Iterator[Any]:
+def do(ids: Iterator[Any], job: ExportJob, point: str | None, folder: str) -> Iterator[Any]:
     """One task's work, on an executor."""
     from lonnymq.lake import export_task
 
@@ -50,7 +50,7 @@ def do(ids: Iterator[Any], errand: Errand, point: str | None, folder: str) -> It
 
     export_task.read_part = read_and_die if point == "writing" else read
     try:
-        written = list(export_task.do_errand(ids, errand=errand))
+        written = list(export_task.export_parts(ids, job=job))
     finally:
         export_task.read_part = read  # a worker of Python's does more than one task
     if point == "written":
@@ -70,7 +70,7 @@ def kill(point: str, folder: str) -> None:
 
 
 def main(master: str, python: str, dsn: str, lake: str, folder: str) -> None:
-    syncer.run_errand = Slices(Path(folder)).run  # type: ignore[assignment]
+    syncer.run_export = Slices(Path(folder)).run  # type: ignore[assignment]
     conf = {
         "spark.ui.enabled": "false",
         "spark.pyspark.python": python,

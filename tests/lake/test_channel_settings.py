@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 import lonnymq.lake
 from lonnymq import Queue
-from lonnymq.lake.tables import FORMAT, FORMAT_KEY, table_schema
+from lonnymq.lake.tables import FORMAT, FORMAT_KEY, delta_schema
 
 
 def rows(spark: SparkSession, lake: Path) -> list[tuple]:
@@ -66,7 +66,7 @@ def test_a_lake_that_was_made_before_the_limit_of_the_whole_queue_was_kept_learn
 ) -> None:
     """As the version before this one made the table: `queue_max_concurrency` was not among its columns."""
     before = [
-        each for each in table_schema("channels").fields if each.name != "queue_max_concurrency"
+        each for each in delta_schema("channels").fields if each.name != "queue_max_concurrency"
     ]
     DeltaTable.create(
         tmp_path / "lake" / "channels",

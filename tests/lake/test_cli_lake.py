@@ -95,7 +95,7 @@ def has(folder: Path, rows: int) -> bool:
     [
         (("--interval", "soon"), "--interval"),
         (("--storage-option", "region"), "write key=value"),
-        (("--source", "x" * 64), "a source's name is 1 to 63 bytes long"),
+        (("--source", "x" * 64), "the name of a source must have 1 to 63 bytes"),
         (("--schema", "nowhere"), "Run: lonnymq install --schema nowhere"),
     ],
 )

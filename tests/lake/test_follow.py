@@ -10,10 +10,10 @@ from pyspark.sql import SparkSession
 
 from lake.stocking import Stock
 from lonnymq import Queue
-from lonnymq.lake import OtherDatabase
-from lonnymq.lake.location import lake_at
-from lonnymq.lake.source import origin_at
-from lonnymq.lake.syncer import Synced, Syncer
+from lonnymq.lake import WrongDatabase
+from lonnymq.lake.location import resolve_lake
+from lonnymq.lake.source import identify_source
+from lonnymq.lake.syncer import Syncer, SyncResult
 from lonnymq.server import temporary
 from support import eventually
 
@@ -21,7 +21,7 @@ from support import eventually
 def test_a_database_that_was_away_is_gone_on_with(
     spark: SparkSession, found, tmp_path: Path
 ) -> None:
-    until, done = Event(), list[Synced]()
+    until, done = Event(), list[SyncResult]()
 
     def rows() -> int:
         return sum(each.rows for each in done)
@@ -30,7 +30,7 @@ def test_a_database_that_was_away_is_gone_on_with(
         Queue(server.dsn).install()
         stock = Stock(server.dsn)
         stock.add(3)
-        lake, origin = lake_at(tmp_path / "lake"), origin_at(server.dsn, source="shop")
+        lake, origin = resolve_lake(tmp_path / "lake"), identify_source(server.dsn, source="shop")
 
         def follow() -> None:
             with Syncer(spark, lake, origin) as syncer:
@@ -58,8 +58,11 @@ def test_a_refusal_is_not_tried_again(
     stock.add(1)
     sync()
     Queue(dsn_18, schema="second").install()
-    other = origin_at(dsn_18, schema="second", source="shop")
-    with pytest.raises(OtherDatabase), Syncer(spark, lake_at(tmp_path / "lake"), other) as syncer:
+    other = identify_source(dsn_18, schema="second", source="shop")
+    with (
+        pytest.raises(WrongDatabase),
+        Syncer(spark, resolve_lake(tmp_path / "lake"), other) as syncer,
+    ):
         list(syncer.follow(Event(), interval=0.1))
 
 
@@ -68,7 +71,7 @@ def test_nothing_is_begun_once_somebody_said_to_stop(
 ) -> None:
     stock.add_each(9)
     until = Event()
-    with Syncer(spark, lake_at(tmp_path / "lake"), origin_at(dsn_18), rows=4) as syncer:
+    with Syncer(spark, resolve_lake(tmp_path / "lake"), identify_source(dsn_18), rows=4) as syncer:
         for _ in syncer.follow(until, interval=0.1):
             until.set()
     assert 0 < len(found()) < 9

@@ -11,9 +11,9 @@ from pyspark.sql import SparkSession
 
 import lonnymq.lake
 from lake.stocking import Stock, settle
-from lonnymq.lake.location import lake_at
-from lonnymq.lake.source import origin_at
-from lonnymq.lake.syncer import Synced, Syncer
+from lonnymq.lake.location import resolve_lake
+from lonnymq.lake.source import identify_source
+from lonnymq.lake.syncer import Syncer, SyncResult
 from support import eventually
 
 OPEN_SECONDS = 150
@@ -29,11 +29,11 @@ AGE = """
 def test_transactions_open_for_minutes_lose_nothing_and_repeat_nothing(
     spark: SparkSession, stock: Stock, watcher: psycopg.Connection, found, tmp_path: Path
 ) -> None:
-    until, done = Event(), list[Synced]()
-    lake, origin = tmp_path / "lake", origin_at(stock.dsn, source="shop")
+    until, done = Event(), list[SyncResult]()
+    lake, origin = tmp_path / "lake", identify_source(stock.dsn, source="shop")
 
     def follow() -> None:
-        with Syncer(spark, lake_at(lake), origin) as syncer:
+        with Syncer(spark, resolve_lake(lake), origin) as syncer:
             for each in syncer.follow(until, interval=0.2):
                 done.append(each)
 

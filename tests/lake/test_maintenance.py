@@ -71,7 +71,7 @@ def test_vacuum_takes_what_compaction_replaced(sync, stock: Stock, found, tmp_pa
 
 
 def test_young_files_are_never_taken(tmp_path: Path) -> None:
-    with pytest.raises(InvalidArgument, match="younger than an hour are kept"):
+    with pytest.raises(InvalidArgument, match="at least an hour"):
         lonnymq.lake.vacuum(tmp_path, older_than=timedelta(minutes=59))
 
 

@@ -12,8 +12,8 @@ import lonnymq.lake
 from commands import run
 from lake.stocking import Stock
 from lake.store import Store, object_store
-from lonnymq.lake.location import lake_at
-from lonnymq.lake.tables import made_table
+from lonnymq.lake.location import resolve_lake
+from lonnymq.lake.tables import ensure_table
 
 LAKE = "s3://bucket/a/lake"
 
@@ -51,8 +51,8 @@ def test_a_commit_never_overwrites_another(sync, stock: Stock, store: Store) -> 
     """The store is asked to refuse that, and the sync looks again."""
     stock.add(1)
     sync(LAKE, storage_options=store.options)
-    place = lake_at(LAKE, store.options)
-    stale = made_table(place, "history")
+    place = resolve_lake(LAKE, store.options)
+    stale = ensure_table(place, "history")
     stock.add(1)
     sync(LAKE, storage_options=store.options)
     with pytest.raises(CommitFailedError):
@@ -72,7 +72,7 @@ def test_what_is_no_lake_there_is_told_of(store: Store) -> None:
     assert "There is no table history at s3://bucket/a/lake" in ran.err
     store.ask("a/lake/history/notes.txt", content=b"mine")
     ran = run("lake", "compact", "--lake", LAKE, *words)
-    assert "The folder s3://bucket/a/lake/history has files, and is no table of a lake's" in ran.err
+    assert "The folder s3://bucket/a/lake/history has files, but no table of a lake" in ran.err
 
 
 def ids(store: Store) -> list[int]:

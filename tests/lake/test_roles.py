@@ -12,7 +12,7 @@ import lonnymq.lake
 from database.security.conftest import fortress, guarded, login
 from database.security.logins import Login
 from lake.stocking import Stock, settle
-from lonnymq.lake.source import origin_at
+from lonnymq.lake.source import identify_source
 
 __all__ = ["fortress", "guarded", "login"]
 
@@ -24,7 +24,7 @@ def test_a_consumer_may_sync(
     stock.add_each(10)
     settle(guarded)
     dsn = login("a_consumer")
-    assert not origin_at(dsn).may_read_table
+    assert not identify_source(dsn).may_read_table
     assert lonnymq.lake.sync(spark, tmp_path / "lake", url=dsn, rows=4).rows == 10
     assert found() == stock.made
     assert lonnymq.lake.sync(spark, tmp_path / "lake", url=guarded).rows == 0

@@ -16,7 +16,7 @@ from copies import run as execute
 from lake.stocking import DAY, NOON, Stock, settle
 from lonnymq import Queue
 from lonnymq.errors import InvalidArgument
-from lonnymq.lake.errors import DatabaseWentBack, OtherDatabase
+from lonnymq.lake.errors import DatabaseRestored, WrongDatabase
 from lonnymq.lake.location import Lake
 from support import Target
 
@@ -161,14 +161,14 @@ def test_a_source_may_have_any_name(
     lonnymq.lake.compact(tmp_path / "lake")
     row = lonnymq.lake.read_history(spark, tmp_path / "lake", source=source).first()
     assert row.source == source
-    assert lonnymq.lake.sources(tmp_path / "lake") == [source]
+    assert lonnymq.lake.list_sources(tmp_path / "lake") == [source]
     assert found(source=source) == stock.made
     assert found(source="another") == []
 
 
 @pytest.mark.parametrize("source", ["", "a\nb", "x" * 64])
 def test_a_source_that_could_be_no_folder_is_refused(sync, source: str) -> None:
-    with pytest.raises(InvalidArgument, match="a source's name"):
+    with pytest.raises(InvalidArgument, match="the name of a source"):
         sync(source=source)
 
 
@@ -188,11 +188,11 @@ def test_several_databases_go_into_one_lake(
         theirs = Stock(other)
         theirs.add(5)
         sync(url=other, source="office")
-        with pytest.raises(OtherDatabase, match="the source shop of this lake is another database"):
+        with pytest.raises(WrongDatabase, match="the source shop of this lake is another database"):
             sync(url=other, source="shop")
     assert found(source="shop") == stock.made
     assert found(source="office") == theirs.made
-    assert lonnymq.lake.sources(tmp_path / "lake") == ["office", "shop"]
+    assert lonnymq.lake.list_sources(tmp_path / "lake") == ["office", "shop"]
     counts = lonnymq.lake.read_history(spark, tmp_path / "lake").groupBy("source").count().collect()
     assert {row.source: row["count"] for row in counts} == {"shop": 3, "office": 5}
 
@@ -201,7 +201,7 @@ def test_two_queues_of_one_database_are_two_sources(sync, dsn_18: str, stock: St
     Queue(dsn_18, schema="second").install()
     stock.add(1)
     sync()
-    with pytest.raises(OtherDatabase):
+    with pytest.raises(WrongDatabase):
         sync(schema="second")
 
 
@@ -212,7 +212,7 @@ def test_a_database_that_the_lake_was_never_in_is_not_adopted(
     Queue(dsn_18, schema="second").install()
     stock.add(1)
     sync()
-    with pytest.raises(DatabaseWentBack, match="does not know this lake"):
+    with pytest.raises(DatabaseRestored, match="does not know this lake"):
         sync(schema="second", adopt=True)
     assert found() == stock.made
 

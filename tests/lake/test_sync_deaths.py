@@ -15,7 +15,7 @@ import pytest
 
 import lonnymq.lake
 from lake.stocking import Stock, settle
-from lonnymq.lake.tables import listed
+from lonnymq.lake.tables import list_files
 
 PROGRAM = Path(__file__).with_name("dying_sync.py")
 pytestmark = pytest.mark.timeout(900)  # a second Spark, on a machine that may be busy
@@ -78,7 +78,7 @@ def strangers(lake: Path) -> list[Path]:
     from deltalake import DeltaTable
 
     table = DeltaTable(lake / "history")
-    known = {lake / "history" / each.path for each in listed(table)}
+    known = {lake / "history" / each.path for each in list_files(table)}
     return sorted({*lake.glob("history/source=*/*/*.parquet")} - known)
 
 

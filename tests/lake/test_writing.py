@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 import lonnymq.lake
 from lonnymq.errors import InvalidArgument
-from lonnymq.lake.location import lake_at
+from lonnymq.lake.location import resolve_lake
 from lonnymq.lake.parquet import folder_name
 
 ROWS = (
@@ -45,7 +45,7 @@ def test_no_rows_make_a_lake_without_rows(spark: SparkSession, tmp_path: Path, f
 
 
 def test_rows_without_what_history_needs_are_refused(spark: SparkSession, tmp_path: Path) -> None:
-    with pytest.raises(InvalidArgument, match="need the columns outcome, finished_at"):
+    with pytest.raises(InvalidArgument, match="lacks columns of history: outcome, finished_at"):
         lonnymq.lake.write_history(
             spark.range(1).selectExpr("'a' as channel"), tmp_path, source="s"
         )
@@ -57,9 +57,11 @@ def test_a_folder_is_named_with_plain_characters_only() -> None:
 
 
 def test_a_lake_shows_no_keys() -> None:
-    assert "secret" not in repr(lake_at("s3://bucket/lake", {"aws_secret_access_key": "secret"}))
+    assert "secret" not in repr(
+        resolve_lake("s3://bucket/lake", {"aws_secret_access_key": "secret"})
+    )
 
 
 def test_a_place_must_be_given() -> None:
-    with pytest.raises(InvalidArgument, match="say where the lake is"):
-        lake_at(" ")
+    with pytest.raises(InvalidArgument, match="the location of the lake is empty"):
+        resolve_lake(" ")

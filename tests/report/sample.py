@@ -6,9 +6,9 @@ from math import pi, sin
 from random import Random
 from typing import Any
 
-from lonnymq.report.document import SUMMED
-from lonnymq.report.highlights import things
-from lonnymq.report.tables import SERIES
+from lonnymq.report.document import SUMMED_COLUMNS
+from lonnymq.report.highlights import find_highlights
+from lonnymq.report.tables import SERIES_COLUMNS
 
 BEGIN = 1_893_456_000_000  # 2030-01-01
 HOUR_MS = 3_600_000
@@ -46,7 +46,7 @@ def document(
         "times": times,
         "summary": {
             "tenants": len(rows),
-            **{name: sum(each[name] for each in rows) for name in SUMMED},
+            **{name: sum(each[name] for each in rows) for name in SUMMED_COLUMNS},
             "wait_p50": 85,
             "wait_p95": 2_300,
             "wait_p99": 41_000,
@@ -200,7 +200,7 @@ def document(
             for day in range(20)
         ],
     }
-    return made | {"things": [vars(each) for each in things(made)]}
+    return made | {"highlights": [vars(each) for each in find_highlights(made)]}
 
 
 def tenant(name: str, place: int, rng: Random) -> dict[str, Any]:
@@ -259,7 +259,7 @@ def course(times: list[int], rng: Random, *, loud: bool) -> dict[str, list[Any]]
         name: [wave(hour, base) for hour in range(len(times))] for name, base in bases.items()
     }
     made["concurrency_used"] = [min(1.0, round(rng.uniform(0.2, 1.1), 3)) for _ in times]
-    return {name: made[name] for name in SERIES if name in made}
+    return {name: made[name] for name in SERIES_COLUMNS if name in made}
 
 
 def nothing() -> dict[str, Any]:
@@ -269,4 +269,4 @@ def nothing() -> dict[str, Any]:
         name: 0 if isinstance(value, int) else None for name, value in made["summary"].items()
     }
     made["backlog"] = {**made["backlog"], "waiting_after": [None] * 24, "top": []}
-    return made | {"things": [], "sources": []}
+    return made | {"highlights": [], "sources": []}

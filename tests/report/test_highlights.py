@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from lonnymq.report.document import how_many, ranked
-from lonnymq.report.highlights import RULES, Thing, things
-from lonnymq.report.page import embedded, fill
+from lonnymq.report.document import max_detailed, rank_tenants
+from lonnymq.report.highlights import RULES, Highlight, find_highlights
+from lonnymq.report.page import fill_template, to_script_json
 from report.sample import BEGIN, document, nothing
 
 
@@ -20,10 +20,10 @@ def calm() -> dict[str, Any]:
 
 
 def said(made: dict[str, Any]) -> list[tuple[str, str, str]]:
-    return [(each.level, each.title, each.text) for each in things(made)]
+    return [(each.level, each.title, each.text) for each in find_highlights(made)]
 
 
-def all_of(made: dict[str, Any]) -> dict[str, Thing]:
+def all_of(made: dict[str, Any]) -> dict[str, Highlight]:
     return {each.section: each for rule in RULES for each in rule(made)}
 
 
@@ -42,7 +42,7 @@ def test_where_nothing_is_wrong_the_news_is_good():
         ),
         ("good", "No message died", "Every message that was tried was completed, or may still be."),
     ]
-    assert things(nothing()) == []
+    assert find_highlights(nothing()) == []
 
 
 def test_the_gravest_come_first():
@@ -128,14 +128,14 @@ def test_tenants_that_stand_out_are_shown_in_full():
         for place in range(50)
     ]
     rows[7]["dead"], rows[3]["wait_p99"] = 1, 5
-    order = ranked(rows, [("s", "20"), ("s", "not there")])
+    order = rank_tenants(rows, [("s", "20"), ("s", "not there")])
     assert order[0] == 20
     assert set(order[:5]) >= {3, 7, 49}
     assert sorted(order) == list(range(50))
-    assert (how_many(744), how_many(24), how_many(1_000_000)) == (120, 120, 5)
+    assert (max_detailed(744), max_detailed(24), max_detailed(1_000_000)) == (120, 120, 5)
 
 
 def test_json_cannot_end_its_script():
-    text = embedded({"</script>": "<!--<script>\u2028&"})
+    text = to_script_json({"</script>": "<!--<script>\u2028&"})
     assert not set("<>&\u2028") & set(text)
-    assert fill("a {{one}} b {{two}}", one="{{two}}", two="2") == "a {{two}} b 2"
+    assert fill_template("a {{one}} b {{two}}", one="{{two}}", two="2") == "a {{two}} b 2"

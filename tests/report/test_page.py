@@ -10,7 +10,7 @@ import pytest_asyncio
 from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Browser, Page, expect
 
-from lonnymq.report.page import MOST_BYTES, page
+from lonnymq.report.page import MAX_BYTES, render_page
 from report.sample import HOSTILE, document, nothing
 
 WATCH = """
@@ -30,7 +30,7 @@ async def opened(browser: Browser, tmp_path: Path) -> AsyncIterator[Open]:
 
     async def open_one(content: dict[str, Any], *, theme: Any = "light", size: Any = WIDE) -> Page:
         path = tmp_path / f"report-{len(contexts)}.html"
-        path.write_text(page(content), encoding="utf-8")
+        path.write_text(render_page(content), encoding="utf-8")
         context = await browser.new_context(
             offline=True, viewport=size, color_scheme=theme, reduced_motion="reduce"
         )
@@ -70,7 +70,7 @@ async def grave(window: Page) -> list[str]:
 async def test_a_report_opens_without_network_and_axe_finds_nothing_serious(opened: Open):
     window = await opened(document(), theme="dark")
     await expect(window.locator("h1")).to_contain_text("Queue report")
-    await expect(window.locator(".thing")).to_have_count(3)
+    await expect(window.locator(".highlight")).to_have_count(3)
     assert await window.locator(".picture svg").count() >= 12
     assert await grave(window) == []
     dark = await window.evaluate(COLOUR)
@@ -113,7 +113,7 @@ async def test_a_tenant_is_found_and_shown_in_full(opened: Open):
 
 async def test_ten_thousand_tenants_are_readable_and_small_enough(opened: Open):
     content = document(tenants=10_000, hours=31 * 24, detailed=120)
-    assert len(page(content).encode()) < MOST_BYTES
+    assert len(render_page(content).encode()) < MAX_BYTES
     window = await opened(content)
     await expect(window.locator("#tenants .pager")).to_contain_text("1 to 25 of 10,000")
     await window.locator("#tenants").get_by_role("button", name="Next").click()

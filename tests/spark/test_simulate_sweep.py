@@ -13,32 +13,39 @@ from lonnymq.errors import InvalidArgument
 from lonnymq.lake import read_history
 from lonnymq.simulate import (
     Scenario,
-    Shape,
-    history_at_scale,
-    history_rows,
-    history_table,
-    recorded,
-    setting,
-    sweep,
-    sweep_on_spark,
-    trials,
+    WorkloadShape,
+    build_workload,
+    generate_spark_history,
+    make_history,
+    make_trials,
+    parse_setting,
+    run_trials,
+    run_trials_on_spark,
+    to_arrow_table,
 )
 from lonnymq.spark.schemas import HISTORY, arrow_schema, spark_schema
 
 pytestmark = pytest.mark.timeout(900)  # a Spark on a machine that may be busy
 
-SHAPE = Shape(messages=1_500, tenants=6, workers=4, load=1.1, noisy=0.5, failing=0.1, deferring=0.1)
+SHAPE = WorkloadShape(
+    messages=1_500, tenants=6, workers=4, load=1.1, noisy=0.5, failing=0.1, deferring=0.1
+)
 
 
 def test_a_sweep_on_spark_gives_what_a_plain_one_gives(spark: SparkSession) -> None:
-    rows = history_rows(SHAPE)
+    rows = make_history(SHAPE)
     begin = rows[len(rows) // 4].finished_at
-    history = recorded((row for row in rows if row.finished_at >= begin), begin=begin)
-    changes = [[setting("tenant-1.max_concurrency=1"), setting("tenant-1.max_concurrency=none")]]
-    asked = trials(Scenario(4), workers=[4, 8], changes=changes, growth=[1, 1.5])
+    history = build_workload((row for row in rows if row.finished_at >= begin), begin=begin)
+    changes = [
+        [
+            parse_setting("tenant-1.max_concurrency=1"),
+            parse_setting("tenant-1.max_concurrency=none"),
+        ]
+    ]
+    asked = make_trials(Scenario(4), workers=[4, 8], changes=changes, growth=[1, 1.5])
     told: list[int] = []
-    found = sweep_on_spark(spark, history, asked, seed=7, tell=told.append)
-    assert found == sweep(history, asked, seed=7)
+    found = run_trials_on_spark(spark, history, asked, seed=7, tell=told.append)
+    assert found == run_trials(history, asked, seed=7)
     assert (
         found[0] == found[2] != found[1]
     )  # as it is, without a limit that is not there, and limited
@@ -47,11 +54,11 @@ def test_a_sweep_on_spark_gives_what_a_plain_one_gives(spark: SparkSession) -> N
 
 
 def test_what_goes_wrong_in_a_sweep_is_said(spark: SparkSession) -> None:
-    history = recorded(history_rows(Shape(messages=5)))
-    wrong = trials(Scenario(1), workers=[1], growth=[-1])
+    history = build_workload(make_history(WorkloadShape(messages=5)))
+    wrong = make_trials(Scenario(1), workers=[1], growth=[-1])
     with pytest.raises(Exception, match="growth must be more than 0"):
-        sweep_on_spark(spark, history, wrong)
-    assert sweep_on_spark(spark, history, []) == []
+        run_trials_on_spark(spark, history, wrong)
+    assert run_trials_on_spark(spark, history, []) == []
 
 
 def test_the_command_answers_alike_with_spark_and_without(spark: SparkSession) -> None:
@@ -86,7 +93,7 @@ def test_history_for_scale_is_written_into_a_lake(spark: SparkSession, tmp_path:
 
 
 def test_made_up_rows_are_of_the_types_of_history(spark: SparkSession) -> None:
-    table = history_table(history_rows(SHAPE))
+    table = to_arrow_table(make_history(SHAPE))
     assert table.schema == arrow_schema(HISTORY)
     frame = spark.createDataFrame(table)
     assert frame.schema == spark_schema(HISTORY)
@@ -95,7 +102,7 @@ def test_made_up_rows_are_of_the_types_of_history(spark: SparkSession) -> None:
 
 @pytest.fixture(scope="module")
 def large(spark: SparkSession):
-    frame = history_at_scale(spark, 10_000, tenants=50, days=3, seed=2)
+    frame = generate_spark_history(spark, 10_000, tenants=50, days=3, seed=2)
     yield frame.cache()
     frame.unpersist()
 
@@ -110,9 +117,9 @@ def test_history_at_scale_has_the_columns_of_history(spark: SparkSession, large)
 def test_history_at_scale_is_the_same_in_any_number_of_partitions(
     spark: SparkSession, large
 ) -> None:
-    again = history_at_scale(spark, 10_000, tenants=50, days=3, seed=2).coalesce(1)
+    again = generate_spark_history(spark, 10_000, tenants=50, days=3, seed=2).coalesce(1)
     assert again.exceptAll(large).isEmpty()
-    other = history_at_scale(spark, 10_000, tenants=50, days=3, seed=3)
+    other = generate_spark_history(spark, 10_000, tenants=50, days=3, seed=3)
     assert not other.exceptAll(large).isEmpty()
 
 
@@ -141,4 +148,4 @@ def test_history_at_scale_is_history_that_could_have_been(large) -> None:
 @pytest.mark.parametrize("wrong", [{"rows": 0}, {"rows": 1, "tenants": 0}, {"rows": 1, "days": 0}])
 def test_history_that_cannot_be_is_refused(spark: SparkSession, wrong) -> None:
     with pytest.raises(InvalidArgument, match="at least 1"):
-        history_at_scale(spark, **wrong)
+        generate_spark_history(spark, **wrong)

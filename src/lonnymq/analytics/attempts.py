@@ -15,21 +15,21 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from lonnymq.analytics.schemas import ATTEMPTS, shaped
-from lonnymq.analytics.time_buckets import day_of
+from lonnymq.analytics.schemas import ATTEMPTS, select_declared
+from lonnymq.analytics.time_buckets import to_date
 
 # After these the message may be due before the moment at which it came back; a failed one is due at that or later.
-COMES_BACK = ("expired", "deferred", "dead")
-FEW = 300_000  # of these fit into the memory of every executor
+RETURNING_OUTCOMES = ("expired", "deferred", "dead")
+MAX_BROADCAST = 300_000  # of these fit into the memory of every executor
 
 
-def attempts(
+def compute_attempts(
     history: DataFrame, *, earlier: DataFrame | None = None, are_few: bool = False
 ) -> DataFrame:
     """Attempts with their waits. `are_few`: the rows of COMES_BACK are few enough to send to every executor."""
-    rows = in_milliseconds(history)
-    before = rows if earlier is None else rows.unionByName(in_milliseconds(earlier))
-    ends = ended_before(before)
+    rows = select_milliseconds(history)
+    before = rows if earlier is None else rows.unionByName(select_milliseconds(earlier))
+    ends = collect_ends(before)
     known = rows.join(F.broadcast(ends) if are_few else ends, ["source", "message_id"], "left")
     last = F.array_max(F.filter("ends", lambda end: end["finished_at"] <= F.col("dequeued_at")))
     back = known.withColumn("back", last)
@@ -41,17 +41,17 @@ def attempts(
         "wait_ms", F.when(~is_redriven, F.col("dequeued_at") - F.col("ready_at"))
     )
     service = F.greatest(F.lit(0), F.col("finished_at") - F.col("dequeued_at"))
-    return shaped(found.withColumn("service_ms", service), ATTEMPTS)
+    return select_declared(found.withColumn("service_ms", service), ATTEMPTS)
 
 
-def in_milliseconds(history: DataFrame) -> DataFrame:
+def select_milliseconds(history: DataFrame) -> DataFrame:
     """The columns that figures read, moments as numbers; a queue's own history has no source and no date."""
     moments = {
         name: F.unix_millis(name).alias(name)
         for name in ("created_at", "dequeued_at", "finished_at")
     }
     source = "source" if "source" in history.columns else F.lit("").alias("source")
-    date = "date" if "date" in history.columns else day_of(F.unix_millis("finished_at"))
+    date = "date" if "date" in history.columns else to_date(F.unix_millis("finished_at"))
     rows = history.select(
         source,
         "message_id",
@@ -68,14 +68,14 @@ def in_milliseconds(history: DataFrame) -> DataFrame:
     return rows.withColumn("finished_at", F.greatest("finished_at", "dequeued_at"))
 
 
-def ended_before(rows: DataFrame) -> DataFrame:
+def collect_ends(rows: DataFrame) -> DataFrame:
     """For each message the ends after which it came back where it stood."""
     end = F.struct("finished_at", (F.col("outcome") == "dead").alias("was_dead"))
-    ends = rows.where(F.col("outcome").isin(*COMES_BACK)).groupBy("source", "message_id")
+    ends = rows.where(F.col("outcome").isin(*RETURNING_OUTCOMES)).groupBy("source", "message_id")
     return ends.agg(F.collect_list(end).alias("ends"))
 
 
-def ends_are_few(history: DataFrame, *, most: int = FEW) -> bool:
+def ends_are_few(history: DataFrame, *, most: int = MAX_BROADCAST) -> bool:
     """Whether so few messages come back where they stood that a join need not move the others."""
-    came_back = history.where(F.col("outcome").isin(*COMES_BACK))
+    came_back = history.where(F.col("outcome").isin(*RETURNING_OUTCOMES))
     return came_back.select("message_id").limit(most + 1).count() <= most

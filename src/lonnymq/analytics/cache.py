@@ -10,12 +10,12 @@ from typing import Any
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 
-LONGEST_SECONDS = 10.0
-LOOK_SECONDS = 0.02
+MAX_WAIT_SECONDS = 10.0
+POLL_SECONDS = 0.02
 
 
 @contextmanager
-def kept(
+def cached(
     *frames: DataFrame, level: StorageLevel = StorageLevel.MEMORY_AND_DISK_DESER
 ) -> Iterator[None]:
     """Keep what the frames have once it is computed, until the end of the block."""
@@ -35,12 +35,12 @@ def wait_for_tasks(context: Any) -> None:
     Where one side of a join turns out to be empty Spark gives up the stages of the other and answers, while their
     tasks still run for a moment, and put what they compute into a memory that is not there any longer.
     """
-    until = time.monotonic() + LONGEST_SECONDS
-    while running_tasks(context) and time.monotonic() < until:
-        time.sleep(LOOK_SECONDS)
+    until = time.monotonic() + MAX_WAIT_SECONDS
+    while count_running_tasks(context) and time.monotonic() < until:
+        time.sleep(POLL_SECONDS)
 
 
-def running_tasks(context: Any) -> int:
+def count_running_tasks(context: Any) -> int:
     """How many tasks run on all executors; PySpark's own tracker does not say."""
     executors = context._jsc.sc().statusTracker().getExecutorInfos()
     return sum(each.numRunningTasks() for each in executors)

@@ -8,12 +8,19 @@ from datetime import datetime
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from lonnymq.analytics.channel_settings import with_settings
+from lonnymq.analytics.channel_settings import join_settings
 from lonnymq.analytics.fairness import AT_LIMIT
-from lonnymq.analytics.histogram import merged
+from lonnymq.analytics.histogram import merge_percentiles
 from lonnymq.analytics.hourly_aggregates import OUTCOMES, SUMS
-from lonnymq.analytics.schemas import BACKLOG, HOURS, LIMITS, TENANTS, TOTALS, shaped
-from lonnymq.analytics.time_buckets import HOUR_MS, bucket, instant
+from lonnymq.analytics.schemas import (
+    BACKLOG,
+    CHANNEL_HOURS,
+    LIMITS,
+    TENANTS,
+    TOTALS,
+    select_declared,
+)
+from lonnymq.analytics.time_buckets import HOUR_MS, bucket_start, to_timestamp
 
 KEYS = ["source", "channel", "begins_at"]
 RATES = {
@@ -24,7 +31,7 @@ RATES = {
 }
 
 
-def hours(
+def compute_channel_hours(
     flow: DataFrame,
     hourly: DataFrame,
     channels: DataFrame,
@@ -38,40 +45,42 @@ def hours(
     `flow` and `hourly` may be finer than `every_ms` only if they are equal to it; they are of all days from that of
     `begin` on: an attempt that ended before had nothing waiting or running since.
     """
-    standing = stood(flow, begin=begin, end=end, every_ms=every_ms)
+    standing = compute_levels(flow, begin=begin, end=end, every_ms=every_ms)
     ended = hourly.drop("date", "attempts")
-    found = with_settings(standing.join(ended, KEYS, "left"), channels)
+    found = join_settings(standing.join(ended, KEYS, "left"), channels)
     counts = {each: F.coalesce(each, F.lit(0)) for each in (*OUTCOMES, "retries", "tries", "size")}
     gone = F.col("completed") + F.col("dead")
     found = found.withColumns(counts).withColumns(
         {
             "waiting_mean": F.col("waiting_ms") / every_ms,
             "running_mean": F.col("running_ms") / every_ms,
-            "tries_mean": over(F.col("tries"), gone),
-            "wait_mean": over(F.col("wait_ms"), F.col("waits")),
-            "service_mean": over(F.col("service_ms"), F.col("ended")),
-            **{rate: over(F.col(name), F.col("ended")) for rate, name in RATES.items()},
+            "tries_mean": divide(F.col("tries"), gone),
+            "wait_mean": divide(F.col("wait_ms"), F.col("waits")),
+            "service_mean": divide(F.col("service_ms"), F.col("ended")),
+            **{rate: divide(F.col(name), F.col("ended")) for rate, name in RATES.items()},
             "concurrency_used": F.col("running_ms") / (F.col("max_concurrency") * every_ms),
             "rate_used": F.col("begun") * F.col("release_interval_ms") / every_ms,
         }
     )
-    return shaped(found, HOURS)
+    return select_declared(found, CHANNEL_HOURS)
 
 
-def over(above: Column, below: Column) -> Column:
+def divide(above: Column, below: Column) -> Column:
     """A quotient; nothing where there is nothing to divide by."""
     return F.when(below > 0, above / below)
 
 
-def stood(flow: DataFrame, *, begin: datetime, end: datetime, every_ms: int = HOUR_MS) -> DataFrame:
+def compute_levels(
+    flow: DataFrame, *, begin: datetime, end: datetime, every_ms: int = HOUR_MS
+) -> DataFrame:
     """What waited and what ran at the edges of each bucket and in the mean, by channel.
 
     Buckets in which nothing happened while something waited or ran are there as well.
     """
-    first = bucket(F.lit(epoch_ms(begin)), every_ms)
+    first = bucket_start(F.lit(epoch_ms(begin)), every_ms)
     at = F.unix_millis("begins_at")
     # All that happened before is one bucket, just before the first.
-    placed = flow.withColumn("begins", F.greatest(bucket(at, every_ms), first - every_ms))
+    placed = flow.withColumn("begins", F.greatest(bucket_start(at, every_ms), first - every_ms))
     summed = placed.groupBy("source", "channel", "begins").agg(
         *(F.sum(each).alias(each) for each in SUMS)
     )
@@ -88,7 +97,7 @@ def stood(flow: DataFrame, *, begin: datetime, end: datetime, every_ms: int = HO
     found = filled.select(
         "source",
         "channel",
-        instant(F.col("bucket")).alias("begins_at"),
+        to_timestamp(F.col("bucket")).alias("begins_at"),
         *(F.when(is_own, F.col(each)).otherwise(0).alias(each) for each in SUMS),
         "waiting_after",
         (F.col("waiting_after") - F.when(is_own, F.col("due") - F.col("begun")).otherwise(0)).alias(
@@ -119,17 +128,17 @@ def epoch_ms(moment: datetime) -> int:
     return round(moment.timestamp() * 1000)
 
 
-def backlog(hours: DataFrame) -> DataFrame:
+def compute_backlog(hours: DataFrame) -> DataFrame:
     """What came, waited and ran in each bucket, all channels together."""
     added = ("arrivals", "due", "begun", "ended", "waiting_after", "waiting_mean", "running_mean")
     found = hours.groupBy("source", "begins_at").agg(
         *(F.sum(each).alias(each) for each in added),
         F.count(F.when(F.col("waiting_after") > 0, 1)).alias("channels_waiting"),
     )
-    return shaped(found, BACKLOG)
+    return select_declared(found, BACKLOG)
 
 
-def limits(hours: DataFrame) -> DataFrame:
+def compute_limit_usage(hours: DataFrame) -> DataFrame:
     """Channels that have a concurrency or rate limit, and for how many buckets they were at 90% of it or more.
 
     `waiting_meanwhile` is the mean of what waited in those buckets.
@@ -149,10 +158,10 @@ def limits(hours: DataFrame) -> DataFrame:
         F.max("rate_used").alias("rate_used_most"),
         F.avg(F.when(at_concurrency | at_rate, F.col("waiting_mean"))).alias("waiting_meanwhile"),
     )
-    return shaped(found, LIMITS)
+    return select_declared(found, LIMITS)
 
 
-def tenants(hours: DataFrame, spreads: DataFrame) -> DataFrame:
+def compute_tenants(hours: DataFrame, spreads: DataFrame) -> DataFrame:
     """Each channel over the whole period: counts from its hours, percentiles from its spreads."""
     added = ("arrivals", *OUTCOMES, "retries", "size")
     found = hours.groupBy("source", "channel").agg(
@@ -165,10 +174,10 @@ def tenants(hours: DataFrame, spreads: DataFrame) -> DataFrame:
         F.max("rate_used").alias("rate_used_most"),
     )
     keys = ["source", "channel"]
-    return shaped(found.join(merged(spreads, *keys), keys, "left"), TENANTS)
+    return select_declared(found.join(merge_percentiles(spreads, *keys), keys, "left"), TENANTS)
 
 
-def totals(pulse: DataFrame) -> DataFrame:
+def compute_totals(pulse: DataFrame) -> DataFrame:
     """Waits and service times of all channels together, in each bucket."""
-    found = merged(pulse, "source", "begins_at")
-    return shaped(found.withColumnRenamed("service_attempts", "attempts"), TOTALS)
+    found = merge_percentiles(pulse, "source", "begins_at")
+    return select_declared(found.withColumnRenamed("service_attempts", "attempts"), TOTALS)

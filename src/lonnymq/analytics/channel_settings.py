@@ -7,21 +7,21 @@ from pyspark.sql import functions as F  # noqa: N812
 
 DEFAULTS = ""  # the name under which the queue's defaults are kept: no channel can have it
 SETTINGS = ("max_concurrency", "release_interval_ms", "burst", "weight", "paused")
-ALWAYS = 1 << 62
+FOREVER = 1 << 62
 CHANNELS = """
   source string, channel string, taken_at timestamp, max_concurrency int, release_interval_ms long, burst int,
   max_size long, when_full string, weight int, max_attempts int, paused boolean
 """
 
 
-def with_settings(frame: DataFrame, channels: DataFrame) -> DataFrame:
+def join_settings(frame: DataFrame, channels: DataFrame) -> DataFrame:
     """A frame with `source`, `channel` and `begins_at`, and what was in force at each `begins_at`.
 
     The first row that is known of a channel stands for the time before it too; a channel without one has the queue's
     defaults; without those nothing is known, and nothing is said.
     """
     at = F.unix_millis("begins_at")
-    known = in_force(channels)
+    known = settings_intervals(channels)
     own = known.where(F.col("channel") != DEFAULTS).drop("at")
     every = known.where(F.col("channel") == DEFAULTS).drop("channel")
     every = every.select(
@@ -58,16 +58,16 @@ def with_settings(frame: DataFrame, channels: DataFrame) -> DataFrame:
     return both.withColumns(chosen).drop("is_own", *(f"default_{each}" for each in SETTINGS))
 
 
-def in_force(channels: DataFrame) -> DataFrame:
+def settings_intervals(channels: DataFrame) -> DataFrame:
     """Each row of settings with the stretch of time for which it holds."""
     taken = F.unix_millis("taken_at")
     rows = channels.select("source", "channel", taken.alias("at"), *SETTINGS)
     order = Window.partitionBy("source", "channel").orderBy("at")
     return rows.withColumns(
         {
-            "since": F.when(F.lag("at").over(order).isNull(), F.lit(-ALWAYS)).otherwise(
+            "since": F.when(F.lag("at").over(order).isNull(), F.lit(-FOREVER)).otherwise(
                 F.col("at")
             ),
-            "until": F.coalesce(F.lead("at").over(order), F.lit(ALWAYS)),
+            "until": F.coalesce(F.lead("at").over(order), F.lit(FOREVER)),
         }
     )

@@ -5,17 +5,17 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from lonnymq.analytics.schemas import ERRORS, shaped
-from lonnymq.analytics.time_buckets import instant
+from lonnymq.analytics.schemas import ERRORS, select_declared
+from lonnymq.analytics.time_buckets import to_timestamp
 
-ENDED_BADLY = ("failed", "expired", "dead")
-LENGTH = 200
-SAMPLE = 500
-MOST = 1000  # pairs of channel and error are kept of a day, the most frequent
-OTHERS = "(other errors)"
-SILENT = {"expired": "(the lease ran out)", "failed": "(no error was given)"}
+FAILED_OUTCOMES = ("failed", "expired", "dead")
+ERROR_LENGTH = 200
+SAMPLE_LENGTH = 500
+MAX_GROUPS = 1000  # pairs of channel and error are kept of a day, the most frequent
+OTHER_ERRORS = "(other errors)"
+MISSING_ERRORS = {"expired": "(the lease ran out)", "failed": "(no error was given)"}
 # In this order: a later one must not find the pieces of an earlier one.
-REPLACED = (
+REPLACEMENTS = (
     (r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}", "<id>"),
     (r"0x[0-9a-fA-F]+", "<address>"),
     (r"\S+@\S+\.\w+", "<mail>"),
@@ -24,12 +24,14 @@ REPLACED = (
 )
 
 
-def errors(attempts: DataFrame, *, most: int = MOST) -> DataFrame:
+def compute_error_groups(attempts: DataFrame, *, most: int = MAX_GROUPS) -> DataFrame:
     """How often each error was met in each channel on each day, with one of them as it was."""
-    bad = attempts.where(F.col("outcome").isin(*ENDED_BADLY))
-    said = bad.withColumn("error", F.coalesce(F.col("error"), silence(F.col("outcome"))))
+    bad = attempts.where(F.col("outcome").isin(*FAILED_OUTCOMES))
+    said = bad.withColumn(
+        "error", F.coalesce(F.col("error"), describe_missing_error(F.col("outcome")))
+    )
     told = said.withColumns(
-        {"sample": F.substring("error", 1, SAMPLE), "error": alike(F.col("error"))}
+        {"sample": F.substring("error", 1, SAMPLE_LENGTH), "error": normalize_error(F.col("error"))}
     )
     counted = told.groupBy("source", "date", "channel", "error").agg(
         *counts(), F.min("sample").alias("sample")
@@ -40,7 +42,7 @@ def errors(attempts: DataFrame, *, most: int = MOST) -> DataFrame:
     named = placed.withColumns(
         {
             "channel": F.when(is_kept, F.col("channel")),
-            "error": F.when(is_kept, F.col("error")).otherwise(OTHERS),
+            "error": F.when(is_kept, F.col("error")).otherwise(OTHER_ERRORS),
             "sample": F.when(is_kept, F.col("sample")),
         }
     )
@@ -51,8 +53,11 @@ def errors(attempts: DataFrame, *, most: int = MOST) -> DataFrame:
         F.max("last_ms").alias("last_ms"),
         F.min("sample").alias("sample"),
     )
-    moments = {"first_at": instant(F.col("first_ms")), "last_at": instant(F.col("last_ms"))}
-    return shaped(folded.withColumns(moments), ERRORS)
+    moments = {
+        "first_at": to_timestamp(F.col("first_ms")),
+        "last_at": to_timestamp(F.col("last_ms")),
+    }
+    return select_declared(folded.withColumns(moments), ERRORS)
 
 
 def counts() -> list[Column]:
@@ -65,18 +70,20 @@ def counts() -> list[Column]:
     ]
 
 
-def silence(outcome: Column) -> Column:
+def describe_missing_error(outcome: Column) -> Column:
     """What is said where no error was given."""
-    return F.when(outcome == "expired", SILENT["expired"]).otherwise(SILENT["failed"])
+    return F.when(outcome == "expired", MISSING_ERRORS["expired"]).otherwise(
+        MISSING_ERRORS["failed"]
+    )
 
 
-def alike(error: Column) -> Column:
+def normalize_error(error: Column) -> Column:
     """What errors of one kind have in common: the line that says most, without numbers and ids."""
     lines = F.filter(F.split(error, r"\R"), lambda line: F.trim(line) != "")
     first, last = (F.try_element_at(lines, F.lit(place)) for place in (1, -1))
     line = F.when(first.startswith("Traceback"), last).otherwise(first)
-    said = F.trim(F.coalesce(line, F.lit(SILENT["failed"])))
-    said = F.substring(said, 1, 4 * LENGTH)
-    for pattern, replacement in REPLACED:
+    said = F.trim(F.coalesce(line, F.lit(MISSING_ERRORS["failed"])))
+    said = F.substring(said, 1, 4 * ERROR_LENGTH)
+    for pattern, replacement in REPLACEMENTS:
         said = F.regexp_replace(said, pattern, replacement)
-    return F.substring(said, 1, LENGTH)
+    return F.substring(said, 1, ERROR_LENGTH)

@@ -11,18 +11,18 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from lonnymq.analytics.schemas import FAIRNESS, NOISE, NOISY, shaped
+from lonnymq.analytics.schemas import FAIRNESS, NOISY_HOURS, NOISY_NEIGHBOURS, select_declared
 
 AT_LIMIT = 0.9
 
 
-def fairness(hours: DataFrame) -> DataFrame:
+def compute_fairness(hours: DataFrame) -> DataFrame:
     """Jain's index among the channels that competed; none where fewer than two did."""
     backlogged = hours.where((F.col("waiting_before") > 0) & (F.col("waiting_after") > 0))
-    competes = ~is_held()
+    competes = ~is_limited()
     share = F.when(competes, F.col("begun") / F.coalesce("weight", F.lit(1)))
     rows = backlogged.select(
-        "source", "begins_at", is_held().alias("is_held"), share.alias("share")
+        "source", "begins_at", is_limited().alias("is_held"), share.alias("share")
     )
     found = rows.groupBy("source", "begins_at").agg(
         F.count("*").alias("backlogged"),
@@ -36,10 +36,10 @@ def fairness(hours: DataFrame) -> DataFrame:
     even = F.when(F.col("squares") == 0, F.lit(1.0)).otherwise(
         F.col("sum") * F.col("sum") / (F.col("competing") * F.col("squares"))
     )
-    return shaped(found.withColumn("jain", F.when(F.col("competing") > 1, even)), FAIRNESS)
+    return select_declared(found.withColumn("jain", F.when(F.col("competing") > 1, even)), FAIRNESS)
 
 
-def is_held() -> Column:
+def is_limited() -> Column:
     """Whether a channel's own settings held it back."""
     at_limit = [
         F.coalesce(F.col(used) >= AT_LIMIT, F.lit(False))
@@ -49,20 +49,20 @@ def is_held() -> Column:
 
 
 TIMES_MEDIAN = 10
-LEAST_SHARE = 0.05
+MIN_SHARE = 0.05
 BUCKET = ["source", "begins_at"]
 
 
-def noise(hours: DataFrame) -> DataFrame:
+def compute_noisy_hours(hours: DataFrame) -> DataFrame:
     """Noisy and quiet channels in each bucket."""
-    return shaped(by_bucket(with_noise(hours)), NOISE)
+    return select_declared(sum_by_bucket(mark_noisy(hours)), NOISY_HOURS)
 
 
-def noisy(hours: DataFrame) -> DataFrame:
+def compute_noisy_neighbours(hours: DataFrame) -> DataFrame:
     """Each channel that was ever noisy: for how many buckets, with which share of all work, and the quiet ones' wait in
     these buckets beside that in buckets without any noisy channel."""
-    marked = with_noise(hours)
-    buckets = by_bucket(marked)
+    marked = mark_noisy(hours)
+    buckets = sum_by_bucket(marked)
     loud = marked.where("is_noisy").join(buckets.select(*BUCKET, "quiet_wait_p95"), BUCKET)
     still = buckets.where("noisy = 0").groupBy("source")
     otherwise = still.agg(median("quiet_wait_p95").alias("otherwise_wait_p95"))
@@ -72,10 +72,10 @@ def noisy(hours: DataFrame) -> DataFrame:
         F.max(F.col("work") / F.col("all_work")).alias("most_share"),
         median("quiet_wait_p95").alias("quiet_wait_p95"),
     )
-    return shaped(found.join(otherwise, ["source"], "left"), NOISY)
+    return select_declared(found.join(otherwise, ["source"], "left"), NOISY_NEIGHBOURS)
 
 
-def with_noise(hours: DataFrame) -> DataFrame:
+def mark_noisy(hours: DataFrame) -> DataFrame:
     """Channels that had something to do, each with whether it was noisy."""
     work = F.col("waiting_before") + F.col("due")
     busy = hours.select(*BUCKET, "channel", "wait_p95", work.alias("work")).where("work > 0")
@@ -83,12 +83,12 @@ def with_noise(hours: DataFrame) -> DataFrame:
         median("work").alias("median_work"), F.sum("work").alias("all_work")
     )
     is_noisy = (F.col("work") > TIMES_MEDIAN * F.col("median_work")) & (
-        F.col("work") >= LEAST_SHARE * F.col("all_work")
+        F.col("work") >= MIN_SHARE * F.col("all_work")
     )
     return busy.join(usual, BUCKET).withColumn("is_noisy", is_noisy)
 
 
-def by_bucket(marked: DataFrame) -> DataFrame:
+def sum_by_bucket(marked: DataFrame) -> DataFrame:
     """The split of each bucket."""
     loud, quiet = F.col("is_noisy"), ~F.col("is_noisy")
     return marked.groupBy(*BUCKET).agg(

@@ -14,29 +14,29 @@ from datetime import datetime
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from lonnymq.analytics.fairness import is_held
-from lonnymq.analytics.schemas import FORECAST, shaped
-from lonnymq.analytics.time_buckets import DAY_MS, bucket
+from lonnymq.analytics.fairness import is_limited
+from lonnymq.analytics.schemas import FORECAST, select_declared
+from lonnymq.analytics.time_buckets import DAY_MS, bucket_start
 
-DAYS = 28
-LEAST_DAYS = 5
+FITTED_DAYS = 28
+MIN_DAYS = 5
 HORIZONS = (1, 7)
-TRIED = 14
+BACKTEST_DAYS = 14
 A_YEAR = 366
 
 
-def forecast(
+def compute_forecast(
     hours: DataFrame, *, since: datetime | None = None, until: datetime | None = None
 ) -> DataFrame:
     """For a day and a week ahead, where there are days enough to try it.
 
     Days that begin before `since` or end after `until` are not whole, and are left out.
     """
-    daily = by_day(hours, since=since, until=until)
-    capacity = capacities(hours)
+    daily = sum_by_day(hours, since=since, until=until)
+    capacity = estimate_capacity(hours)
     found = None
     for horizon in HORIZONS:
-        one = ahead(daily, horizon)
+        one = extrapolate(daily, horizon)
         found = one if found is None else found.unionByName(one)
     assert found is not None  # noqa: S101 - there are horizons
     both = found.join(capacity, ["source"], "left")
@@ -46,14 +46,14 @@ def forecast(
     full = F.when(is_over, F.col("last_day")).when(
         grows & (days_left <= A_YEAR), F.date_add("last_day", days_left.cast("int"))
     )
-    return shaped(both.withColumn("full_on", full), FORECAST)
+    return select_declared(both.withColumn("full_on", full), FORECAST)
 
 
-def by_day(
+def sum_by_day(
     hours: DataFrame, *, since: datetime | None = None, until: datetime | None = None
 ) -> DataFrame:
     """What became due on each whole day; days without work are days too."""
-    midnight = bucket(F.unix_millis("begins_at"), DAY_MS)
+    midnight = bucket_start(F.unix_millis("begins_at"), DAY_MS)
     if since is not None:
         hours = hours.where(midnight >= F.unix_millis(F.lit(since)))
     if until is not None:
@@ -66,11 +66,11 @@ def by_day(
     return filled.select("source", "day", F.coalesce("due", F.lit(0)).cast("double").alias("due"))
 
 
-def ahead(daily: DataFrame, horizon: int) -> DataFrame:
+def extrapolate(daily: DataFrame, horizon: int) -> DataFrame:
     """The line's end, what it says of the horizon, and its mean error on the past."""
     order = Window.partitionBy("source").orderBy("day")
-    past = order.rowsBetween(-(DAYS + horizon - 1), -horizon)
-    now = order.rowsBetween(-(DAYS - 1), 0)
+    past = order.rowsBetween(-(FITTED_DAYS + horizon - 1), -horizon)
+    now = order.rowsBetween(-(FITTED_DAYS - 1), 0)
     lines = daily.select(
         "source",
         "day",
@@ -86,14 +86,14 @@ def ahead(daily: DataFrame, horizon: int) -> DataFrame:
         F.count("*").over(Window.partitionBy("source")).alias("days"),
     )
     was_tried = (
-        (F.col("place") <= TRIED)
-        & (F.col("known") >= LEAST_DAYS)
+        (F.col("place") <= BACKTEST_DAYS)
+        & (F.col("known") >= MIN_DAYS)
         & (F.col("due") > 0)
         & F.col("foretold").isNotNull()
     )
     off = F.abs(F.greatest(F.col("foretold"), F.lit(0.0)) - F.col("due")) / F.col("due")
     is_last = F.col("place") == 1
-    enough = F.col("days") >= LEAST_DAYS
+    enough = F.col("days") >= MIN_DAYS
     line = F.col("intercept") + F.col("slope") * F.col("day")
     return lines.groupBy("source").agg(
         F.max("days").alias("days"),
@@ -109,9 +109,9 @@ def ahead(daily: DataFrame, horizon: int) -> DataFrame:
     )
 
 
-def capacities(hours: DataFrame) -> DataFrame:
+def estimate_capacity(hours: DataFrame) -> DataFrame:
     """What a day could get done: that of the busiest hours with a backlog, else of the best hour there was."""
-    free = ~is_held()
+    free = ~is_limited()
     all_channels = hours.groupBy("source", "begins_at").agg(
         F.sum("ended").alias("ended"),
         F.sum(F.when(free, F.col("waiting_before"))).alias("before"),

@@ -11,38 +11,40 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from lonnymq.analytics.hourly_aggregates import PARTS
-from lonnymq.analytics.schemas import PULSE, SPREADS, shaped
-from lonnymq.analytics.time_buckets import HOUR_MS, bucket, instant
+from lonnymq.analytics.hourly_aggregates import QUANTILES
+from lonnymq.analytics.schemas import HISTOGRAMS, HOURLY_HISTOGRAMS, select_declared
+from lonnymq.analytics.time_buckets import HOUR_MS, bucket_start, to_timestamp
 
 EXACT_BELOW = 256
 STEPS = 32
 MEASURES = {"waits": "wait_ms", "services": "service_ms"}
 
 
-def spreads(attempts: DataFrame) -> DataFrame:
+def compute_histograms(attempts: DataFrame) -> DataFrame:
     """The spread of each channel on each day."""
-    return shaped(spread(attempts, "source", "date", "channel"), SPREADS)
+    return select_declared(count_by_step(attempts, "source", "date", "channel"), HISTOGRAMS)
 
 
-def pulse(attempts: DataFrame, *, every_ms: int = HOUR_MS) -> DataFrame:
+def compute_hourly_histograms(attempts: DataFrame, *, every_ms: int = HOUR_MS) -> DataFrame:
     """The spread of all channels together in each bucket, by the end of the attempt."""
-    placed = attempts.withColumn("begins", bucket(F.col("finished_at"), every_ms))
-    found = spread(placed, "source", "date", "begins")
-    return shaped(found.withColumn("begins_at", instant(F.col("begins"))), PULSE)
+    placed = attempts.withColumn("begins", bucket_start(F.col("finished_at"), every_ms))
+    found = count_by_step(placed, "source", "date", "begins")
+    return select_declared(
+        found.withColumn("begins_at", to_timestamp(F.col("begins"))), HOURLY_HISTOGRAMS
+    )
 
 
-def spread(attempts: DataFrame, *keys: str) -> DataFrame:
+def count_by_step(attempts: DataFrame, *keys: str) -> DataFrame:
     """Counts of values, rounded to their steps, for each group."""
     sides = [
         attempts.where(F.col(column).isNotNull())
-        .groupBy(*keys, step_of(F.col(column)).alias("step"))
+        .groupBy(*keys, value_to_step(F.col(column)).alias("step"))
         .agg(F.count("*").alias("attempts"))
         .withColumn("measure", F.lit(measure))
         for measure, column in MEASURES.items()
     ]
     both = sides[0].unionByName(sides[1])
-    pair = F.struct(middle(F.col("step")).alias("value"), "attempts")
+    pair = F.struct(step_to_value(F.col("step")).alias("value"), "attempts")
     return both.groupBy(*keys).agg(
         *(
             F.sort_array(F.collect_list(F.when(F.col("measure") == each, pair))).alias(each)
@@ -51,29 +53,31 @@ def spread(attempts: DataFrame, *keys: str) -> DataFrame:
     )
 
 
-def step_of(value: Column) -> Column:
+def value_to_step(value: Column) -> Column:
     """The number of the step that a value lies in: itself, or how many 32nds of an octave it is above 1."""
     step = F.greatest(F.floor(F.log2(value) * STEPS), F.lit(EXACT_BELOW))
     return F.when(value < EXACT_BELOW, value).otherwise(step).cast("int")
 
 
-def middle(step: Column) -> Column:
+def step_to_value(step: Column) -> Column:
     """The value that stands for all of a step."""
     value = F.round(F.pow(F.lit(2.0), (step + 0.5) / STEPS))
     return F.when(step < EXACT_BELOW, step).otherwise(value).cast("long")
 
 
-def merged(spreads: DataFrame, *keys: str) -> DataFrame:
+def merge_percentiles(spreads: DataFrame, *keys: str) -> DataFrame:
     """Percentiles of all spreads of a group: `wait_p50` to `service_p99`, and how many attempts there were."""
     found = None
     for measure, short in (("waits", "wait"), ("services", "service")):
-        one = percentiles_of(spreads, measure, short, keys)
+        one = compute_percentiles(spreads, measure, short, keys)
         found = one if found is None else found.join(one, list(keys), "full")
     assert found is not None  # noqa: S101 - there are two measures
     return found
 
 
-def percentiles_of(spreads: DataFrame, measure: str, short: str, keys: Sequence[str]) -> DataFrame:
+def compute_percentiles(
+    spreads: DataFrame, measure: str, short: str, keys: Sequence[str]
+) -> DataFrame:
     """The percentiles of one measure: the first value at which so many have been counted."""
     each = spreads.select(*keys, F.explode(measure).alias("pair"))
     counts = each.groupBy(*keys, F.col("pair.value").alias("value")).agg(
@@ -88,6 +92,6 @@ def percentiles_of(spreads: DataFrame, measure: str, short: str, keys: Sequence[
             F.min(F.when(F.col("so_far") >= F.ceil(F.col("all") * part), F.col("value"))).alias(
                 f"{short}_p{round(part * 100)}"
             )
-            for part in PARTS
+            for part in QUANTILES
         ),
     )

@@ -10,8 +10,8 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from lonnymq.analytics.schemas import FLOW, HOURLY, shaped
-from lonnymq.analytics.time_buckets import HOUR_MS, bucket, instant
+from lonnymq.analytics.schemas import FLOW, OUTCOMES_HOURLY, select_declared
+from lonnymq.analytics.time_buckets import HOUR_MS, bucket_start, to_timestamp
 
 KEYS = ("source", "date", "channel")
 MOMENTS = {
@@ -20,20 +20,23 @@ MOMENTS = {
     "begun": "dequeued_at",
     "ended": "finished_at",
 }
-LAST = ("completed", "dead")  # the message is gone with such an attempt
+FINAL_OUTCOMES = ("completed", "dead")  # the message is gone with such an attempt
 SUMS = ("arrivals", "due", "due_ms", "begun", "begun_ms", "ended", "ended_ms")
 
 
-def flow(attempts: DataFrame, *, every_ms: int = HOUR_MS) -> DataFrame:
+def compute_flow(attempts: DataFrame, *, every_ms: int = HOUR_MS) -> DataFrame:
     """Arrivals, and attempts that became due, began and ended, by channel and bucket.
 
     An arrival is a message that has since been completed or has died: each message has one such row.
     """
     together = attempts.select(
         *KEYS,
-        F.col("outcome").isin(*LAST).cast("long").alias("arrivals"),
-        *(bucket(F.col(moment), every_ms).alias(f"{name}_in") for name, moment in MOMENTS.items()),
-        *(left(moment, every_ms).alias(f"{name}_ms") for name, moment in MOMENTS.items()),
+        F.col("outcome").isin(*FINAL_OUTCOMES).cast("long").alias("arrivals"),
+        *(
+            bucket_start(F.col(moment), every_ms).alias(f"{name}_in")
+            for name, moment in MOMENTS.items()
+        ),
+        *(remaining_ms(moment, every_ms).alias(f"{name}_ms") for name, moment in MOMENTS.items()),
     ).groupBy(*KEYS, *(f"{name}_in" for name in MOMENTS))
     # Most attempts have all their moments in one bucket: these groups are few, and are taken apart as such.
     grouped = together.agg(
@@ -41,19 +44,19 @@ def flow(attempts: DataFrame, *, every_ms: int = HOUR_MS) -> DataFrame:
         F.sum("arrivals").alias("arrivals"),
         *(F.sum(f"{name}_ms").alias(f"{name}_ms") for name in ("due", "begun", "ended")),
     )
-    events = grouped.select(*KEYS, F.explode(F.array(*map(event, MOMENTS))).alias("event"))
+    events = grouped.select(*KEYS, F.explode(F.array(*map(make_event, MOMENTS))).alias("event"))
     counted = events.select(*KEYS, "event.*").groupBy(*KEYS, "begins")
     summed = counted.agg(*(F.sum(name).alias(name) for name in SUMS))
     there = summed.where(" or ".join(f"{name} > 0" for name in MOMENTS))
-    return shaped(there.withColumn("begins_at", instant(F.col("begins"))), FLOW)
+    return select_declared(there.withColumn("begins_at", to_timestamp(F.col("begins"))), FLOW)
 
 
-def left(moment: str, every_ms: int) -> Column:
+def remaining_ms(moment: str, every_ms: int) -> Column:
     """How much of its bucket is left at a moment."""
     return F.lit(every_ms) - F.pmod(F.col(moment), F.lit(every_ms))
 
 
-def event(name: str) -> Column:
+def make_event(name: str) -> Column:
     """One of the four moments of a group of attempts, as a row of sums."""
     own = {name: F.col("arrivals" if name == "arrivals" else "many")}
     if name != "arrivals":
@@ -65,19 +68,21 @@ def event(name: str) -> Column:
 
 
 OUTCOMES = ("completed", "deferred", "failed", "expired", "dead")
-PARTS = (0.5, 0.95, 0.99)
+QUANTILES = (0.5, 0.95, 0.99)
 ACCURACY = 10_000
 
 
-def hourly(attempts: DataFrame, *, every_ms: int = HOUR_MS) -> DataFrame:
+def compute_outcomes(attempts: DataFrame, *, every_ms: int = HOUR_MS) -> DataFrame:
     """Outcomes and percentiles by channel and bucket."""
-    begins = bucket(F.col("finished_at"), every_ms).alias("begins")
+    begins = bucket_start(F.col("finished_at"), every_ms).alias("begins")
     groups = attempts.groupBy("source", "date", "channel", begins)
     found = groups.agg(
         F.count("*").alias("attempts"),
         *(count_if(F.col("outcome") == each).alias(each) for each in OUTCOMES),
         count_if(F.col("attempt") > 1).alias("retries"),
-        F.sum(F.when(F.col("outcome").isin(*LAST), F.col("attempt")).otherwise(0)).alias("tries"),
+        F.sum(F.when(F.col("outcome").isin(*FINAL_OUTCOMES), F.col("attempt")).otherwise(0)).alias(
+            "tries"
+        ),
         F.count("wait_ms").alias("waits"),
         F.sum("wait_ms").alias("wait_ms"),
         F.max("wait_ms").alias("wait_most"),
@@ -94,12 +99,14 @@ def hourly(attempts: DataFrame, *, every_ms: int = HOUR_MS) -> DataFrame:
         for short, column in (("wait", "wait"), ("service", "service"), ("size", "sizes"))
         for place, part in enumerate(("p50", "p95", "p99"))
     }
-    return shaped(found.withColumns({**named, "begins_at": instant(F.col("begins"))}), HOURLY)
+    return select_declared(
+        found.withColumns({**named, "begins_at": to_timestamp(F.col("begins"))}), OUTCOMES_HOURLY
+    )
 
 
 def percentiles(column: str) -> Column:
     """The 50th, 95th and 99th of a column."""
-    return F.percentile_approx(column, list(PARTS), ACCURACY)
+    return F.percentile_approx(column, list(QUANTILES), ACCURACY)
 
 
 def count_if(condition: Column) -> Column:

@@ -10,16 +10,26 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from lonnymq.analytics.attempts import attempts
-from lonnymq.analytics.channel_hours import backlog, hours, limits, tenants, totals
+from lonnymq.analytics.attempts import compute_attempts
+from lonnymq.analytics.channel_hours import (
+    compute_backlog,
+    compute_channel_hours,
+    compute_limit_usage,
+    compute_tenants,
+    compute_totals,
+)
 from lonnymq.analytics.channel_settings import CHANNELS
-from lonnymq.analytics.fairness import fairness, noise, noisy
-from lonnymq.analytics.forecast import forecast
-from lonnymq.analytics.starvation import starved
-from lonnymq.analytics.store import parts, read_figure
+from lonnymq.analytics.fairness import (
+    compute_fairness,
+    compute_noisy_hours,
+    compute_noisy_neighbours,
+)
+from lonnymq.analytics.forecast import compute_forecast
+from lonnymq.analytics.starvation import join_limits
+from lonnymq.analytics.store import list_aggregates, read_aggregate
 from lonnymq.analytics.time_buckets import HOUR_MS
 from lonnymq.lake.dataframes import read_channels
-from lonnymq.lake.location import Lake, lake_at
+from lonnymq.lake.location import Lake, resolve_lake
 from lonnymq.lake.tables import find_table
 
 
@@ -27,7 +37,7 @@ from lonnymq.lake.tables import find_table
 class Period:
     """The figures from `begin` up to `end`, which is not included, in buckets of `every_ms`."""
 
-    kept: dict[str, DataFrame]
+    aggregates: dict[str, DataFrame]
     channels: DataFrame
     begin: datetime
     end: datetime
@@ -35,11 +45,11 @@ class Period:
     known_until: datetime | None = None  # from when on nothing is known yet
 
     @cached_property
-    def hours(self) -> DataFrame:
+    def channel_hours(self) -> DataFrame:
         """Each channel in each bucket in which it had anything to do."""
-        return hours(
-            self.kept["flow"],
-            self.during("hourly"),
+        return compute_channel_hours(
+            self.aggregates["flow"],
+            self.during("outcomes"),
             self.channels,
             begin=self.begin,
             end=self.end,
@@ -49,28 +59,30 @@ class Period:
     def during(self, name: str, column: str = "begins_at") -> DataFrame:
         """The rows of a kept figure that lie in the period."""
         at = F.col(column)
-        return self.kept[name].where((at >= F.lit(self.begin)) & (at < F.lit(self.end)))
+        return self.aggregates[name].where((at >= F.lit(self.begin)) & (at < F.lit(self.end)))
 
     @property
     def frames(self) -> dict[str, DataFrame]:
         """Every figure by its name."""
-        hours = self.hours
+        hours = self.channel_hours
         return {
-            "hours": hours,
-            "tenants": tenants(hours, self.kept["spreads"]),
-            "totals": totals(self.during("pulse")),
-            "backlog": backlog(hours),
-            "fairness": fairness(hours),
-            "noise": noise(hours),
-            "noisy": noisy(hours),
-            "limits": limits(hours),
-            "starvation": starved(self.during("starvation", "ends_at"), self.channels),
+            "channel_hours": hours,
+            "tenants": compute_tenants(hours, self.aggregates["histograms"]),
+            "totals": compute_totals(self.during("hourly_histograms")),
+            "backlog": compute_backlog(hours),
+            "fairness": compute_fairness(hours),
+            "noisy_hours": compute_noisy_hours(hours),
+            "noisy_neighbours": compute_noisy_neighbours(hours),
+            "limits": compute_limit_usage(hours),
+            "starvation": join_limits(self.during("starvation", "ends_at"), self.channels),
             "errors": self.during("errors", "last_at"),
-            "forecast": forecast(hours, since=self.begin, until=self.known_until or self.end),
+            "forecast": compute_forecast(
+                hours, since=self.begin, until=self.known_until or self.end
+            ),
         }
 
 
-def of_history(
+def analyze_history(
     history: DataFrame,
     channels: DataFrame | None = None,
     *,
@@ -80,19 +92,22 @@ def of_history(
 ) -> Period:
     """The figures of rows of history, computed now; give it the rows that ended after `end` as well, if there are any:
     they waited or ran during the period."""
-    rows = attempts(history)
+    rows = compute_attempts(history)
     ended = rows.where(
         (F.col("finished_at") >= F.unix_millis(F.lit(begin)))
         & (F.col("finished_at") < F.unix_millis(F.lit(end)))
     )
     whole = ("flow", "starvation")
-    kept = {part.name: part.make(rows if part.name in whole else ended) for part in parts(every_ms)}
+    aggregates = {
+        aggregate.name: aggregate.make(rows if aggregate.name in whole else ended)
+        for aggregate in list_aggregates(every_ms)
+    }
     spark = history.sparkSession
     known = channels if channels is not None else spark.createDataFrame([], CHANNELS)
-    return Period(kept, known, begin, end, every_ms)
+    return Period(aggregates, known, begin, end, every_ms)
 
 
-def of_lake(
+def analyze_lake(
     spark: SparkSession,
     lake: Lake | Path | str,
     *,
@@ -102,23 +117,23 @@ def of_lake(
     known_until: datetime | None = None,
 ) -> Period:
     """The figures that a lake keeps of the whole UTC days from `begin` to `end`; see `refresh`."""
-    place = lake_at(lake)
+    place = resolve_lake(lake)
     first, last = (
         begin.astimezone(UTC).date(),
         (end - timedelta(microseconds=1)).astimezone(UTC).date(),
     )
-    kept = {}
-    for part in parts():
+    aggregates = {}
+    for aggregate in list_aggregates():
         # What ended later may have waited or run during the period.
-        upto = None if part.name == "flow" else last
-        kept[part.name] = read_figure(
-            spark, place, part.name, part.columns, first=first, last=upto, source=source
+        upto = None if aggregate.name == "flow" else last
+        aggregates[aggregate.name] = read_aggregate(
+            spark, place, aggregate.name, aggregate.columns, first=first, last=upto, source=source
         )
-    known = channels_of(spark, place, source)
-    return Period(kept, known, begin, end, known_until=known_until)
+    known = read_channel_settings(spark, place, source)
+    return Period(aggregates, known, begin, end, known_until=known_until)
 
 
-def channels_of(spark: SparkSession, lake: Lake, source: str | None) -> DataFrame:
+def read_channel_settings(spark: SparkSession, lake: Lake, source: str | None) -> DataFrame:
     """What the lake knows of channels' settings; nothing if it has no such table."""
     if find_table(lake, "channels") is None:
         return spark.createDataFrame([], CHANNELS)

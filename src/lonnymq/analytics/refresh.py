@@ -15,21 +15,21 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from lonnymq.analytics.attempts import COMES_BACK, attempts, ends_are_few
-from lonnymq.analytics.cache import kept
+from lonnymq.analytics.attempts import RETURNING_OUTCOMES, compute_attempts, ends_are_few
+from lonnymq.analytics.cache import cached
 from lonnymq.analytics.store import (
-    arrow_columns,
-    commit,
-    find_figure,
-    made_figure,
-    parts,
+    commit_days,
+    declared_arrow_schema,
+    ensure_aggregate,
+    find_aggregate,
+    list_aggregates,
     replace_days,
     write_days,
 )
 from lonnymq.lake.dataframes import read_history
-from lonnymq.lake.location import HISTORY, Lake, lake_at
+from lonnymq.lake.location import HISTORY, Lake, resolve_lake
 from lonnymq.lake.servers import Rewinds, read_rewinds
-from lonnymq.lake.tables import listed, table_at
+from lonnymq.lake.tables import list_files, open_table
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -38,7 +38,7 @@ VERSION = 1  # raised when a figure's definition changes: all days are then comp
 DAYS = "days"
 DAYS_COLUMNS = "source string, date date, rows long, mark string, computed_at timestamp"
 ROWS_AT_ONCE = 8_000_000
-SETTINGS = {
+SPARK_SETTINGS = {
     # Spark sorts all rows of a task that has more than 128 groups with percentiles. The groups of so many rows fit into
     # memory: those of 3,300,000 rows, 1,000 tenants and two days were computed in 29 s instead of 48.
     "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "200000",
@@ -49,7 +49,7 @@ Key = tuple[str, date]
 
 
 @dataclass(frozen=True, slots=True)
-class Refreshed:
+class RefreshResult:
     """What a refresh did: which days of which source it computed, from how many rows, in how long."""
 
     source: str
@@ -58,27 +58,27 @@ class Refreshed:
     seconds: float
 
 
-Tell = Callable[[Refreshed], None]
+Progress = Callable[[RefreshResult], None]
 
 
-def refresh(
+def refresh_analytics(
     spark: SparkSession,
     lake: Lake | Path | str,
     dates: Iterable[date] | None = None,
     *,
     source: str | None = None,
     rows_at_once: int = ROWS_AT_ONCE,
-    tell: Tell | None = None,
+    tell: Progress | None = None,
     storage_options: Mapping[str, str] | None = None,
-) -> list[Refreshed]:
+) -> list[RefreshResult]:
     """Compute the figures of days whose history has grown since; with `dates`, of those days in any case.
 
     `tell` hears of each stretch of days when it is done. A refresh that is stopped has done what it told of; the rest
     is done by the next one.
     """
-    place = lake_at(lake, storage_options)
-    there = marks(table_at(place, HISTORY))
-    known = kept_marks(place)
+    place = resolve_lake(lake, storage_options)
+    there = compute_day_versions(open_table(place, HISTORY))
+    known = read_day_versions(place)
     changed = {key for key, (mark, _) in there.items() if known.get(key) != mark}
     if dates is not None:
         changed = {key for key in there if key[1] in set(dates)}
@@ -89,25 +89,25 @@ def refresh(
         own = {day for name, day in changed if name == at}
         days = {day: rows for (name, day), (_, rows) in there.items() if name == at}
         own |= {day + DAY for day in own if day + DAY in days}  # whose waits look one day back
-        for stretch in stretches(sorted(own), days, rows_at_once):
+        for stretch in group_days(sorted(own), days, rows_at_once):
             began = time.monotonic()
             # Of the day before, starvation is computed again, unless that has just been done.
             also = [day for day in (stretch[0] - DAY,) if day in days and day not in own]
-            with suited(spark):
-                compute(spark, place, at, stretch, also)
-            keep_marks(place, at, {day: there[at, day] for day in stretch})
+            with tuned_session(spark):
+                compute_days(spark, place, at, stretch, also)
+            write_day_versions(place, at, {day: there[at, day] for day in stretch})
             many = sum(days[day] for day in stretch)
-            done.append(Refreshed(at, tuple(stretch), many, time.monotonic() - began))
+            done.append(RefreshResult(at, tuple(stretch), many, time.monotonic() - began))
             if tell is not None:
                 tell(done[-1])
     return done
 
 
 @contextmanager
-def suited(spark: SparkSession) -> Iterator[None]:
+def tuned_session(spark: SparkSession) -> Iterator[None]:
     """Have the session set for large stretches; afterwards it is as it was."""
-    before = {name: spark.conf.get(name) for name in SETTINGS}
-    for name, value in SETTINGS.items():
+    before = {name: spark.conf.get(name) for name in SPARK_SETTINGS}
+    for name, value in SPARK_SETTINGS.items():
         spark.conf.set(name, value)
     try:
         yield
@@ -116,7 +116,7 @@ def suited(spark: SparkSession) -> Iterator[None]:
             spark.conf.unset(name) if was is None else spark.conf.set(name, was)
 
 
-def stretches(days: list[date], rows: Mapping[date, int], most: int) -> Iterator[list[date]]:
+def group_days(days: list[date], rows: Mapping[date, int], most: int) -> Iterator[list[date]]:
     """Days that follow each other, as many together as have so many rows."""
     stretch: list[date] = []
     for day in days:
@@ -129,43 +129,46 @@ def stretches(days: list[date], rows: Mapping[date, int], most: int) -> Iterator
         yield stretch
 
 
-def marks(table: DeltaTable) -> dict[Key, tuple[str, int]]:
+def compute_day_versions(table: DeltaTable) -> dict[Key, tuple[str, int]]:
     """What each day of history is known by: how many rows it has, for rows are only ever added.
 
     Except where the lake went back after a failover or a restore: the days from there on are known by that, too.
     """
     found: dict[Key, int] = {}
     last: dict[Key, int] = {}
-    for file in listed(table):
+    for file in list_files(table):
         if file.day is not None:
             key = (file.source, file.day)
             found[key] = found.get(key, 0) + file.rows
             last[key] = max(last.get(key, 0), file.last_position or 0)
     ways_back = {source: read_rewinds(table, source) for source, _ in found}
     return {
-        (source, day): (f"{VERSION}:{rows}{went_back(ways_back[source], last[source, day])}", rows)
+        (source, day): (
+            f"{VERSION}:{rows}{rewind_suffix(ways_back[source], last[source, day])}",
+            rows,
+        )
         for (source, day), rows in found.items()
     }
 
 
-def went_back(rewinds: Rewinds, last_position: int) -> str:
+def rewind_suffix(rewinds: Rewinds, last_position: int) -> str:
     """What is added for a day in which the lake may have replaced rows."""
     return f":{rewinds.count}" if last_position >= rewinds.since else ""
 
 
-def kept_marks(lake: Lake) -> dict[Key, str]:
+def read_day_versions(lake: Lake) -> dict[Key, str]:
     """What each day's figures were computed from."""
-    table = find_figure(lake, DAYS)
+    table = find_aggregate(lake, DAYS)
     if table is None:
         return {}
     rows = table.to_pyarrow_table(columns=["source", "date", "mark"]).to_pylist()
     return {(each["source"], each["date"]): each["mark"] for each in rows}
 
 
-def keep_marks(lake: Lake, source: str, found: Mapping[date, tuple[str, int]]) -> None:
+def write_day_versions(lake: Lake, source: str, found: Mapping[date, tuple[str, int]]) -> None:
     """Say what days were computed from: the last step, so that a refresh that was killed is begun anew."""
-    made_figure(lake, DAYS, DAYS_COLUMNS)
-    schema = arrow_columns(DAYS_COLUMNS)
+    ensure_aggregate(lake, DAYS, DAYS_COLUMNS)
+    schema = declared_arrow_schema(DAYS_COLUMNS)
     now = int(time.time() * 1_000_000)
     rows = pa.RecordBatch.from_pylist(
         [
@@ -176,13 +179,13 @@ def keep_marks(lake: Lake, source: str, found: Mapping[date, tuple[str, int]]) -
     )
     told = next(write_days([rows], lake=lake, name=DAYS, source=source, schema=schema))
     files = [tuple(each.values()) for each in told.to_pylist()]
-    commit(lake, DAYS, source, sorted(found), files)
+    commit_days(lake, DAYS, source, sorted(found), files)
 
 
 DAY = timedelta(days=1)
 
 
-def compute(
+def compute_days(
     spark: SparkSession, lake: Lake, source: str, days: Sequence[date], also: Sequence[date] = ()
 ) -> None:
     """Compute and keep all figures of days that follow each other.
@@ -191,15 +194,15 @@ def compute(
     on them may have ended on the first of the others.
     """
     around = [*also, *days]
-    made = attempts_of(spark, lake, source, around).drop("message_id", "source")
+    made = read_attempts(spark, lake, source, around).drop("message_id", "source")
     rows = made.withColumn("source", F.lit(source))  # which need not be kept with each of them
     before = read_history(spark, lake, around[0] - DAY, around[0], source)
     begun_before = before.select(
         "source", "channel", F.unix_millis("dequeued_at").alias("dequeued_at")
     )
-    with kept(made, level=StorageLevel.DISK_ONLY):
+    with cached(made, level=StorageLevel.DISK_ONLY):
         own = rows.where(F.col("date").isin(list(days)))
-        for part in parts():
+        for part in list_aggregates():
             if part.looks_around:
                 found = part.make(rows, before=begun_before).where(F.col("date").isin(around))
             else:
@@ -208,7 +211,7 @@ def compute(
             replace_days(found, lake, part.name, part.columns, source=source, days=touched)
 
 
-def attempts_of(spark: SparkSession, lake: Lake, source: str, days: Sequence[date]) -> DataFrame:
+def read_attempts(spark: SparkSession, lake: Lake, source: str, days: Sequence[date]) -> DataFrame:
     """The attempts that were begun or ended on these days, as far as they had ended a day later."""
     midnight = days[-1] + DAY
     history = read_history(spark, lake, days[0], midnight, source)
@@ -218,6 +221,6 @@ def attempts_of(spark: SparkSession, lake: Lake, source: str, days: Sequence[dat
         < F.lit(datetime(midnight.year, midnight.month, midnight.day, tzinfo=UTC))
     )
     earlier = read_history(spark, lake, days[0] - DAY, days[0], source)
-    earlier = earlier.where(F.col("outcome").isin(*COMES_BACK))
+    earlier = earlier.where(F.col("outcome").isin(*RETURNING_OUTCOMES))
     few = ends_are_few(history.unionByName(earlier))
-    return attempts(history.unionByName(later), earlier=earlier, are_few=few)
+    return compute_attempts(history.unionByName(later), earlier=earlier, are_few=few)

@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import StructType
 
-SPREAD = "array<struct<value: bigint, attempts: bigint>>"
+HISTOGRAM = "array<struct<value: bigint, attempts: bigint>>"
 
 # Figures that are kept in the lake. `date` is the partition of history that the rows come from.
 ATTEMPTS = """
@@ -17,15 +17,17 @@ FLOW = """
   source string, date date, channel string, begins_at timestamp,
   arrivals long, due long, due_ms long, begun long, begun_ms long, ended long, ended_ms long
 """
-HOURLY = """
+OUTCOMES_HOURLY = """
   source string, date date, channel string, begins_at timestamp,
   attempts long, completed long, deferred long, failed long, expired long, dead long, retries long, tries long,
   waits long, wait_ms long, wait_p50 long, wait_p95 long, wait_p99 long, wait_most long,
   service_ms long, service_p50 long, service_p95 long, service_p99 long, service_most long,
   size long, size_p50 long, size_p95 long, size_most long
 """
-PULSE = f"source string, date date, begins_at timestamp, waits {SPREAD}, services {SPREAD}"
-SPREADS = f"source string, date date, channel string, waits {SPREAD}, services {SPREAD}"
+HOURLY_HISTOGRAMS = (
+    f"source string, date date, begins_at timestamp, waits {HISTOGRAM}, services {HISTOGRAM}"
+)
+HISTOGRAMS = f"source string, date date, channel string, waits {HISTOGRAM}, services {HISTOGRAM}"
 STARVATION = """
   source string, date date, channel string, begins_at timestamp, ends_at timestamp, length_ms long,
   running long, others long, windows long
@@ -37,7 +39,7 @@ ERRORS = """
 
 # Figures that are put together from those when they are asked for.
 STARVED = f"{STARVATION}, max_concurrency int, release_interval_ms long, is_held boolean"
-HOURS = """
+CHANNEL_HOURS = """
   source string, channel string, begins_at timestamp,
   arrivals long, due long, begun long, ended long,
   waiting_before long, waiting_after long, waiting_mean double, running_mean double,
@@ -52,11 +54,11 @@ HOURS = """
 FAIRNESS = """
   source string, begins_at timestamp, backlogged long, held long, competing long, jain double, least double, most double
 """
-NOISE = """
+NOISY_HOURS = """
   source string, begins_at timestamp, channels long, noisy long, noisy_work long, quiet_work long,
   noisy_wait_p95 long, quiet_wait_p95 long
 """
-NOISY = """
+NOISY_NEIGHBOURS = """
   source string, channel string, hours long, share double, most_share double,
   quiet_wait_p95 long, otherwise_wait_p95 long
 """
@@ -86,14 +88,14 @@ FORECAST = """
 """
 
 
-def declared_as(columns: str) -> StructType:
+def parse_schema(columns: str) -> StructType:
     """Declared columns as a schema of Spark's."""
     schema = StructType.fromDDL(columns)
     assert isinstance(schema, StructType)  # noqa: S101 - columns are never a single type
     return schema
 
 
-def shaped(frame: DataFrame, columns: str) -> DataFrame:
+def select_declared(frame: DataFrame, columns: str) -> DataFrame:
     """The declared columns of a frame, in their order and of their types."""
-    fields = declared_as(columns).fields
+    fields = parse_schema(columns).fields
     return frame.select(*(F.col(each.name).cast(each.dataType) for each in fields))

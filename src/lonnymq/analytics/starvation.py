@@ -10,22 +10,22 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from lonnymq.analytics.channel_settings import with_settings
-from lonnymq.analytics.schemas import STARVATION, STARVED, shaped
-from lonnymq.analytics.time_buckets import SECOND_MS, bucket, day_of, instant
+from lonnymq.analytics.channel_settings import join_settings
+from lonnymq.analytics.schemas import STARVATION, STARVED, select_declared
+from lonnymq.analytics.time_buckets import SECOND_MS, bucket_start, to_date, to_timestamp
 
-LEAST_MS = 10 * SECOND_MS  # shorter ones are not kept
-MOST = 20  # of a channel and a day are kept, the longest
+MIN_WINDOW_MS = 10 * SECOND_MS  # shorter ones are not kept
+MAX_WINDOWS = 20  # of a channel and a day are kept, the longest
 KEYS = ("source", "channel", "date")
 DEQUEUE = ("source", "channel", "dequeued_at")
 
 
-def starvation(
+def compute_starvation(
     attempts: DataFrame,
     *,
     before: DataFrame | None = None,
-    least_ms: int = LEAST_MS,
-    most: int = MOST,
+    least_ms: int = MIN_WINDOW_MS,
+    most: int = MAX_WINDOWS,
 ) -> DataFrame:
     """The longest windows of each channel and day, by the day that they end on.
 
@@ -34,17 +34,17 @@ def starvation(
     that nobody was served at all. Attempts in `before` end no windows, but may begin some.
     """
     begun = attempts.select(
-        "source", "channel", "ready_at", "dequeued_at", day_of(F.col("dequeued_at")).alias("date")
+        "source", "channel", "ready_at", "dequeued_at", to_date(F.col("dequeued_at")).alias("date")
     )
     dequeues = attempts.select(*DEQUEUE)
     seen = dequeues if before is None else dequeues.unionByName(before.select(*DEQUEUE))
-    found = longest(gaps(begun, seen, least_ms), most)
-    told = served(busy(found, attempts.where(F.col("service_ms") >= least_ms)), seen)
-    moments = {"begins_at": instant(F.col("begins")), "ends_at": instant(F.col("ends"))}
-    return shaped(told.withColumns(moments), STARVATION)
+    found = keep_longest(find_windows(begun, seen, least_ms), most)
+    told = count_served(count_running(found, attempts.where(F.col("service_ms") >= least_ms)), seen)
+    moments = {"begins_at": to_timestamp(F.col("begins")), "ends_at": to_timestamp(F.col("ends"))}
+    return select_declared(told.withColumns(moments), STARVATION)
 
 
-def gaps(begun: DataFrame, seen: DataFrame, least_ms: int) -> DataFrame:
+def find_windows(begun: DataFrame, seen: DataFrame, least_ms: int) -> DataFrame:
     """The window before each dequeue, if it is so long."""
     # From the last to the first: what is still to be dequeued then lies before, and one pass will do.
     backward = Window.partitionBy(*KEYS).orderBy(F.desc("dequeued_at"), "ready_at")
@@ -56,7 +56,7 @@ def gaps(begun: DataFrame, seen: DataFrame, least_ms: int) -> DataFrame:
         F.lead("dequeued_at").over(backward).alias("before"),
     )
     long = F.col("ends") - F.greatest("oldest", "before") >= least_ms
-    day_after = F.date_add(day_of(F.col("dequeued_at")), 1)
+    day_after = F.date_add(to_date(F.col("dequeued_at")), 1)
     last = seen.groupBy("source", "channel", day_after.alias("date")).agg(
         F.max("dequeued_at").alias("day_before")
     )
@@ -68,7 +68,7 @@ def gaps(begun: DataFrame, seen: DataFrame, least_ms: int) -> DataFrame:
     return found.where(F.col("length_ms") >= least_ms)
 
 
-def longest(windows: DataFrame, most: int) -> DataFrame:
+def keep_longest(windows: DataFrame, most: int) -> DataFrame:
     """The longest windows of each channel and day, with how many there were."""
     whole = Window.partitionBy(*KEYS)
     place = F.row_number().over(whole.orderBy(F.desc("length_ms"), "ends"))
@@ -78,9 +78,9 @@ def longest(windows: DataFrame, most: int) -> DataFrame:
     )
 
 
-def busy(windows: DataFrame, long: DataFrame) -> DataFrame:
+def count_running(windows: DataFrame, long: DataFrame) -> DataFrame:
     """Windows with how many attempts of its own the channel had running from the beginning to the end of each."""
-    first, last = day_of(F.col("dequeued_at")), day_of(F.col("finished_at"))
+    first, last = to_date(F.col("dequeued_at")), to_date(F.col("finished_at"))
     own = long.select(
         "source",
         "channel",
@@ -95,12 +95,12 @@ def busy(windows: DataFrame, long: DataFrame) -> DataFrame:
     return groups.agg(F.count("since").alias("running"))
 
 
-def served(windows: DataFrame, seen: DataFrame) -> DataFrame:
+def count_served(windows: DataFrame, seen: DataFrame) -> DataFrame:
     """Windows with how many attempts were begun in the whole seconds of each, by whomever."""
-    second = bucket(F.col("dequeued_at"), SECOND_MS).alias("at")
+    second = bucket_start(F.col("dequeued_at"), SECOND_MS).alias("at")
     counts = seen.groupBy("source", second).agg(F.count("*").alias("many"))
-    first = bucket(F.col("begins"), SECOND_MS)
-    last = bucket(F.col("ends"), SECOND_MS) - SECOND_MS
+    first = bucket_start(F.col("begins"), SECOND_MS)
+    last = bucket_start(F.col("ends"), SECOND_MS) - SECOND_MS
     edges = F.array(
         F.struct(first.alias("at"), F.lit(False).alias("is_end")),
         F.struct(last.alias("at"), F.lit(True).alias("is_end")),
@@ -116,9 +116,9 @@ def served(windows: DataFrame, seen: DataFrame) -> DataFrame:
     return summed.groupBy(*windows.columns).agg(between.alias("others"))
 
 
-def starved(windows: DataFrame, channels: DataFrame) -> DataFrame:
+def join_limits(windows: DataFrame, channels: DataFrame) -> DataFrame:
     """Windows with what was set, and whether that explains them: all slots in use, the rate used up, a pause."""
-    known = with_settings(windows, channels)
+    known = join_settings(windows, channels)
     held = [
         F.col("running") >= F.col("max_concurrency"),
         F.col("length_ms") <= F.col("release_interval_ms"),
@@ -127,4 +127,4 @@ def starved(windows: DataFrame, channels: DataFrame) -> DataFrame:
     is_held = F.lit(False)
     for each in held:
         is_held = is_held | F.coalesce(each, F.lit(False))
-    return shaped(known.withColumn("is_held", is_held), STARVED)
+    return select_declared(known.withColumn("is_held", is_held), STARVED)

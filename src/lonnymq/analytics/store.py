@@ -18,57 +18,65 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import StructType
 
-from lonnymq.analytics.error_groups import errors
-from lonnymq.analytics.histogram import pulse, spreads
-from lonnymq.analytics.hourly_aggregates import flow, hourly
-from lonnymq.analytics.schemas import ERRORS, FLOW, HOURLY, PULSE, SPREADS, STARVATION, declared_as
-from lonnymq.analytics.starvation import starvation
+from lonnymq.analytics.error_groups import compute_error_groups
+from lonnymq.analytics.histogram import compute_histograms, compute_hourly_histograms
+from lonnymq.analytics.hourly_aggregates import compute_flow, compute_outcomes
+from lonnymq.analytics.schemas import (
+    ERRORS,
+    FLOW,
+    HISTOGRAMS,
+    HOURLY_HISTOGRAMS,
+    OUTCOMES_HOURLY,
+    STARVATION,
+    parse_schema,
+)
+from lonnymq.analytics.starvation import compute_starvation
 from lonnymq.analytics.time_buckets import HOUR_MS
-from lonnymq.lake.dataframes import SPECIAL
-from lonnymq.lake.errors import LakeBroken, LakeForeign
-from lonnymq.lake.location import FIGURES, Lake
+from lonnymq.lake.dataframes import GLOB_CHARACTERS
+from lonnymq.lake.errors import LakeBroken, NotALake
+from lonnymq.lake.location import ANALYTICS, Lake
 from lonnymq.lake.parquet import folder_name
-from lonnymq.lake.tables import FORMAT, FORMAT_KEY, first_line, listed
+from lonnymq.lake.tables import FORMAT, FORMAT_KEY, first_line, list_files
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
 
-PARTED_BY = ["source", "date"]
-WRITTEN = "path string, day string, rows long, bytes long"
+PARTITION_COLUMNS = ["source", "date"]
+WRITTEN_DDL = "path string, day string, rows long, bytes long"
 
 
-def find_figure(lake: Lake, name: str) -> DeltaTable | None:
+def find_aggregate(lake: Lake, name: str) -> DeltaTable | None:
     """The table of a figure; None: it is not there yet."""
     from deltalake import DeltaTable
 
-    place, options = lake.table(f"{FIGURES}/{name}"), dict(lake.options)
+    place, options = lake.table(f"{ANALYTICS}/{name}"), dict(lake.options)
     try:
         if not DeltaTable.is_deltatable(place, options):
             return None
         table = DeltaTable(place, storage_options=options)
         is_ours = FORMAT_KEY in table.metadata().configuration
     except Exception as error:  # of several libraries, for one reason: it cannot be read
-        advice = "Figures can be computed again: delete the folder"
+        advice = "Delete the folder: the next report computes the table again"
         raise LakeBroken(f"{place} cannot be read: {first_line(error)}. {advice}") from error
     if not is_ours:
-        raise LakeForeign(f"{place} is a Delta table, but none of a lake's. {LakeForeign.__doc__}")
+        raise NotALake(f"the Delta table {place} does not belong to a lake. {NotALake.__doc__}")
     return table
 
 
-def made_figure(lake: Lake, name: str, columns: str) -> DeltaTable:
+def ensure_aggregate(lake: Lake, name: str, columns: str) -> DeltaTable:
     """The table of a figure, made if it is not there."""
     from deltalake import DeltaTable, Schema
 
-    table = find_figure(lake, name)
+    table = find_aggregate(lake, name)
     if table is None:
         if lake.is_local:
-            lake.files().create_dir(f"{FIGURES}/{name}", recursive=True)
+            lake.files().create_dir(f"{ANALYTICS}/{name}", recursive=True)
         table = DeltaTable.create(
-            lake.table(f"{FIGURES}/{name}"),
-            Schema.from_arrow(arrow_columns(columns)),
+            lake.table(f"{ANALYTICS}/{name}"),
+            Schema.from_arrow(declared_arrow_schema(columns)),
             mode="ignore",
-            partition_by=PARTED_BY,
-            name=f"lonnymq figures {name}",
+            partition_by=PARTITION_COLUMNS,
+            name=f"lonnymq analytics {name}",
             configuration={FORMAT_KEY: str(FORMAT)},
             raise_if_key_not_exists=False,  # a key of ours, not of Delta's
             storage_options=dict(lake.options),
@@ -76,14 +84,14 @@ def made_figure(lake: Lake, name: str, columns: str) -> DeltaTable:
     return table
 
 
-def arrow_columns(columns: str) -> pa.Schema:
+def declared_arrow_schema(columns: str) -> pa.Schema:
     """Declared columns as Arrow has them; moments are in UTC."""
     from pyspark.sql.pandas.types import to_arrow_schema
 
-    return to_arrow_schema(declared_as(columns), timezone="UTC")
+    return to_arrow_schema(parse_schema(columns), timezone="UTC")
 
 
-def read_figure(
+def read_aggregate(
     spark: SparkSession,
     lake: Lake,
     name: str,
@@ -94,21 +102,23 @@ def read_figure(
     source: str | None = None,
 ) -> DataFrame:
     """The rows of a figure's days, from the first up to and with the last; of one source, or of all."""
-    schema = declared_as(columns)
-    table = find_figure(lake, name)
+    schema = parse_schema(columns)
+    table = find_aggregate(lake, name)
     # The day stands in the path; so does the source, but with its letters changed: that is taken from the table's log.
     in_paths = StructType([each for each in schema if each.name != "source"]).add(
         "source", "string"
     )
-    root = lake.table(f"{FIGURES}/{name}")
+    root = lake.table(f"{ANALYTICS}/{name}")
     paths: dict[str, list[str]] = {}
-    for file in listed(table) if table is not None else []:
+    for file in list_files(table) if table is not None else []:
         if (
             source in (None, file.source)
             and file.day is not None
-            and is_between(file.day, first, last)
+            and is_day_between(file.day, first, last)
         ):
-            paths.setdefault(file.source, []).append(SPECIAL.sub(r"\\\1", f"{root}/{file.path}"))
+            paths.setdefault(file.source, []).append(
+                GLOB_CHARACTERS.sub(r"\\\1", f"{root}/{file.path}")
+            )
     read = spark.read.schema(in_paths).option("basePath", root)
     frames = [
         read.parquet(*files).withColumn("source", F.lit(each))
@@ -119,7 +129,7 @@ def read_figure(
     return reduce(lambda left, right: left.unionByName(right), frames).select(*schema.fieldNames())
 
 
-def is_between(day: date, first: date | None, last: date | None) -> bool:
+def is_day_between(day: date, first: date | None, last: date | None) -> bool:
     """Whether a day is asked for."""
     return (first is None or first <= day) and (last is None or day <= last)
 
@@ -128,11 +138,13 @@ def replace_days(
     frame: DataFrame, lake: Lake, name: str, columns: str, *, source: str, days: Sequence[date]
 ) -> int:
     """Put the frame's rows in the place of all rows of these days, in one commit; says how many they are."""
-    made_figure(lake, name, columns)
-    errand = partial(write_days, lake=lake, name=name, source=source, schema=arrow_columns(columns))
+    ensure_aggregate(lake, name, columns)
+    errand = partial(
+        write_days, lake=lake, name=name, source=source, schema=declared_arrow_schema(columns)
+    )
     by_day = frame.repartition("date").sortWithinPartitions("date", *frame.columns[2:4])
-    files = by_day.mapInArrow(errand, WRITTEN).collect()
-    commit(lake, name, source, days, [tuple(each) for each in files])
+    files = by_day.mapInArrow(errand, WRITTEN_DDL).collect()
+    commit_days(lake, name, source, days, [tuple(each) for each in files])
     return sum(each["rows"] for each in files)
 
 
@@ -141,7 +153,7 @@ def write_days(
 ) -> Iterator[pa.RecordBatch]:
     """Write a task's rows, a file for each day; runs on an executor."""
     system = lake.files()
-    kept = pa.schema([each for each in schema if each.name not in PARTED_BY])
+    kept = pa.schema([each for each in schema if each.name not in PARTITION_COLUMNS])
     opened: dict[date, tuple[str, Any, pq.ParquetWriter, list[int]]] = {}
     for batch in batches:
         for day in pc.unique(batch.column("date")):
@@ -149,8 +161,8 @@ def write_days(
             if day.as_py() not in opened:
                 folder = f"source={folder_name(source)}/date={day.as_py().isoformat()}"
                 path = f"{folder}/part-{uuid4().hex}.zstd.parquet"
-                system.create_dir(f"{FIGURES}/{name}/{folder}", recursive=True)
-                stream = system.open_output_stream(f"{FIGURES}/{name}/{path}")
+                system.create_dir(f"{ANALYTICS}/{name}/{folder}", recursive=True)
+                stream = system.open_output_stream(f"{ANALYTICS}/{name}/{path}")
                 writer = pq.ParquetWriter(stream, kept, compression="zstd", compression_level=1)
                 opened[day.as_py()] = (path, stream, writer, [0])
             _, _, writer, count = opened[day.as_py()]
@@ -169,14 +181,14 @@ def write_days(
     yield pa.RecordBatch.from_pylist(written, schema=told)
 
 
-def commit(
+def commit_days(
     lake: Lake, name: str, source: str, days: Sequence[date], files: Sequence[tuple[Any, ...]]
 ) -> None:
     """Make the files the only ones of these days of a source."""
     from deltalake import DeltaTable
     from deltalake.transaction import AddAction, RemoveAction
 
-    table = DeltaTable(lake.table(f"{FIGURES}/{name}"), storage_options=dict(lake.options))
+    table = DeltaTable(lake.table(f"{ANALYTICS}/{name}"), storage_options=dict(lake.options))
     added: list[AddAction | RemoveAction] = [
         AddAction(
             path=path,
@@ -193,13 +205,13 @@ def commit(
         added,
         mode="overwrite",
         schema=table.schema(),
-        partition_by=PARTED_BY,
+        partition_by=PARTITION_COLUMNS,
         partition_filters=[("source", "=", source), ("date", "in", listed)],
     )
 
 
 @dataclass(frozen=True)
-class Part:
+class Aggregate:
     """A figure that is kept: attempts in, declared columns out, by day.
 
     One that looks around also takes what was begun on its days and ended on the day after, and in `before` the
@@ -212,13 +224,19 @@ class Part:
     looks_around: bool = False
 
 
-def parts(every_ms: int = HOUR_MS) -> tuple[Part, ...]:
+def list_aggregates(every_ms: int = HOUR_MS) -> tuple[Aggregate, ...]:
     """All of them, in buckets of that length; those in the lake are of an hour."""
     return (
-        Part("flow", FLOW, lambda rows: flow(rows, every_ms=every_ms)),
-        Part("hourly", HOURLY, lambda rows: hourly(rows, every_ms=every_ms)),
-        Part("spreads", SPREADS, spreads),
-        Part("pulse", PULSE, lambda rows: pulse(rows, every_ms=every_ms)),
-        Part("errors", ERRORS, errors),
-        Part("starvation", STARVATION, starvation, looks_around=True),
+        Aggregate("flow", FLOW, lambda rows: compute_flow(rows, every_ms=every_ms)),
+        Aggregate(
+            "outcomes", OUTCOMES_HOURLY, lambda rows: compute_outcomes(rows, every_ms=every_ms)
+        ),
+        Aggregate("histograms", HISTOGRAMS, compute_histograms),
+        Aggregate(
+            "hourly_histograms",
+            HOURLY_HISTOGRAMS,
+            lambda rows: compute_hourly_histograms(rows, every_ms=every_ms),
+        ),
+        Aggregate("errors", ERRORS, compute_error_groups),
+        Aggregate("starvation", STARVATION, compute_starvation, looks_around=True),
     )

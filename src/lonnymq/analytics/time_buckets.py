@@ -10,16 +10,16 @@ HOUR_MS = 3_600_000
 DAY_MS = 86_400_000
 
 
-def bucket(moment: Column, every_ms: int) -> Column:
+def bucket_start(moment: Column, every_ms: int) -> Column:
     """Where the bucket begins that a moment lies in; before 1970 as well."""
     return moment - F.pmod(moment, F.lit(every_ms))
 
 
-def instant(moment: Column) -> Column:
+def to_timestamp(moment: Column) -> Column:
     """Epoch milliseconds as a timestamp."""
     return F.timestamp_millis(moment)
 
 
-def day_of(moment: Column) -> Column:
+def to_date(moment: Column) -> Column:
     """The UTC day of epoch milliseconds."""
-    return F.date_from_unix_date((bucket(moment, DAY_MS) / DAY_MS).cast("int"))
+    return F.date_from_unix_date((bucket_start(moment, DAY_MS) / DAY_MS).cast("int"))

@@ -28,7 +28,7 @@ from lonnymq.text import format_duration
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from lonnymq.lake.syncer import Synced, Syncer
+    from lonnymq.lake.syncer import Syncer, SyncResult
 
 logger = logging.getLogger("lonnymq.lake")
 
@@ -91,13 +91,13 @@ def sync(
     whenever the command is killed and wherever it begins again. SIGTERM and Ctrl-C let the slice that is under way be
     the last, and the command ends with 0.
     """
-    from lonnymq.lake.location import lake_at
-    from lonnymq.lake.source import origin_at
+    from lonnymq.lake.location import resolve_lake
+    from lonnymq.lake.source import identify_source
     from lonnymq.lake.syncer import Syncer
 
     log_to_stderr(log_level, as_json=at.out.as_json)
-    wait, place = span(interval, "--interval"), lake_at(lake, pairs_of(storage))
-    origin, until = origin_at(at.dsn, schema=at.schema, source=source, adopt=adopt), Event()
+    wait, place = span(interval, "--interval"), resolve_lake(lake, pairs_of(storage))
+    origin, until = identify_source(at.dsn, schema=at.schema, source=source, adopt=adopt), Event()
     with (
         spark_session(master, conf or [], is_shipped=ship) as spark,
         told_by_signals(until),
@@ -142,24 +142,24 @@ def told_by_signals(until: Event) -> Iterator[None]:
 
 def once(at: Session, syncer: Syncer, until: Event) -> None:
     """Sync all that there is, with a bar for people, and say what it was."""
-    from lonnymq.lake.syncer import total
+    from lonnymq.lake.syncer import sum_batches
 
     lag = syncer.queue.history_lag(syncer.next_position())
     with at.out.progress() as progress:
         bar = progress.add_task("rows", total=lag.ready if lag.counted_exactly else None)
 
-        def seen() -> Iterable[Synced]:
-            for each in syncer.slices(until):
+        def seen() -> Iterable[SyncResult]:
+            for each in syncer.sync_batches(until):
                 progress.advance(bar, each.rows)
                 if not sys.stderr.isatty():
                     logger.info("%s", told(each))
                 yield each
 
-        done = total(seen(), syncer.origin)
+        done = sum_batches(seen(), syncer.database)
     at.out.answer(done, lambda: told(done))
 
 
-def say(at: Session, done: Synced) -> None:
+def say(at: Session, done: SyncResult) -> None:
     """Tell of a slice: in the log, and with --json a document a line."""
     if at.out.as_json:
         at.out.line(done)
@@ -167,7 +167,7 @@ def say(at: Session, done: Synced) -> None:
         logger.info("%s", told(done))
 
 
-def told(done: Synced) -> str:
+def told(done: SyncResult) -> str:
     """What was brought, in words."""
     if not done.rows:
         return f"nothing new of {done.source}"

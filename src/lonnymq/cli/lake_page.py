@@ -11,7 +11,7 @@ from lonnymq.cli.words import at as moment_words
 from lonnymq.text import format_duration
 
 if TYPE_CHECKING:
-    from lonnymq.lake.status import Behind, LakeStatus
+    from lonnymq.lake.status import LakeStatus, SourceLag
     from lonnymq.results import HistoryLag
 
 EVEN = "nothing"
@@ -39,7 +39,7 @@ def page(found: LakeStatus) -> Any:
     return Group(*parts)
 
 
-def facts(behind: Behind) -> dict[str, object]:
+def facts(behind: SourceLag) -> dict[str, object]:
     """How far the lake is behind, and what holds the rest back."""
     lag = behind.lag
     return {
@@ -53,14 +53,14 @@ def facts(behind: Behind) -> dict[str, object]:
     }
 
 
-def goes_back(behind: Behind) -> str:
+def goes_back(behind: SourceLag) -> str:
     """What is said of a lake that has more than the database knows of."""
     if behind.rewind_to is None:
         return ""
     return f", of which the database knows up to {behind.rewind_to}: the next sync goes back there"
 
 
-def rows_behind(behind: Behind) -> str:
+def rows_behind(behind: SourceLag) -> str:
     """How many rows are missing, and which of them a sync could bring now."""
     words = counted(behind.rows, "row", exact=behind.rows_exact)
     if not behind.rows:

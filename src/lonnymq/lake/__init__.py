@@ -7,17 +7,17 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lonnymq.lake.dataframes import read_channels, read_history, sources, write_history
+    from lonnymq.lake.dataframes import list_sources, read_channels, read_history, write_history
     from lonnymq.lake.errors import (
-        DatabaseWentBack,
+        DatabaseRestored,
         IdentifierHidden,
         LakeBroken,
         LakeBusy,
-        LakeForeign,
         LakeMissing,
-        LakeNewer,
-        OtherDatabase,
+        LakeTooNew,
+        NotALake,
         ServerReplaced,
+        WrongDatabase,
     )
     from lonnymq.lake.location import Lake
     from lonnymq.lake.maintenance import compact, vacuum
@@ -25,20 +25,20 @@ if TYPE_CHECKING:
     from lonnymq.lake.syncer import sync
 
 HOME = {
-    "DatabaseWentBack": "lonnymq.lake.errors",
+    "DatabaseRestored": "lonnymq.lake.errors",
     "IdentifierHidden": "lonnymq.lake.errors",
     "Lake": "lonnymq.lake.location",
     "LakeBroken": "lonnymq.lake.errors",
     "LakeBusy": "lonnymq.lake.errors",
-    "LakeForeign": "lonnymq.lake.errors",
+    "NotALake": "lonnymq.lake.errors",
     "LakeMissing": "lonnymq.lake.errors",
-    "LakeNewer": "lonnymq.lake.errors",
-    "OtherDatabase": "lonnymq.lake.errors",
+    "LakeTooNew": "lonnymq.lake.errors",
+    "WrongDatabase": "lonnymq.lake.errors",
     "ServerReplaced": "lonnymq.lake.errors",
     "compact": "lonnymq.lake.maintenance",
     "read_channels": "lonnymq.lake.dataframes",
     "read_history": "lonnymq.lake.dataframes",
-    "sources": "lonnymq.lake.dataframes",
+    "list_sources": "lonnymq.lake.dataframes",
     "read_status": "lonnymq.lake.status",
     "sync": "lonnymq.lake.syncer",
     "vacuum": "lonnymq.lake.maintenance",
@@ -46,21 +46,21 @@ HOME = {
 }
 
 __all__ = [
-    "DatabaseWentBack",
+    "DatabaseRestored",
     "IdentifierHidden",
     "Lake",
     "LakeBroken",
     "LakeBusy",
-    "LakeForeign",
     "LakeMissing",
-    "LakeNewer",
-    "OtherDatabase",
+    "LakeTooNew",
+    "NotALake",
     "ServerReplaced",
+    "WrongDatabase",
     "compact",
+    "list_sources",
     "read_channels",
     "read_history",
     "read_status",
-    "sources",
     "sync",
     "vacuum",
     "write_history",

@@ -9,32 +9,32 @@ from typing import Any
 import pyarrow as pa
 
 from lonnymq.lake.location import CHANNELS, Lake
-from lonnymq.lake.tables import OF_CHANNELS, made_table
+from lonnymq.lake.tables import CHANNEL_COLUMNS, ensure_table
 from lonnymq.queue import Queue
 from lonnymq.results import ChannelPolicy
 from lonnymq.spark.schemas import INSTANT, arrow_schema
 
-PAGE = 1_000
+PAGE_SIZE = 1_000
 DEFAULTS = ""  # the name that no channel has
 LIMIT = "queue_max_concurrency"
 Policy = tuple[Any, ...]
 
 
-class Settings:
+class ChannelSettings:
     """What the lake knows of a source's channels, kept while a sync goes on."""
 
     def __init__(self, lake: Lake, source: str) -> None:
         self.lake, self.source = lake, source
-        self.known, self.limit = last_known(lake, source)
+        self.known, self.limit = read_last_settings(lake, source)
 
     def sync(self, queue: Queue, limit: int | None) -> int:
         """Add what has changed; how many channels that were. `limit` is that of the whole queue."""
-        found = list(policies(queue))
-        defaults = next(policy_of(each) for each in found if each.channel == DEFAULTS)
+        found = list(list_policies(queue))
+        defaults = next(comparable_policy(each) for each in found if each.channel == DEFAULTS)
         changed = [
             each
             for each in found
-            if policy_of(each) != self.last(each.channel, defaults)
+            if comparable_policy(each) != self.last(each.channel, defaults)
             or (each.channel == DEFAULTS and limit != self.limit)
         ]
         if changed:
@@ -49,7 +49,7 @@ class Settings:
         """Append rows, in one commit. `limit`, that of the whole queue, is written into the row of the defaults."""
         from deltalake import write_deltalake
 
-        schema = arrow_schema(OF_CHANNELS)
+        schema = arrow_schema(CHANNEL_COLUMNS)
         rows = [
             {
                 **asdict(each),
@@ -59,42 +59,42 @@ class Settings:
             for each in changed
         ]
         columns = {
-            field.name: moments(rows) if field.type == INSTANT else values(rows, field)
+            field.name: times_column(rows) if field.type == INSTANT else values_column(rows, field)
             for field in schema
         }
         columns["source"] = pa.array([self.source] * len(rows), pa.string())
-        write_deltalake(made_table(self.lake, CHANNELS), pa.table(columns), mode="append")
-        self.known |= {each.channel: policy_of(each) for each in changed}
+        write_deltalake(ensure_table(self.lake, CHANNELS), pa.table(columns), mode="append")
+        self.known |= {each.channel: comparable_policy(each) for each in changed}
         if any(each.channel == DEFAULTS for each in changed):
             self.limit = limit
 
 
-def moments(rows: list[dict[str, Any]]) -> Any:
+def times_column(rows: list[dict[str, Any]]) -> Any:
     """When the rows were taken."""
     return pa.array([each["taken_at"] for each in rows], pa.int64()).view(INSTANT)
 
 
-def values(rows: list[dict[str, Any]], field: Any) -> Any:
+def values_column(rows: list[dict[str, Any]], field: Any) -> Any:
     """One column of the rows."""
     return pa.array([each[field.name] for each in rows], field.type)
 
 
-def policy_of(policy: ChannelPolicy) -> Policy:
+def comparable_policy(policy: ChannelPolicy) -> Policy:
     """What is compared: all but the name."""
     return astuple(policy)[1:]
 
 
-def policies(queue: Queue) -> Iterator[ChannelPolicy]:
+def list_policies(queue: Queue) -> Iterator[ChannelPolicy]:
     """The defaults, and the policies of all channels, by name."""
     after: str | None = None
-    while page := queue.channel_policy_list(after=after, limit=PAGE):
+    while page := queue.channel_policy_list(after=after, limit=PAGE_SIZE):
         yield from page
         after = page[-1].channel
 
 
-def last_known(lake: Lake, source: str) -> tuple[dict[str, Policy], int | None]:
+def read_last_settings(lake: Lake, source: str) -> tuple[dict[str, Policy], int | None]:
     """What the lake has of each channel and of the whole queue's limit, the last of all that it was told."""
-    table = made_table(lake, CHANNELS)
+    table = ensure_table(lake, CHANNELS)
     if not table.file_uris():
         return {}, None
     rows = table.to_pyarrow_table(filters=[("source", "=", source)])

@@ -1,4 +1,4 @@
-"""Commits files into a lake's table, on the driver: all of them or none, and what is to be once, once."""
+"""Commits files to a Delta table of a lake, atomically and exactly once; runs on the driver."""
 
 from __future__ import annotations
 
@@ -11,105 +11,107 @@ from typing import TYPE_CHECKING
 
 from lonnymq.lake.errors import LakeBusy
 from lonnymq.lake.location import HISTORY, Lake
-from lonnymq.lake.parquet import Written
-from lonnymq.lake.tables import PARTED_BY, made_table
+from lonnymq.lake.parquet import WrittenFile
+from lonnymq.lake.tables import PARTITION_COLUMNS, ensure_table
 
 if TYPE_CHECKING:
     from deltalake import CommitProperties, DeltaTable
     from deltalake.transaction import AddAction
 
-TRIES = 20
+MAX_TRIES = 20
 
 
 @dataclass(frozen=True)
-class Once:
-    """What a commit is known by: it moves `app` from `since` (None: it is the first) to `upto`, or does nothing.
+class SyncStep:
+    """Makes a commit happen once: the commit moves `key` in the table's log from `since` to `upto`, or fails.
 
-    `marks` are numbers that are kept beside it, `seen` are those that must not have changed meanwhile.
+    `since` is None for the first commit. `entries` are further log entries that the commit sets. `expected` are log
+    entries that must not have changed.
     """
 
-    app: str
+    key: str
     since: int | None
     upto: int
-    marks: tuple[tuple[str, int], ...] = ()
-    seen: tuple[tuple[str, int | None], ...] = ()
+    entries: tuple[tuple[str, int], ...] = ()
+    expected: tuple[tuple[str, int | None], ...] = ()
 
     def check(self, table: DeltaTable, source: str) -> None:
-        """Raise if another moved the app, or a number that was seen."""
-        for name, value in ((self.app, self.since), *self.seen):
+        """Raise if another sync moved the key or changed an expected entry."""
+        for name, value in ((self.key, self.since), *self.expected):
             if table.transaction_version(name) != value:
                 raise LakeBusy(
-                    f"{source} was synced up to {table.transaction_version(self.app)} meanwhile. {LakeBusy.__doc__}"
+                    f"another sync has copied {source} up to position {table.transaction_version(self.key)}. "
+                    f"{LakeBusy.__doc__}"
                 )
 
     def properties(self) -> CommitProperties:
-        """What Delta is told to keep with the commit."""
+        """The log entries of the commit, as Delta takes them."""
         from deltalake import CommitProperties, Transaction
 
-        kept = [Transaction(self.app, self.upto), *(Transaction(*each) for each in self.marks)]
+        kept = [Transaction(self.key, self.upto), *(Transaction(*each) for each in self.entries)]
         return CommitProperties(max_commit_retries=0, app_transactions=kept)
 
 
 def commit_files(
-    lake: Lake, files: Sequence[Written], *, source: str, once: Once | None = None
+    lake: Lake, files: Sequence[WrittenFile], *, source: str, step: SyncStep | None = None
 ) -> DeltaTable:
-    """Make the files part of the table of history; raises if another moved the app meanwhile.
+    """Add the files to the history table; raises if another sync moved the key meanwhile.
 
-    Whoever else commits at the same moment, say a compaction, is looked at again and gone past.
+    A conflict with any other commit, for example a compaction, is retried.
     """
     from deltalake import CommitProperties, PostCommitHookProperties
     from deltalake.exceptions import CommitFailedError
 
-    properties = once.properties() if once else CommitProperties(max_commit_retries=0)
-    for tried in range(TRIES):
-        table = made_table(lake, HISTORY)
-        if once is not None:
-            once.check(table, source)
+    properties = step.properties() if step else CommitProperties(max_commit_retries=0)
+    for tried in range(MAX_TRIES):
+        table = ensure_table(lake, HISTORY)
+        if step is not None:
+            step.check(table, source)
         try:
             table.create_write_transaction(
-                [added(each, source) for each in files],
+                [make_add_action(each, source) for each in files],
                 mode="append",
                 schema=table.schema(),
-                partition_by=PARTED_BY[HISTORY],
+                partition_by=PARTITION_COLUMNS[HISTORY],
                 commit_properties=properties,
                 post_commithook_properties=PostCommitHookProperties(),
             )
         except CommitFailedError:
-            if tried == TRIES - 1:
+            if tried == MAX_TRIES - 1:
                 raise
         else:
             return table
     raise AssertionError("unreachable")
 
 
-def commit_rewind(lake: Lake, *, source: str, once: Once) -> None:
-    """Take a source's rows from a position on out of the table, and move its place back there, in one commit."""
+def commit_rewind(lake: Lake, *, source: str, step: SyncStep) -> None:
+    """Delete a source's rows from a position on, and move its progress back there, in one commit."""
     from deltalake import PostCommitHookProperties
     from deltalake.exceptions import CommitFailedError
 
     name = source.replace("'", "''")
-    for tried in range(TRIES):
-        table = made_table(lake, HISTORY)
-        once.check(table, source)
+    for tried in range(MAX_TRIES):
+        table = ensure_table(lake, HISTORY)
+        step.check(table, source)
         try:
             table.delete(
-                f"source = '{name}' and xid >= {once.upto}",
-                commit_properties=once.properties(),
+                f"source = '{name}' and xid >= {step.upto}",
+                commit_properties=step.properties(),
                 post_commithook_properties=PostCommitHookProperties(),
             )
             break
         except CommitFailedError:
-            if tried == TRIES - 1:
+            if tried == MAX_TRIES - 1:
                 raise
     # Without a row to take out Delta has made no commit.
-    table = made_table(lake, HISTORY)
-    kept = ((once.app, once.upto), *once.marks)
+    table = ensure_table(lake, HISTORY)
+    kept = ((step.key, step.upto), *step.entries)
     if any(table.transaction_version(name) != value for name, value in kept):
-        commit_files(lake, [], source=source, once=once)
+        commit_files(lake, [], source=source, step=step)
 
 
-def added(file: Written, source: str) -> AddAction:
-    """A file as Delta is told of it."""
+def make_add_action(file: WrittenFile, source: str) -> AddAction:
+    """The log action that adds a file."""
     from deltalake.transaction import AddAction
 
     return AddAction(
@@ -122,28 +124,31 @@ def added(file: Written, source: str) -> AddAction:
     )
 
 
-AT_ONCE = 8
+THREADS = 8
 
 
-def to_disk(lake: Lake, files: Sequence[Written]) -> None:
-    """Wait until a commit's files and the log that names them are on the disk; an object store does so by itself."""
+def sync_to_disk(lake: Lake, files: Sequence[WrittenFile]) -> None:
+    """Flush a commit's files and its log to disk: PostgreSQL drops history that the lake confirmed.
+
+    An object store needs no flush.
+    """
     if not lake.is_local:
         return
     root = Path(lake.table(HISTORY))
     log = root / "_delta_log"
     data = [root / each.path for each in files]
     written = sorted(log.glob("*.json"))[-3:]  # ours, and what others may have added since
-    flush([*data, *{each.parent for each in data}, *written, log])
+    fsync_all([*data, *{each.parent for each in data}, *written, log])
 
 
-def flush(paths: Iterable[Path]) -> None:
-    """Wait for the disk, for all of them at once: it costs hardly more than for one."""
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        list(pool.map(flush_one, paths))
+def fsync_all(paths: Iterable[Path]) -> None:
+    """Flush several files at the same time: that takes hardly longer than one."""
+    with ThreadPoolExecutor(THREADS) as pool:
+        list(pool.map(fsync, paths))
 
 
-def flush_one(path: Path) -> None:
-    """Wait for the disk, for a file or a folder."""
+def fsync(path: Path) -> None:
+    """Flush a file or a folder."""
     opened = os.open(path, os.O_RDONLY)
     try:
         os.fsync(opened)

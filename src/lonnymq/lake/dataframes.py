@@ -1,4 +1,4 @@
-"""Reads a lake's tables into DataFrames: delta-rs says which files are in them, Spark reads those."""
+"""DataFrames of a lake: delta-rs lists and commits the files, Spark reads and writes them."""
 
 from __future__ import annotations
 
@@ -13,28 +13,35 @@ import pyarrow as pa
 from pyspark.sql.types import StringType, StructField, StructType
 
 from lonnymq.errors import InvalidArgument
-from lonnymq.lake.commit import Once, commit_files
-from lonnymq.lake.location import CHANNELS, HISTORY, Lake, lake_at, source_name
-from lonnymq.lake.parquet import WRITTEN_DDL, Written, write_files
-from lonnymq.lake.tables import COLUMNS, OF_HISTORY, listed, made_table, row_schema, table_at
+from lonnymq.lake.commit import SyncStep, commit_files
+from lonnymq.lake.location import CHANNELS, HISTORY, Lake, check_source_name, resolve_lake
+from lonnymq.lake.parquet import WRITTEN_DDL, WrittenFile, write_files
+from lonnymq.lake.tables import (
+    HISTORY_COLUMNS,
+    TABLE_COLUMNS,
+    ensure_table,
+    list_files,
+    open_table,
+    read_schema,
+)
 from lonnymq.spark.schemas import arrow_schema, spark_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-Moment = datetime | date
+TimeOrDay = datetime | date
 # In whole numbers and without the session's zone: before 1970 too, a day begins at midnight in UTC.
 MICROS, DAY = "unix_micros(finished_at)", "86400000000"
 UTC_DAY = f"date_from_unix_date(cast(({MICROS} - pmod({MICROS}, {DAY})) div {DAY} as int))"
-SOURCE = StructField("source", StringType(), True)
-SPECIAL = re.compile(r"([\\{}\[\]*?])")  # which Spark would take for a pattern
+SOURCE_FIELD = StructField("source", StringType(), True)
+GLOB_CHARACTERS = re.compile(r"([\\{}\[\]*?])")  # which Spark would take for a pattern
 
 
 def read_history(
     spark: SparkSession,
     lake: Lake | Path | str,
-    begin: Moment | None = None,
-    end: Moment | None = None,
+    begin: TimeOrDay | None = None,
+    end: TimeOrDay | None = None,
     source: str | None = None,
     *,
     storage_options: Mapping[str, str] | None = None,
@@ -45,14 +52,14 @@ def read_history(
     """
     from pyspark.sql import functions as f
 
-    first, last = instant(begin), instant(end)
-    frame = read_files(spark, lake_at(lake, storage_options), HISTORY, source, first, last)
+    first, last = to_utc(begin), to_utc(end)
+    frame = read_files(spark, resolve_lake(lake, storage_options), HISTORY, source, first, last)
     frame = frame.withColumn("date", f.expr(UTC_DAY))
     if first is not None:
         frame = frame.where(f.col("finished_at") >= f.lit(first))
     if last is not None:
         frame = frame.where(f.col("finished_at") < f.lit(last))
-    return frame.select(*row_schema(HISTORY).fieldNames())
+    return frame.select(*read_schema(HISTORY).fieldNames())
 
 
 def read_channels(
@@ -66,16 +73,16 @@ def read_channels(
 
     The channel '' stands for all that have no row of their own.
     """
-    frame = read_files(spark, lake_at(lake, storage_options), CHANNELS, source)
-    return frame.select(*row_schema(CHANNELS).fieldNames())
+    frame = read_files(spark, resolve_lake(lake, storage_options), CHANNELS, source)
+    return frame.select(*read_schema(CHANNELS).fieldNames())
 
 
-def sources(
+def list_sources(
     lake: Lake | Path | str, *, storage_options: Mapping[str, str] | None = None
 ) -> list[str]:
     """The names of the databases whose history is in the lake."""
-    table = table_at(lake_at(lake, storage_options), HISTORY)
-    return sorted({each.source for each in listed(table)})
+    table = open_table(resolve_lake(lake, storage_options), HISTORY)
+    return sorted({each.source for each in list_files(table)})
 
 
 def read_files(
@@ -89,28 +96,28 @@ def read_files(
     """The rows of a source's files, or of all, with the source; nothing is guessed from paths."""
     from pyspark.sql import functions as f
 
-    schema, root = spark_schema(COLUMNS[name]), SPECIAL.sub(r"\\\1", lake.table(name))
+    schema, root = spark_schema(TABLE_COLUMNS[name]), GLOB_CHARACTERS.sub(r"\\\1", lake.table(name))
     paths: dict[str, list[str]] = {}
-    for file in listed(table_at(lake, name)):
-        if source in (None, file.source) and is_within(file.day, first, last):
+    for file in list_files(open_table(lake, name)):
+        if source in (None, file.source) and is_day_between(file.day, first, last):
             paths.setdefault(file.source, []).append(f"{root}/{file.path}")
     found = [
         spark.read.schema(schema).parquet(*files).withColumn("source", f.lit(each))
         for each, files in sorted(paths.items())
     ]
     if not found:
-        return spark.createDataFrame([], StructType([*schema, SOURCE]))
+        return spark.createDataFrame([], StructType([*schema, SOURCE_FIELD]))
     return reduce(lambda left, right: left.unionByName(right), found)
 
 
-def is_within(day: date | None, first: datetime | None, last: datetime | None) -> bool:
+def is_day_between(day: date | None, first: datetime | None, last: datetime | None) -> bool:
     """Whether a day may have moments that are asked for."""
     if day is None:
         return True
     return (first is None or first.date() <= day) and (last is None or day <= last.date())
 
 
-def instant(moment: Moment | None) -> datetime | None:
+def to_utc(moment: TimeOrDay | None) -> datetime | None:
     """A moment in UTC; a day is its beginning."""
     if moment is None:
         return None
@@ -118,10 +125,10 @@ def instant(moment: Moment | None) -> datetime | None:
         return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     if isinstance(moment, date):
         return datetime.combine(moment, time(), UTC)
-    raise InvalidArgument(f"begin and end are moments or days, not {moment!r}")
+    raise InvalidArgument(f"begin and end must be a datetime or a date, not {moment!r}")
 
 
-NEEDED = ("channel", "outcome", "finished_at")
+REQUIRED_COLUMNS = ("channel", "outcome", "finished_at")
 
 
 def write_history(
@@ -137,47 +144,51 @@ def write_history(
     The columns are those of history; what is missing is null. The rows are there together, or not at all. With
     `once`, a name and a number, they are there once: a call whose number is not above the last one's does nothing.
     """
-    place, name = lake_at(lake, storage_options), source_name(source)
-    table = made_table(place, HISTORY)
+    place, name = resolve_lake(lake, storage_options), check_source_name(source)
+    table = ensure_table(place, HISTORY)
     step = None
     if once is not None:
         app, number = f"lonnymq write {once[0]}", once[1]
-        step = Once(app, table.transaction_version(app), number)
+        step = SyncStep(app, table.transaction_version(app), number)
         if step.since is not None and step.since >= number:
             return 0
-    rows = shaped(frame).mapInArrow(partial(write_shaped, lake=place, source=name), WRITTEN_DDL)
-    files = [Written(*row) for row in rows.collect()]
+    rows = select_history_columns(frame).mapInArrow(
+        partial(write_task, lake=place, source=name), WRITTEN_DDL
+    )
+    files = [WrittenFile(*row) for row in rows.collect()]
     if files:
-        commit_files(place, files, source=name, once=step)
+        commit_files(place, files, source=name, step=step)
     return sum(each.rows for each in files)
 
 
-def write_shaped(
+def write_task(
     batches: Iterator[pa.RecordBatch], *, lake: Lake, source: str
 ) -> Iterator[pa.RecordBatch]:
     """One task's rows into files, on an executor."""
-    schema = arrow_schema(OF_HISTORY)
-    return write_files((cast(each, schema) for each in batches if each.num_rows), lake, source)
+    schema = arrow_schema(HISTORY_COLUMNS)
+    return write_files(
+        (cast_batch(each, schema) for each in batches if each.num_rows), lake, source
+    )
 
 
-def cast(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+def cast_batch(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """The batch with the types of the lake's files."""
     arrays = [batch.column(field.name).cast(field.type) for field in schema]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def shaped(frame: DataFrame) -> DataFrame:
+def select_history_columns(frame: DataFrame) -> DataFrame:
     """The columns of history, in their order and with their types."""
     from pyspark.sql import functions as f
 
-    missing = [each for each in NEEDED if each not in frame.columns]
+    missing = [each for each in REQUIRED_COLUMNS if each not in frame.columns]
     if missing:
-        raise InvalidArgument(f"rows of history need the columns {', '.join(missing)}")
+        raise InvalidArgument(f"the DataFrame lacks columns of history: {', '.join(missing)}")
     return frame.select(
         [
             (f.col(each.name) if each.name in frame.columns else f.lit(None))
             .cast(each.dataType)
             .alias(each.name)
-            for each in spark_schema(OF_HISTORY)
+            for each in spark_schema(HISTORY_COLUMNS)
         ]
     )

@@ -1,4 +1,4 @@
-"""What can be wrong with a lake; each says what to do."""
+"""Errors of a lake. Each docstring tells you what to do."""
 
 from __future__ import annotations
 
@@ -6,36 +6,36 @@ from lonnymq.errors import LonnyMQError
 
 
 class LakeMissing(LonnyMQError):
-    """Check the path, or make a lake with `lonnymq lake sync`."""
+    """Check the path, or create a lake with `lonnymq lake sync`."""
 
 
-class LakeForeign(LonnyMQError):
-    """Give the lake a folder of its own."""
+class NotALake(LonnyMQError):
+    """Choose an empty folder for the lake."""
 
 
-class LakeNewer(LonnyMQError):
-    """A later version of the library wrote it: upgrade the library."""
+class LakeTooNew(LonnyMQError):
+    """A later version of LonnyMQ wrote this lake. Upgrade LonnyMQ."""
 
 
 class LakeBroken(LonnyMQError):
-    """Bring the lake's files back, or sync into another place."""
+    """Restore the files of the lake, or sync into another folder."""
 
 
 class LakeBusy(LonnyMQError):
-    """Somebody else syncs this source into this lake: let that one go on, or stop it first."""
+    """Another sync copies this source into this lake. Let the other sync finish, or stop the other sync first."""
 
 
-class OtherDatabase(LonnyMQError):
-    """If it replaces that one (restored, or upgraded), add `--adopt` once. If both go on, name it: `--source NAME`."""
+class WrongDatabase(LonnyMQError):
+    """If this database replaces the other, add `--adopt` once. To keep both, add `--source NAME`."""
 
 
 class ServerReplaced(LonnyMQError):
-    """Stop the sync of this server: another took its place. If this one is the right one, add `--adopt` once."""
+    """Stop this sync: another server has replaced this server. If this is the right server, add `--adopt` once."""
 
 
-class DatabaseWentBack(LonnyMQError):
-    """Sync it under another name, with `--source NAME`: nobody knows which rows it shares with the lake."""
+class DatabaseRestored(LonnyMQError):
+    """Sync this database under another name, with `--source NAME`: the rows shared with the lake are unknown."""
 
 
 class IdentifierHidden(LonnyMQError):
-    """Have a superuser run: grant execute on function pg_control_system() to the user or its role."""
+    """Let a superuser run: grant execute on function pg_control_system() to the user or role."""

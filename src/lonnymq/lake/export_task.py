@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from lonnymq.lake.location import Lake
-from lonnymq.lake.parquet import WRITTEN_DDL, Written, write_files
-from lonnymq.lake.tables import OF_HISTORY
+from lonnymq.lake.parquet import WRITTEN_DDL, WrittenFile, write_files
+from lonnymq.lake.tables import HISTORY_COLUMNS
 from lonnymq.spark.arrow_read import batches, reading, select
 from lonnymq.spark.schemas import Column
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from lonnymq.results import HistoryPart
 
 # The rows of a part lie together in the index of transactions, and nowhere else is to be looked.
-BY_INDEX = ("enable_seqscan", "enable_bitmapscan", "jit")
+DISABLED_SCANS = ("enable_seqscan", "enable_bitmapscan", "jit")
 
 
 @dataclass(frozen=True)
-class Errand:
+class ExportJob:
     """What the tasks of a slice are sent for; shows no address, which may hold a password."""
 
     parts: tuple[HistoryPart, ...]
@@ -37,44 +37,44 @@ class Errand:
     by_function: bool  # who may not read the table asks the function that may
 
 
-def run_errand(spark: SparkSession, errand: Errand) -> list[Written]:
+def run_export(spark: SparkSession, job: ExportJob) -> list[WrittenFile]:
     """Have the cluster write a slice, a task a part; the files that hold it."""
-    count = len(errand.parts)
+    count = len(job.parts)
     tasks = spark.range(0, count, 1, count)
-    rows = tasks.mapInArrow(partial(do_errand, errand=errand), WRITTEN_DDL).collect()
-    return [Written(*row) for row in rows]
+    rows = tasks.mapInArrow(partial(export_parts, job=job), WRITTEN_DDL).collect()
+    return [WrittenFile(*row) for row in rows]
 
 
-def do_errand(ids: Iterator[pa.RecordBatch], *, errand: Errand) -> Iterator[pa.RecordBatch]:
+def export_parts(ids: Iterator[pa.RecordBatch], *, job: ExportJob) -> Iterator[pa.RecordBatch]:
     """Write the parts with these numbers, on an executor."""
     for batch in ids:
         for number in batch.column(0).to_pylist():
-            rows = read_part(errand, errand.parts[number])
-            yield from write_files(rows, errand.lake, errand.source)
+            rows = read_part(job, job.parts[number])
+            yield from write_files(rows, job.lake, job.source)
 
 
-def read_part(errand: Errand, part: HistoryPart) -> Iterator[pa.RecordBatch]:
+def read_part(job: ExportJob, part: HistoryPart) -> Iterator[pa.RecordBatch]:
     """The rows of a part, the same ones whenever it is read."""
-    columns = columns_of(with_content=errand.with_content)
+    columns = select_columns(with_content=job.with_content)
     begin, end = f"'{part.since}'::xid8", f"'{part.upto}'::xid8"
-    if errand.by_function:
-        query = select(columns, f"{errand.schema}.history_read({begin}, {end})")
+    if job.by_function:
+        query = select(columns, f"{job.schema}.history_read({begin}, {end})")
     else:
         found = [f"r.xid >= {begin}", f"r.xid < {end}"]
-        query = select(columns, f"{errand.schema}.history", found)
-    with reading(errand.address) as cursor:
-        for setting in BY_INDEX:
+        query = select(columns, f"{job.schema}.history", found)
+    with reading(job.address) as cursor:
+        for setting in DISABLED_SCANS:
             cursor.execute(f"set local {setting} = off")
         for batch in batches(cursor, query, columns):
             if batch.num_rows:
                 yield batch
 
 
-def columns_of(*, with_content: bool) -> tuple[Column, ...]:
+def select_columns(*, with_content: bool) -> tuple[Column, ...]:
     """The columns of history; the content is nothing where it is not wanted."""
     return tuple(
         each
         if with_content or each.name != "content"
         else Column(each.name, each.type, "null::bytea")
-        for each in OF_HISTORY
+        for each in HISTORY_COLUMNS
     )

@@ -1,4 +1,4 @@
-"""A lake's place: a folder, or a URL of an object store with the options that its storage takes."""
+"""The location of a lake: a folder, or the URL of an object store with its storage options."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from urllib.request import url2pathname
 from lonnymq.errors import InvalidArgument
 
 LONGEST_NAME = 63  # bytes
-HISTORY, CHANNELS, FIGURES = "history", "channels", "figures"
+HISTORY, CHANNELS, ANALYTICS = "history", "channels", "analytics"
 
 
 @dataclass(frozen=True)
 class Lake:
-    """Where a lake is; shows no options of its storage, which may hold a key."""
+    """A lake by its location; the repr hides the storage options, which may hold a key."""
 
     url: str
     options: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
     def is_local(self) -> bool:
-        """Whether it is a folder of this machine's, named by its path."""
+        """Whether the lake is a local folder."""
         return "://" not in self.url
 
     def table(self, name: str) -> str:
-        """The place of a table of the lake's."""
+        """The location of a table."""
         return f"{self.url.rstrip('/')}/{name}"
 
     def files(self) -> Any:
-        """The lake as a file system of Arrow's, with the lake as its root."""
+        """The lake as an Arrow file system, with the lake as root."""
         from pyarrow import fs
 
         if self.is_local:
@@ -42,13 +42,15 @@ class Lake:
         return fs.PyFileSystem(DeltaStorageHandler(self.url, dict(self.options)))
 
 
-def lake_at(lake: Lake | Path | str, storage_options: Mapping[str, str] | None = None) -> Lake:
+def resolve_lake(lake: Lake | Path | str, storage_options: Mapping[str, str] | None = None) -> Lake:
     """The lake at a path or URL."""
     if isinstance(lake, Lake):
         return lake
     text = str(lake)
     if not text.strip():
-        raise InvalidArgument("say where the lake is: a path, or a URL like s3://bucket/lake")
+        raise InvalidArgument(
+            "the location of the lake is empty: give a path, or a URL like s3://bucket/lake"
+        )
     if text.startswith("file://"):
         text = url2pathname(urlsplit(text).path)
     if "://" not in text:
@@ -56,10 +58,12 @@ def lake_at(lake: Lake | Path | str, storage_options: Mapping[str, str] | None =
     return Lake(text, dict(storage_options or {}))
 
 
-def source_name(source: str) -> str:
-    """A name for a source: it becomes a folder's, so it must not be long."""
+def check_source_name(source: str) -> str:
+    """Check the name of a source, which becomes a folder name."""
     if not isinstance(source, str) or not 1 <= len(source.encode()) <= LONGEST_NAME:
-        raise InvalidArgument(f"a source's name is 1 to {LONGEST_NAME} bytes long, not {source!r}")
+        raise InvalidArgument(
+            f"the name of a source must have 1 to {LONGEST_NAME} bytes, not {source!r}"
+        )
     if any(ord(each) < 32 for each in source):
-        raise InvalidArgument(f"a source's name has no control characters, not {source!r}")
+        raise InvalidArgument(f"the name of a source must not have control characters: {source!r}")
     return source

@@ -1,4 +1,4 @@
-"""Keeps a lake's tables in shape: small files made into large ones, files that are nobody's taken away. No Spark."""
+"""Maintenance of a lake: merges small files and deletes unused files. Needs no Spark."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lonnymq.errors import InvalidArgument
-from lonnymq.lake.location import CHANNELS, FIGURES, HISTORY, Lake, lake_at
-from lonnymq.lake.tables import table_at
+from lonnymq.lake.location import ANALYTICS, CHANNELS, HISTORY, Lake, resolve_lake
+from lonnymq.lake.tables import open_table
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
 
-LEAST_HOURS = 1
-KEPT = timedelta(days=7)
+MIN_HOURS = 1
+DEFAULT_AGE = timedelta(days=7)
 TARGET_BYTES = 128 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Compacted:
+class CompactResult:
     """What became of a table's files."""
 
     table: str
@@ -30,7 +30,7 @@ class Compacted:
 
 
 @dataclass(frozen=True, slots=True)
-class Vacuumed:
+class VacuumResult:
     """The files of a table that were taken away, or would be."""
 
     table: str
@@ -42,57 +42,57 @@ def compact(
     *,
     target_bytes: int = TARGET_BYTES,
     storage_options: Mapping[str, str] | None = None,
-) -> list[Compacted]:
+) -> list[CompactResult]:
     """Make few large files of many small ones, day by day; who reads meanwhile keeps reading the small ones."""
-    place = lake_at(lake, storage_options)
+    place = resolve_lake(lake, storage_options)
     found = []
-    for name in tables_of(place):
-        table = opened(place, name)
+    for name in list_tables(place):
+        table = open_any_table(place, name)
         before = len(table.file_uris())
         table.optimize.compact(target_size=target_bytes)
-        found.append(Compacted(name, before, len(table.file_uris())))
+        found.append(CompactResult(name, before, len(table.file_uris())))
     return found
 
 
 def vacuum(
     lake: Lake | Path | str,
     *,
-    older_than: timedelta = KEPT,
+    older_than: timedelta = DEFAULT_AGE,
     dry_run: bool = False,
     storage_options: Mapping[str, str] | None = None,
-) -> list[Vacuumed]:
+) -> list[VacuumResult]:
     """Delete files that no table has: what compaction replaced, and what a killed sync left."""
     hours = int(older_than / timedelta(hours=1))
-    if hours < LEAST_HOURS:
+    if hours < MIN_HOURS:
         raise InvalidArgument(
-            "files younger than an hour are kept: a sync or a reader may be at work with them"
+            "older_than must be at least an hour: a sync or a reader may use younger files"
         )
-    place = lake_at(lake, storage_options)
+    place = resolve_lake(lake, storage_options)
     found = []
-    for name in tables_of(place):
-        files = opened(place, name).vacuum(
+    for name in list_tables(place):
+        files = open_any_table(place, name).vacuum(
             retention_hours=hours, dry_run=dry_run, enforce_retention_duration=False, full=True
         )
-        found.append(Vacuumed(name, sorted(files)))
+        found.append(VacuumResult(name, sorted(files)))
     return found
 
 
-def opened(lake: Lake, name: str) -> DeltaTable:
+def open_any_table(lake: Lake, name: str) -> DeltaTable:
     """A table of the lake's; of figures whatever there is."""
     from deltalake import DeltaTable
 
     if name in (HISTORY, CHANNELS):
-        return table_at(lake, name)
+        return open_table(lake, name)
     return DeltaTable(lake.table(name), storage_options=dict(lake.options))
 
 
-def tables_of(lake: Lake) -> Iterator[str]:
+def list_tables(lake: Lake) -> Iterator[str]:
     """The names of the tables that a lake has; raises if it has none of history."""
     from deltalake import DeltaTable
     from pyarrow import fs
 
     yield HISTORY
-    figures = lake.files().get_file_info(fs.FileSelector(FIGURES, allow_not_found=True))
-    for name in (CHANNELS, *sorted(f"{FIGURES}/{each.base_name}" for each in figures)):
+    figures = lake.files().get_file_info(fs.FileSelector(ANALYTICS, allow_not_found=True))
+    for name in (CHANNELS, *sorted(f"{ANALYTICS}/{each.base_name}" for each in figures)):
         if DeltaTable.is_deltatable(lake.table(name), dict(lake.options)):
             yield name

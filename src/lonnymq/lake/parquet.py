@@ -24,13 +24,18 @@ from lonnymq.lake.location import HISTORY, Lake
 GROUP_ROWS = 200_000
 GROUP_BYTES = 64 * 1024 * 1024
 # Columns whose values come again and again; of the others a dictionary would be built for nothing.
-REPEATED = ["channel", "kind", "outcome", "worker", "error", "headers"]
-COUNTED = ("xid", "message_id", "created_at", "finished_at")  # whose least and greatest are told
+DICTIONARY_COLUMNS = ["channel", "kind", "outcome", "worker", "error", "headers"]
+STATISTICS_COLUMNS = (
+    "xid",
+    "message_id",
+    "created_at",
+    "finished_at",
+)  # whose least and greatest are told
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenFile:
     """A file that was written: where, of which day, how large, and what Delta is told of its contents."""
 
     path: str
@@ -41,7 +46,7 @@ class Written:
     stats: str
 
 
-WRITTEN = pa.schema(
+WRITTEN_SCHEMA = pa.schema(
     [
         ("path", pa.string()),
         ("day", pa.string()),
@@ -58,24 +63,24 @@ def write_files(
     batches: Iterable[pa.RecordBatch], lake: Lake, source: str
 ) -> Iterator[pa.RecordBatch]:
     """Write all batches, and tell which files hold them."""
-    days: dict[date, File] = {}
+    days: dict[date, DayFile] = {}
     system = lake.files()
     try:
         for batch in batches:
-            for day, rows in by_day(batch):
+            for day, rows in split_by_day(batch):
                 if day not in days:
-                    days[day] = File(system, source, day, batch.schema)
+                    days[day] = DayFile(system, source, day, batch.schema)
                 days[day].add(rows)
-            relieve(days)
+            flush_if_large(days)
         written = [file.close() for file in days.values()]
     except BaseException:
         for file in days.values():
-            file.abandon()
+            file.discard()
         raise
-    yield pa.RecordBatch.from_pylist([vars(each) for each in written], schema=WRITTEN)
+    yield pa.RecordBatch.from_pylist([vars(each) for each in written], schema=WRITTEN_SCHEMA)
 
 
-class File:
+class DayFile:
     """One day's rows, in groups of a size that is good to read."""
 
     def __init__(self, system: Any, source: str, day: date, schema: pa.Schema) -> None:
@@ -89,7 +94,7 @@ class File:
             schema,
             compression="zstd",
             compression_level=1,
-            use_dictionary=[each for each in REPEATED if each in schema.names],
+            use_dictionary=[each for each in DICTIONARY_COLUMNS if each in schema.names],
         )
         self.waiting: list[pa.RecordBatch] = []
         self.rows = self.waiting_rows = self.waiting_bytes = 0
@@ -110,11 +115,11 @@ class File:
         group = pa.Table.from_batches(self.waiting)
         self.writer.write_table(group, row_group_size=GROUP_ROWS)
         self.rows += group.num_rows
-        for name in COUNTED:
-            self.widen(name, group.column(name))
+        for name in STATISTICS_COLUMNS:
+            self.update_range(name, group.column(name))
         self.waiting, self.waiting_rows, self.waiting_bytes = [], 0, 0
 
-    def widen(self, name: str, column: Any) -> None:
+    def update_range(self, name: str, column: Any) -> None:
         """Note the least and the greatest value of a column."""
         found = pc.min_max(column.cast(pa.int64()))
         least, most = found["min"].as_py(), found["max"].as_py()
@@ -122,16 +127,16 @@ class File:
             before = self.ranges.get(name, (least, most))
             self.ranges[name] = (min(least, before[0]), max(most, before[1]))
 
-    def close(self) -> Written:
+    def close(self) -> WrittenFile:
         """Write the rest; from here on the file is whole."""
         self.flush()
         self.writer.close()
         size = self.stream.tell()
         self.stream.close()
         now = int(time.time() * 1000)
-        return Written(self.path, self.day.isoformat(), self.rows, size, now, stats(self))
+        return WrittenFile(self.path, self.day.isoformat(), self.rows, size, now, file_stats(self))
 
-    def abandon(self) -> None:
+    def discard(self) -> None:
         """Let go of a file that will not be whole."""
         try:
             self.stream.close()
@@ -140,7 +145,7 @@ class File:
             pass
 
 
-def by_day(batch: pa.RecordBatch) -> Iterator[tuple[date, pa.RecordBatch]]:
+def split_by_day(batch: pa.RecordBatch) -> Iterator[tuple[date, pa.RecordBatch]]:
     """The batch, parted by the UTC day on which attempts finished."""
     days = batch.column("finished_at").cast(pa.date32())
     found = pc.unique(days)
@@ -149,21 +154,23 @@ def by_day(batch: pa.RecordBatch) -> Iterator[tuple[date, pa.RecordBatch]]:
         yield day.as_py(), rows
 
 
-def relieve(days: dict[date, File]) -> None:
+def flush_if_large(days: dict[date, DayFile]) -> None:
     """Write early where many days together hold more than one may."""
     if sum(each.waiting_bytes for each in days.values()) > 2 * GROUP_BYTES:
         for file in days.values():
             file.flush()
 
 
-def stats(file: File) -> str:
+def file_stats(file: DayFile) -> str:
     """What Delta is told of a file: how many rows, and the range of some columns."""
-    least = {name: shown(name, found[0], up=False) for name, found in file.ranges.items()}
-    most = {name: shown(name, found[1], up=True) for name, found in file.ranges.items()}
+    least = {
+        name: format_statistic(name, found[0], up=False) for name, found in file.ranges.items()
+    }
+    most = {name: format_statistic(name, found[1], up=True) for name, found in file.ranges.items()}
     return json.dumps({"numRecords": file.rows, "minValues": least, "maxValues": most})
 
 
-def shown(name: str, value: int, *, up: bool) -> int | str:
+def format_statistic(name: str, value: int, *, up: bool) -> int | str:
     """A bound as Delta writes it: a moment to the millisecond, down for the least, up for the greatest."""
     if not name.endswith("_at"):
         return value

@@ -1,8 +1,8 @@
-"""The servers that a source has lived on, as the table's log knows them: which is the present one, where each was left.
+"""The servers that a source's database has run on, as the table's log records them.
 
-A database that moves to another server, by a failover, a backup, a dump or an upgrade, begins another life there. What
-the lake has below the position at which it left a server is what that server has, too. Above it the lake has rows of
-another server. Who comes back to a server goes back to that position.
+A failover, a restored backup or dump, or an upgrade moves a database to another server. Below the position at which the
+lake left a server, lake and server have the same rows. Above that position the lake has rows of another server. A lake
+that returns to a server rewinds to that position first.
 """
 
 from __future__ import annotations
@@ -14,86 +14,91 @@ if TYPE_CHECKING:
     from deltalake import DeltaTable
 
 NOT_LEFT = 2**63 - 1
-Mark = tuple[str, int]
+LogEntry = tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Life:
-    """A source on one server: a number made from what the server is known by, and where the lake left it."""
+class KnownServer:
+    """A server by its hashed identity, and the position at which the lake left the server."""
 
-    known_by: int
+    server_id: int
     left_at: int = NOT_LEFT
 
 
 @dataclass(frozen=True, slots=True)
-class Lives:
-    """The lives of a source, oldest first. The present one was not left."""
+class ServerHistory:
+    """The servers of a source, oldest first. The current server was not left."""
 
     source: str
-    found: tuple[Life, ...] = ()
+    servers: tuple[KnownServer, ...] = ()
 
-    def was_left(self, known_by: int) -> bool:
-        """Whether the lake had come to this server, and then gone on to another."""
-        return self.left_at(known_by) < NOT_LEFT
+    def was_left(self, server_id: int) -> bool:
+        """Whether the lake followed this server and then moved to another."""
+        return self.left_at(server_id) < NOT_LEFT
 
-    def left_at(self, known_by: int) -> int:
-        """Up to where the lake has what this server has, as far as other servers are concerned."""
-        return next((each.left_at for each in self.found if each.known_by == known_by), NOT_LEFT)
-
-    def is_present(self, known_by: int) -> bool:
-        """Whether the lake follows this server; a lake that has followed none yet does not know better."""
-        return not self.found or Life(known_by) in self.found
-
-    def moved_to(self, known_by: int, since: int) -> Lives:
-        """The lives after the source went back to `since` and on from there on this server."""
-        others = (
-            Life(each.known_by, min(each.left_at, since))
-            for each in self.found
-            if each.known_by != known_by
+    def left_at(self, server_id: int) -> int:
+        """The position up to which lake and server have the same rows."""
+        return next(
+            (each.left_at for each in self.servers if each.server_id == server_id), NOT_LEFT
         )
-        return Lives(self.source, (*others, Life(known_by)))
 
-    def marks(self) -> tuple[Mark, ...]:
-        """What the table's log keeps of them."""
-        kept: list[Mark] = [(f"lonnymq lives {self.source}", len(self.found))]
-        for number, each in enumerate(self.found):
-            kept.append((f"lonnymq life {self.source} {number}", each.known_by))
+    def is_current(self, server_id: int) -> bool:
+        """Whether the lake follows this server. A lake without recorded servers follows any."""
+        return not self.servers or KnownServer(server_id) in self.servers
+
+    def moved_to(self, server_id: int, since: int) -> ServerHistory:
+        """The history after a rewind to `since` and a move to this server."""
+        others = (
+            KnownServer(each.server_id, min(each.left_at, since))
+            for each in self.servers
+            if each.server_id != server_id
+        )
+        return ServerHistory(self.source, (*others, KnownServer(server_id)))
+
+    def log_entries(self) -> tuple[LogEntry, ...]:
+        """The log entries that record the servers."""
+        kept: list[LogEntry] = [(f"lonnymq servers {self.source}", len(self.servers))]
+        for number, each in enumerate(self.servers):
+            kept.append((f"lonnymq server {self.source} {number}", each.server_id))
             kept.append((f"lonnymq left {self.source} {number}", each.left_at))
         return tuple(kept)
 
 
 @dataclass(frozen=True, slots=True)
 class Rewinds:
-    """How often the lake went back in a source's history, and where to the last time: rows from there on changed."""
+    """How often the lake rewound a source, and the position of the last rewind: rows from there on changed."""
 
     count: int | None = None  # None: never
     since: int = NOT_LEFT
 
-    def after(self, source: str, since: int) -> tuple[Mark, ...]:
-        """What the table's log keeps when the lake goes back once more."""
-        return (count_mark(source), (self.count or 0) + 1), (f"lonnymq rewound {source}", since)
+    def next_entries(self, source: str, since: int) -> tuple[LogEntry, ...]:
+        """The log entries of one more rewind."""
+        return (rewind_count_key(source), (self.count or 0) + 1), (
+            f"lonnymq rewound {source}",
+            since,
+        )
 
 
-def count_mark(source: str) -> str:
-    """What the table's log counts the ways back by."""
+def rewind_count_key(source: str) -> str:
+    """The key of the log entry that counts rewinds."""
     return f"lonnymq rewinds {source}"
 
 
 def read_rewinds(table: DeltaTable, source: str) -> Rewinds:
-    """The ways back that a table's log knows of."""
-    count = table.transaction_version(count_mark(source))
+    """The rewinds that a table's log records."""
+    count = table.transaction_version(rewind_count_key(source))
     since = table.transaction_version(f"lonnymq rewound {source}")
     return Rewinds(count, NOT_LEFT if since is None else since)
 
 
-def read_lives(table: DeltaTable, source: str) -> Lives:
-    """The lives that a table's log knows of."""
-    count = table.transaction_version(f"lonnymq lives {source}") or 0
+def read_server_history(table: DeltaTable, source: str) -> ServerHistory:
+    """The servers that a table's log records."""
+    count = table.transaction_version(f"lonnymq servers {source}") or 0
     found = tuple(
-        Life(
-            table.transaction_version(f"lonnymq life {source} {number}") or 0,
+        KnownServer(
+            table.transaction_version(f"lonnymq server {source} {number}") or 0,
             table.transaction_version(f"lonnymq left {source} {number}") or 0,
         )
         for number in range(count)
     )
-    return Lives(source, found)
+    return ServerHistory(source, found)

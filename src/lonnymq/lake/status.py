@@ -8,9 +8,9 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lonnymq.lake.location import HISTORY, Lake, lake_at
-from lonnymq.lake.source import NAME, origin_at
-from lonnymq.lake.tables import Listed, listed, table_at
+from lonnymq.lake.location import HISTORY, Lake, resolve_lake
+from lonnymq.lake.source import APPLICATION_NAME, identify_source
+from lonnymq.lake.tables import DataFile, list_files, open_table
 from lonnymq.queue import Queue
 from lonnymq.results import HistoryLag, HistoryReader
 from lonnymq.spark.connecting import conninfo
@@ -35,7 +35,7 @@ class SourceStatus:
 
 
 @dataclass(frozen=True, slots=True)
-class Behind:
+class SourceLag:
     """How far the lake is behind a database: in rows, in milliseconds, in transactions.
 
     `upto` is the position up to which the lake has it. The time is that since the first attempt finished that the
@@ -64,7 +64,7 @@ class LakeStatus:
     lake: str
     version: int
     sources: list[SourceStatus]
-    behind: Behind | None
+    behind: SourceLag | None
     readers: list[HistoryReader]
 
 
@@ -77,28 +77,30 @@ def read_status(
     storage_options: Mapping[str, str] | None = None,
 ) -> LakeStatus:
     """How the lake stands, and with a `url` how far it is behind that database. Needs no Spark."""
-    place = lake_at(lake, storage_options)
-    table = table_at(place, HISTORY)
-    behind: Behind | None = None
+    place = resolve_lake(lake, storage_options)
+    table = open_table(place, HISTORY)
+    behind: SourceLag | None = None
     readers: list[HistoryReader] = []
     if url is not None:
-        behind, readers = behind_of(table, url, schema=schema, source=source)
-    return LakeStatus(place.url, table.version(), contents(table), behind, readers)
+        behind, readers = measure_lag(table, url, schema=schema, source=source)
+    return LakeStatus(place.url, table.version(), list_source_status(table), behind, readers)
 
 
-def behind_of(
+def measure_lag(
     table: DeltaTable, url: str, *, schema: str, source: str | None
-) -> tuple[Behind, list[HistoryReader]]:
+) -> tuple[SourceLag, list[HistoryReader]]:
     """How far the table is behind a database."""
-    origin = origin_at(url, schema=schema, source=source)
-    upto, reader = origin.reached(table) or 0, origin.reader(table)
-    with Queue(conninfo(origin.options, name=NAME), schema=origin.options.schema) as queue:
+    database = identify_source(url, schema=schema, source=source)
+    upto, reader = database.synced_position(table) or 0, database.reader(table)
+    with Queue(
+        conninfo(database.options, name=APPLICATION_NAME), schema=database.options.schema
+    ) as queue:
         since = min(upto, queue.history_resume(reader, upto).since)
         lag, readers = queue.history_lag(since), queue.history_reader_list()
     confirmed = {each.name: each.confirmed for each in readers}
     return (
-        Behind(
-            source=origin.source,
+        SourceLag(
+            source=database.source,
             reader=reader,
             upto=upto,
             confirmed=confirmed.get(reader),
@@ -106,7 +108,9 @@ def behind_of(
             rows_held=lag.held,
             rows_exact=lag.counted_exactly,
             behind_ms=0 if lag.first_at is None else max(0, lag.now_at - lag.first_at),
-            transactions=0 if lag.first_xid is None else transactions(lag.first_xid, lag.next_xid),
+            transactions=0
+            if lag.first_xid is None
+            else count_transactions(lag.first_xid, lag.next_xid),
             lag=lag,
             rewind_to=since if since < upto else None,
         ),
@@ -114,21 +118,21 @@ def behind_of(
     )
 
 
-def transactions(first: int, following: int) -> int:
+def count_transactions(first: int, following: int) -> int:
     """How many transactions lie between two positions; of an older generation's nobody knows how many there were."""
     generation = following >> GENERATION_BITS << GENERATION_BITS
     return following - max(first, generation)
 
 
-def contents(table: DeltaTable) -> list[SourceStatus]:
+def list_source_status(table: DeltaTable) -> list[SourceStatus]:
     """What a table has of each source, as its log tells it."""
-    found: dict[str, list[Listed]] = {}
-    for each in listed(table):
+    found: dict[str, list[DataFile]] = {}
+    for each in list_files(table):
         found.setdefault(each.source, []).append(each)
-    return [source_status(name, files) for name, files in sorted(found.items())]
+    return [summarize_source(name, files) for name, files in sorted(found.items())]
 
 
-def source_status(name: str, files: list[Listed]) -> SourceStatus:
+def summarize_source(name: str, files: list[DataFile]) -> SourceStatus:
     """One source, from its files."""
     days = [each.day for each in files if each.day is not None]
     return SourceStatus(

@@ -1,11 +1,11 @@
-"""Brings history into the lake, slice by slice, each once; runs on the driver.
+"""Copies history into the lake, batch by batch, each exactly once; runs on the driver.
 
-A slice is the history from one position up to another, all of whose transactions have ended: it has the same rows
-whenever it is read. Tasks write its files; one commit makes them part of the table and moves the source's place in the
-table's log. PostgreSQL is told afterwards, and may then drop old history.
+A batch is the history from one position up to another, all of whose transactions have ended: every read of a batch
+returns the same rows. Tasks write the files. One commit adds the files to the table and moves the source's progress in
+the table's log. Then the position is confirmed to PostgreSQL, which may drop old history.
 
-The next slice begins where both agree. A database that knows of less than the lake has, because it lost its last
-transactions or because the sync was killed in between, has the lake go back to what it knows of.
+The next batch begins where both agree. The lake rewinds if the database knows less than the lake has: the database lost
+its last transactions, or the sync was killed between commit and confirmation.
 """
 
 from __future__ import annotations
@@ -22,15 +22,22 @@ from typing import TYPE_CHECKING
 from psycopg import OperationalError
 
 from lonnymq.errors import InvalidArgument, LonnyMQError, Unreachable
-from lonnymq.lake.channel_settings import Settings
-from lonnymq.lake.commit import Once, commit_files, commit_rewind, to_disk
-from lonnymq.lake.errors import DatabaseWentBack
-from lonnymq.lake.export_task import Errand, run_errand
-from lonnymq.lake.location import HISTORY, Lake, lake_at
-from lonnymq.lake.parquet import Written
-from lonnymq.lake.servers import Rewinds, count_mark, read_rewinds
-from lonnymq.lake.source import NAME, Origin, Turn, origin_at, queue_limit, taking_turns
-from lonnymq.lake.tables import made_table
+from lonnymq.lake.channel_settings import ChannelSettings
+from lonnymq.lake.commit import SyncStep, commit_files, commit_rewind, sync_to_disk
+from lonnymq.lake.errors import DatabaseRestored
+from lonnymq.lake.export_task import ExportJob, run_export
+from lonnymq.lake.location import HISTORY, Lake, resolve_lake
+from lonnymq.lake.parquet import WrittenFile
+from lonnymq.lake.servers import Rewinds, read_rewinds, rewind_count_key
+from lonnymq.lake.source import (
+    APPLICATION_NAME,
+    SourceDatabase,
+    SyncTransaction,
+    fetch_queue_limit,
+    identify_source,
+    lock_source,
+)
+from lonnymq.lake.tables import ensure_table
 from lonnymq.queue import Queue
 from lonnymq.results import HistoryPart
 from lonnymq.spark.connecting import conninfo
@@ -41,14 +48,14 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("lonnymq.lake")
 TASK_ROWS = 500_000
-FEWEST_TASKS = 10
-SETTINGS_EVERY = 60.0  # seconds: with many channels a look at all of them is no trifle
-TRIES = 5  # failures in a row that a sync which goes on puts up with
+MIN_TASKS = 10
+SETTINGS_INTERVAL = 60.0  # seconds: reading the settings of many channels takes time
+MAX_FAILURES = 5  # in a row, before --follow gives up
 
 
 @dataclass(frozen=True, slots=True)
-class Synced:
-    """What a slice, or a whole sync, has brought into the lake; `upto` is the position that comes next."""
+class SyncResult:
+    """What a batch or a whole sync copied into the lake; `upto` is the next position."""
 
     source: str
     rows: int
@@ -69,41 +76,48 @@ def sync(
     rows: int | None = None,
     adopt: bool = False,
     storage_options: Mapping[str, str] | None = None,
-) -> Synced:
-    """Bring all history that is settled into the lake, and say what that was.
+) -> SyncResult:
+    """Copy all history of ended transactions into the lake, and return what was copied.
 
-    `source` is the name of the database in the lake, by default its own. A commit has about `rows` rows, by default
-    five million, or more on a large cluster. Contents come along if the queue keeps them and `with_content` is true.
-    With `adopt` the source is this database from now on: the same one, restored from a dump or on an upgraded server.
+    `source` is the name of the database in the lake, by default the database's own name. A commit has about `rows`
+    rows, by default five million, or more on a large cluster. Contents are copied if the queue keeps them and
+    `with_content` is true. With `adopt` you confirm that this database replaces the source: restored or upgraded.
     """
-    place = lake_at(lake, storage_options)
-    origin = origin_at(url, schema=schema, source=source, adopt=adopt)
-    with Syncer(spark, place, origin, with_content=with_content, rows=rows) as syncer:
-        return total(syncer.slices(Event()), origin)
+    place = resolve_lake(lake, storage_options)
+    database = identify_source(url, schema=schema, source=source, adopt=adopt)
+    with Syncer(spark, place, database, with_content=with_content, rows=rows) as syncer:
+        return sum_batches(syncer.sync_batches(Event()), database)
 
 
 class Syncer:
-    """A source and a lake between which history is brought."""
+    """Copies the history of one database into one lake."""
 
     def __init__(
         self,
         spark: SparkSession,
         lake: Lake,
-        origin: Origin,
+        database: SourceDatabase,
         *,
         with_content: bool = True,
         rows: int | None = None,
     ) -> None:
         if rows is not None and rows < 1:
             raise InvalidArgument(f"rows must be 1 or more, not {rows}")
-        self.spark, self.lake, self.origin, self.with_content = spark, lake, origin, with_content
+        self.spark, self.lake, self.database, self.with_content = (
+            spark,
+            lake,
+            database,
+            with_content,
+        )
         at_once = spark.sparkContext.defaultParallelism
-        self.tasks = max(FEWEST_TASKS, 2 * at_once) if rows is None else at_once
+        self.tasks = max(MIN_TASKS, 2 * at_once) if rows is None else at_once
         self.task_rows = TASK_ROWS if rows is None else ceil(rows / at_once)
-        self.reader = origin.reader(made_table(lake, HISTORY))
-        self.settings, self.settings_due = Settings(lake, origin.source), 0.0
-        self.rewinds = Rewinds()  # as they were when the slice began
-        self.queue = Queue(conninfo(origin.options, name=NAME), schema=origin.options.schema)
+        self.reader = database.reader(ensure_table(lake, HISTORY))
+        self.settings, self.settings_due = ChannelSettings(lake, database.source), 0.0
+        self.rewinds = Rewinds()  # as they were when the batch began
+        self.queue = Queue(
+            conninfo(database.options, name=APPLICATION_NAME), schema=database.options.schema
+        )
 
     def __enter__(self) -> Syncer:
         self.warn_of_lost_commits()
@@ -112,163 +126,182 @@ class Syncer:
     def __exit__(self, *_: object) -> None:
         self.queue.close()
 
-    def follow(self, until: Event, *, interval: float) -> Iterator[Synced]:
-        """One slice after the other until told to stop; with nothing to do, look again so many seconds later.
+    def follow(self, until: Event, *, interval: float) -> Iterator[SyncResult]:
+        """Copy batches until told to stop, and look for more every `interval` seconds.
 
-        A database that went away is waited for; anything else that fails is tried again some times.
+        An unreachable database is retried for ever, any other failure MAX_FAILURES times in a row.
         """
         failures = 0
         while not until.is_set():
             try:
-                yield from self.slices(until)
+                yield from self.sync_batches(until)
                 failures = 0
             except (Unreachable, OperationalError) as error:
-                logger.warning("the database is away, and is waited for: %s", error)
+                logger.warning("database unreachable, retrying: %s", error)
             except LonnyMQError:
                 raise
             except Exception as error:
                 failures += 1
-                if failures > TRIES:
+                if failures > MAX_FAILURES:
                     raise
-                logger.warning("the sync failed, and is tried again: %s", error)
+                logger.warning("sync failed, retrying: %s", error)
             until.wait(interval)
 
-    def slices(self, until: Event) -> Iterator[Synced]:
-        """One slice after the other, until nothing more is settled or somebody says so."""
+    def sync_batches(self, until: Event) -> Iterator[SyncResult]:
+        """Copy batches until all ended transactions are in the lake, or until told to stop."""
         if time.monotonic() >= self.settings_due:
-            self.bring_settings(until)
-        while not until.is_set() and (synced := self.slice(until)):
+            self.sync_settings(until)
+        while not until.is_set() and (synced := self.sync_batch(until)):
             yield synced
 
-    def bring_settings(self, until: Event) -> None:
-        """Bring what channels are set to, where that has changed."""
-        with taking_turns(self.origin, self.reader, until) as turn:
-            if turn is not None:
-                self.begin(turn)
-                self.settings.sync(self.queue, queue_limit(self.origin))
-                self.settings_due = time.monotonic() + SETTINGS_EVERY
+    def sync_settings(self, until: Event) -> None:
+        """Copy changed channel settings."""
+        with lock_source(self.database, self.reader, until) as transaction:
+            if transaction is not None:
+                self.find_start(transaction)
+                self.settings.sync(self.queue, fetch_queue_limit(self.database))
+                self.settings_due = time.monotonic() + SETTINGS_INTERVAL
 
-    def slice(self, until: Event) -> Synced | None:
-        """Bring the next slice; None: there is none, or somebody said to stop."""
+    def sync_batch(self, until: Event) -> SyncResult | None:
+        """Copy the next batch; None if there is none, or if told to stop."""
         started = time.perf_counter()
-        with taking_turns(self.origin, self.reader, until) as turn:
-            if turn is None:
+        with lock_source(self.database, self.reader, until) as transaction:
+            if transaction is None:
                 return None
-            since = self.begin(turn)
-            parts = turn.queue.history_cut(since or 0, rows=self.task_rows, parts=self.tasks)
-            turn.rest()
+            since = self.find_start(transaction)
+            parts = transaction.queue.history_cut(since or 0, rows=self.task_rows, parts=self.tasks)
+            transaction.release_snapshot()
             if not parts:
                 return None
-            files, upto = run_errand(self.spark, self.errand(parts)), parts[-1].upto
+            files, upto = run_export(self.spark, self.make_job(parts)), parts[-1].upto
             self.commit(files, since, upto)
-            self.confirm(turn.queue, upto)
-        return synced_of(self.origin.source, files, upto, time.perf_counter() - started)
+            self.confirm(transaction.queue, upto)
+        return make_result(self.database.source, files, upto, time.perf_counter() - started)
 
-    def begin(self, turn: Turn) -> int | None:
-        """Where the next slice begins: where the table is, or further back if the database does not know of that."""
-        self.origin = turn.origin
+    def find_start(self, transaction: SyncTransaction) -> int | None:
+        """The position of the next batch: the table's, or an earlier one that the database knows."""
+        self.database = transaction.database
         table = self.table()
-        reached, self.rewinds = self.origin.reached(table), read_rewinds(table, self.origin.source)
-        found = turn.queue.history_resume(self.reader, reached or 0)
-        turn.rest()
+        reached, self.rewinds = (
+            self.database.synced_position(table),
+            read_rewinds(table, self.database.source),
+        )
+        found = transaction.queue.history_resume(self.reader, reached or 0)
+        transaction.release_snapshot()
         if reached is None:
             self.confirm(self.queue, 0)
         elif found.answer == "unknown":
-            self.check_known(table, reached, found.since)
+            self.check_reader_known(table, reached, found.since)
             self.confirm(self.queue, reached)
         else:
-            reached = self.follow_back(table, reached, found.since)
-        self.origin = replace(self.origin, is_adopted=False)  # the table's log knows by now
+            reached = self.rewind(table, reached, found.since)
+        self.database = replace(self.database, is_adopted=False)  # the table's log knows by now
         return reached
 
-    def check_known(self, table: DeltaTable, reached: int, since: int) -> None:
-        """Raise if a database that does not know the lake is not for certain the one that the lake has followed."""
-        if since == reached and self.origin.lives(table).is_present(self.origin.life):
+    def check_reader_known(self, table: DeltaTable, reached: int, since: int) -> None:
+        """Raise unless a database that does not know the lake is certainly the one that the lake follows."""
+        if since == reached and self.database.server_history(table).is_current(
+            self.database.server_id
+        ):
             return
-        raise DatabaseWentBack(
-            f"the lake has {self.origin.source} up to {reached}, and the database does not know this lake: it is from "
-            f"before the lake's first sync, or was told to forget it. {DatabaseWentBack.__doc__}"
+        raise DatabaseRestored(
+            f"the lake has {self.database.source} up to position {reached}, but the database does not know this lake: "
+            f"the database is older than the first sync, or the lake was forgotten. {DatabaseRestored.__doc__}"
         )
 
-    def follow_back(self, table: DeltaTable, reached: int, known: int) -> int:
-        """Go back to what the database knows of, if that is less, and note on which server it is; where that is."""
-        origin, lives = self.origin, self.origin.lives(table)
-        since = min(reached, known, lives.left_at(origin.life))
-        if since == reached and origin.is_marked(table):
+    def rewind(self, table: DeltaTable, reached: int, known: int) -> int:
+        """Rewind to what the database knows, if that is less, record the server, and return the position."""
+        database, servers = self.database, self.database.server_history(table)
+        since = min(reached, known, servers.left_at(database.server_id))
+        if since == reached and database.is_recorded(table):
             return since
         if since < reached:
             logger.warning(
-                "the lake has %s up to %s, and the database up to %s: the lake goes back there and on from there",
-                *(origin.source, reached, since),
+                "the lake has %s up to position %s, the database only up to %s: rewinding the lake to that position",
+                *(database.source, reached, since),
             )
-        lived = lives.moved_to(origin.life, since).marks()
-        marks = (*origin.marks, *lived, *self.rewinds.after(origin.source, since))
-        once = Once(origin.app, reached, since, marks=marks, seen=self.seen())
-        commit_rewind(self.lake, source=origin.source, once=once)
-        to_disk(self.lake, [])
-        self.rewinds = read_rewinds(self.table(), origin.source)
+        lived = servers.moved_to(database.server_id, since).log_entries()
+        entries = (
+            *database.log_entries,
+            *lived,
+            *self.rewinds.next_entries(database.source, since),
+        )
+        step = SyncStep(
+            database.progress_key, reached, since, entries=entries, expected=self.expected_entries()
+        )
+        commit_rewind(self.lake, source=database.source, step=step)
+        sync_to_disk(self.lake, [])
+        self.rewinds = read_rewinds(self.table(), database.source)
         return since
 
-    def seen(self) -> tuple[tuple[str, int | None], ...]:
-        """What must not have changed since the slice began: that nobody went back meanwhile."""
-        return ((count_mark(self.origin.source), self.rewinds.count),)
+    def expected_entries(self) -> tuple[tuple[str, int | None], ...]:
+        """The log entries that must not change during a batch: another sync has not rewound the lake."""
+        return ((rewind_count_key(self.database.source), self.rewinds.count),)
 
-    def commit(self, files: list[Written], since: int | None, upto: int) -> None:
-        """Make a slice part of the table, and move the source's place in it, at once."""
-        origin = self.origin
-        lived = origin.lives(self.table()).moved_to(origin.life, upto).marks()
-        once = Once(origin.app, since, upto, marks=(*origin.marks, *lived), seen=self.seen())
-        commit_files(self.lake, files, source=origin.source, once=once)
-        to_disk(self.lake, files)
+    def commit(self, files: list[WrittenFile], since: int | None, upto: int) -> None:
+        """Add a batch to the table and move the source's progress, in one commit."""
+        database = self.database
+        lived = (
+            database.server_history(self.table()).moved_to(database.server_id, upto).log_entries()
+        )
+        step = SyncStep(
+            database.progress_key,
+            since,
+            upto,
+            entries=(*database.log_entries, *lived),
+            expected=self.expected_entries(),
+        )
+        commit_files(self.lake, files, source=database.source, step=step)
+        sync_to_disk(self.lake, files)
 
     def confirm(self, queue: Queue, upto: int) -> None:
-        """Tell PostgreSQL that history below is safe in the lake."""
+        """Tell PostgreSQL that the lake has all history below a position."""
         queue.history_confirm(self.reader, upto=upto)
 
-    def errand(self, parts: list[HistoryPart]) -> Errand:
-        """What tasks are sent for."""
-        return Errand(
+    def make_job(self, parts: list[HistoryPart]) -> ExportJob:
+        """The job for the tasks of a batch."""
+        return ExportJob(
             parts=tuple(parts),
-            address=self.origin.address,
-            schema=self.origin.options.schema,
+            address=self.database.address,
+            schema=self.database.options.schema,
             lake=self.lake,
-            source=self.origin.source,
+            source=self.database.source,
             with_content=self.with_content,
-            by_function=not self.origin.may_read_table,
+            by_function=not self.database.may_read_table,
         )
 
     def next_position(self) -> int:
-        """Where the next slice will begin."""
-        reached = self.origin.reached(self.table()) or 0
+        """The position of the next batch."""
+        reached = self.database.synced_position(self.table()) or 0
         return min(reached, self.queue.history_resume(self.reader, reached).since)
 
     def table(self) -> DeltaTable:
         """The table as it is now."""
-        return made_table(self.lake, HISTORY)
+        return ensure_table(self.lake, HISTORY)
 
     def warn_of_lost_commits(self) -> None:
-        """Say so if the lake has less than it had confirmed: the rest may be gone from PostgreSQL."""
+        """Log a warning if the lake has less than it confirmed: PostgreSQL may have dropped the rest."""
         known = {each.name: each.confirmed for each in self.queue.history_reader_list()}
-        reached = self.origin.reached(self.table()) or 0
+        reached = self.database.synced_position(self.table()) or 0
         if known.get(self.reader, 0) > reached:
             logger.warning(
-                "the lake has %s up to %s, but had it up to %s: it was put back; "
-                "what PostgreSQL has dropped since is missing",
-                *(self.origin.source, reached, known[self.reader]),
+                "the lake has %s up to position %s, but confirmed %s before: the lake was restored from a backup. "
+                "History that PostgreSQL has dropped since then is missing",
+                *(self.database.source, reached, known[self.reader]),
             )
 
 
-def synced_of(source: str, files: list[Written], upto: int, seconds: float) -> Synced:
-    """What a slice has brought."""
+def make_result(source: str, files: list[WrittenFile], upto: int, seconds: float) -> SyncResult:
+    """The result of one batch."""
     rows, size = sum(each.rows for each in files), sum(each.bytes for each in files)
-    return Synced(source, rows, len(files), size, upto, seconds)
+    return SyncResult(source, rows, len(files), size, upto, seconds)
 
 
-def total(slices: Iterable[Synced], origin: Origin) -> Synced:
-    """All slices as one."""
-    done = Synced(origin.source, 0, 0, 0, 0, 0.0)
-    for each in slices:
-        done = Synced(
+def sum_batches(batches: Iterable[SyncResult], database: SourceDatabase) -> SyncResult:
+    """The result of all batches together."""
+    done = SyncResult(database.source, 0, 0, 0, 0, 0.0)
+    for each in batches:
+        done = SyncResult(
             each.source,
             done.rows + each.rows,
             done.files + each.files,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from lonnymq.report.document import gather
-from lonnymq.report.page import page
-from lonnymq.report.period import period_of
-from lonnymq.report.tables import write_tables
+from lonnymq.report.document import build_document
+from lonnymq.report.page import render_page
+from lonnymq.report.period import load_period
+from lonnymq.report.tables import write_csv_tables
 
-__all__ = ["gather", "page", "period_of", "write_tables"]
+__all__ = ["build_document", "load_period", "render_page", "write_csv_tables"]

@@ -10,29 +10,29 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from lonnymq.analytics.cache import kept
-from lonnymq.analytics.histogram import merged
+from lonnymq.analytics.cache import cached
+from lonnymq.analytics.histogram import merge_percentiles
 from lonnymq.analytics.period import Period
-from lonnymq.report.highlights import things
+from lonnymq.report.highlights import find_highlights
 from lonnymq.report.tables import (
     Rows,
-    added,
-    aligned,
-    by_source,
-    columnar,
-    details,
-    millis,
-    rows_of,
-    times_of,
+    align,
+    collect_details,
+    collect_rows,
+    list_times,
+    split_by_source,
+    sum_sources,
+    to_columns,
+    to_epoch_ms,
 )
 
 FORMAT = 1
 DAY_MS = 86_400_000
-WORK = ("arrivals", "due", "ended", "waiting_after", "running_mean")
-EVENNESS = ("jain", "competing", "backlogged", "held")
-NOISE = ("noisy", "noisy_work", "quiet_work")
-STARVED, ERRORS, LIMITED, NOISY, STACKED = 60, 40, 200, 50, 7
-SUMMED = (
+BACKLOG_COLUMNS = ("arrivals", "due", "ended", "waiting_after", "running_mean")
+FAIRNESS_COLUMNS = ("jain", "competing", "backlogged", "held")
+NOISE_COLUMNS = ("noisy", "noisy_work", "quiet_work")
+MAX_STARVATION, MAX_ERRORS, MAX_LIMITS, MAX_NOISY, MAX_STACKED = 60, 40, 200, 50, 7
+SUMMED_COLUMNS = (
     "arrivals",
     "attempts",
     "completed",
@@ -45,61 +45,67 @@ SUMMED = (
 )
 
 
-def gather(period: Period, *, source: str | None = None) -> dict[str, Any]:
+def build_document(period: Period, *, source: str | None = None) -> dict[str, Any]:
     """Everything that the page shows."""
-    with kept(period.hours, period.kept["pulse"]):
-        document = gathered(period, source)
-    return document | {"things": [vars(each) for each in things(document)]}
+    with cached(period.channel_hours, period.aggregates["hourly_histograms"]):
+        document = collect_tables(period, source)
+    return document | {"highlights": [vars(each) for each in find_highlights(document)]}
 
 
-def gathered(period: Period, source: str | None) -> dict[str, Any]:
+def collect_tables(period: Period, source: str | None) -> dict[str, Any]:
     """Everything but what is to be said of it."""
-    frames, times = period.frames, times_of(period)
-    tenants = rows_of(frames["tenants"])
-    starved = rows_of(frames["starvation"].orderBy(F.desc("length_ms")).limit(STARVED))
-    limits = reached(rows_of(frames["limits"]))
-    noisy = sorted(rows_of(frames["noisy"]), key=lambda each: -each["hours"] * each["share"])
-    waited = sorted(tenants, key=lambda each: -(each["waiting_mean"] or 0))[:STACKED]
+    frames, times = period.frames, list_times(period)
+    tenants = collect_rows(frames["tenants"])
+    starved = collect_rows(frames["starvation"].orderBy(F.desc("length_ms")).limit(MAX_STARVATION))
+    limits = sort_reached_limits(collect_rows(frames["limits"]))
+    noisy = sorted(
+        collect_rows(frames["noisy_neighbours"]), key=lambda each: -each["hours"] * each["share"]
+    )
+    waited = sorted(tenants, key=lambda each: -(each["waiting_mean"] or 0))[:MAX_STACKED]
     first = (*waited, *starved[:5], *limits[:5], *noisy[:5])
-    order = ranked(tenants, [(each["source"], each["channel"]) for each in first])
-    listed = [tenants[place] for place in order[:LISTED]]
-    detailed = [(each["source"], each["channel"]) for each in listed[: how_many(len(times))]]
-    series = details(period.hours, detailed, times)
-    all_work = added(frames["backlog"], times, sums=WORK)
+    order = rank_tenants(tenants, [(each["source"], each["channel"]) for each in first])
+    listed = [tenants[place] for place in order[:MAX_LISTED]]
+    detailed = [(each["source"], each["channel"]) for each in listed[: max_detailed(len(times))]]
+    series = collect_details(period.channel_hours, detailed, times)
+    all_work = sum_sources(frames["backlog"], times, sums=BACKLOG_COLUMNS)
     return {
         "format": FORMAT,
         "made_at": round(datetime.now(UTC).timestamp() * 1000),
-        "begin": millis(period.begin),
-        "end": millis(period.end),
+        "begin": to_epoch_ms(period.begin),
+        "end": to_epoch_ms(period.end),
         "every_ms": period.every_ms,
         "source": source,
         "sources": sorted({each["source"] for each in tenants}),
         "times": times,
-        "summary": summary(period, tenants),
-        "tenants": columnar(listed),
-        "rest": rest(tenants, order[LISTED:]),
+        "summary": summarize(period, tenants),
+        "tenants": to_columns(listed),
+        "rest": sum_unlisted(tenants, order[MAX_LISTED:]),
         "details": series,
-        "waits": waits(period, times),
-        "backlog": stacked(all_work, listed, series, times),
-        "fairness": by_source(frames["fairness"], times, EVENNESS),
-        "noise": added(frames["noise"], times, sums=NOISE, most=("quiet_wait_p95",)),
-        "noisy": noisy[:NOISY],
-        "limits": limits[:LIMITED],
+        "waits": collect_waits(period, times),
+        "backlog": collect_backlog(all_work, listed, series, times),
+        "fairness": split_by_source(frames["fairness"], times, FAIRNESS_COLUMNS),
+        "noise": sum_sources(
+            frames["noisy_hours"], times, sums=NOISE_COLUMNS, most=("quiet_wait_p95",)
+        ),
+        "noisy": noisy[:MAX_NOISY],
+        "limits": limits[:MAX_LIMITS],
         "limits_reached": len(limits),
         "starvation": starved,
-        "errors": errors(frames["errors"]),
-        "forecast": rows_of(frames["forecast"].orderBy("source", "horizon_days")),
-        "days": days(all_work, times),
+        "errors": collect_errors(frames["errors"]),
+        "forecast": collect_rows(frames["forecast"].orderBy("source", "horizon_days")),
+        "days": sum_by_day(all_work, times),
     }
 
 
-def summary(period: Period, tenants: Rows) -> dict[str, Any]:
+def summarize(period: Period, tenants: Rows) -> dict[str, Any]:
     """The whole period in a handful of numbers."""
-    whole = rows_of(merged(period.during("pulse").withColumn("all", F.lit(1)), "all"))
+    whole = collect_rows(
+        merge_percentiles(period.during("hourly_histograms").withColumn("all", F.lit(1)), "all")
+    )
     known = {key: value for key, value in (whole[0] if whole else {}).items() if "_p" in key}
     return {
         "tenants": len(tenants),
-        **{name: sum(each[name] or 0 for each in tenants) for name in SUMMED},
+        **{name: sum(each[name] or 0 for each in tenants) for name in SUMMED_COLUMNS},
         **{
             f"{name}_{part}": known.get(f"{name}_{part}")
             for name in ("wait", "service")
@@ -109,23 +115,23 @@ def summary(period: Period, tenants: Rows) -> dict[str, Any]:
     }
 
 
-def rest(tenants: Rows, places: Sequence[int]) -> dict[str, Any] | None:
+def sum_unlisted(tenants: Rows, places: Sequence[int]) -> dict[str, Any] | None:
     """Those without a line of their own, added up."""
     if not places:
         return None
     return {
         "tenants": len(places),
-        **{name: sum(tenants[place][name] or 0 for place in places) for name in SUMMED},
+        **{name: sum(tenants[place][name] or 0 for place in places) for name in SUMMED_COLUMNS},
     }
 
 
-def waits(period: Period, times: list[int]) -> dict[str, list[Any]]:
+def collect_waits(period: Period, times: list[int]) -> dict[str, list[Any]]:
     """Waits of all tenants and sources together, over time."""
-    rows = rows_of(merged(period.during("pulse"), "begins_at"))
-    return aligned(rows, times, ("wait_p50", "wait_p95", "wait_p99", "service_p50", "service_p95"))
+    rows = collect_rows(merge_percentiles(period.during("hourly_histograms"), "begins_at"))
+    return align(rows, times, ("wait_p50", "wait_p95", "wait_p99", "service_p50", "service_p95"))
 
 
-def stacked(
+def collect_backlog(
     found: dict[str, list[Any]], tenants: Rows, series: list[dict[str, Any]], times: list[int]
 ) -> dict[str, Any]:
     """What waited in all, and in the lines of those tenants that had most of it."""
@@ -138,13 +144,13 @@ def stacked(
                 each or 0 for each in series[place].get("waiting_after", [0] * len(times))
             ],
         }
-        for place in places[:STACKED]
+        for place in places[:MAX_STACKED]
         if tenants[place]["waiting_mean"]
     ]
     return {**found, "top": top}
 
 
-def reached(rows: Rows) -> Rows:
+def sort_reached_limits(rows: Rows) -> Rows:
     """Limits that were reached, the longest first."""
 
     def for_long(each: dict[str, Any]) -> int:
@@ -156,7 +162,7 @@ def reached(rows: Rows) -> Rows:
     )
 
 
-def errors(frame: DataFrame) -> Rows:
+def collect_errors(frame: DataFrame) -> Rows:
     """Errors over all channels, the most frequent first, each with the channel that met it most."""
     each = frame.groupBy("source", "channel", "error").agg(
         *(F.sum(name).alias(name) for name in ("attempts", "dead")),
@@ -173,10 +179,10 @@ def errors(frame: DataFrame) -> Rows:
         F.max_by("channel", "attempts").alias("channel"),
         F.max_by("source", "attempts").alias("source"),
     )
-    return rows_of(found.orderBy(F.desc("attempts"), "error").limit(ERRORS))
+    return collect_rows(found.orderBy(F.desc("attempts"), "error").limit(MAX_ERRORS))
 
 
-def days(found: dict[str, list[Any]], times: list[int]) -> Rows:
+def sum_by_day(found: dict[str, list[Any]], times: list[int]) -> Rows:
     """What became due and ended on each day, for the picture of the forecast."""
     by_day: dict[int, dict[str, Any]] = {}
     for at, due, ended in zip(times, found["due"], found["ended"], strict=True):
@@ -187,10 +193,12 @@ def days(found: dict[str, list[Any]], times: list[int]) -> Rows:
     return list(by_day.values())
 
 
-LISTED = 10_000  # tenants have a line of their own; the others are added up
-POINTS = 90_000  # of each series, all tenants together: as many tenants are shown in full as fit
-FEWEST, MOST = 5, 120
-STANDING_OUT = (
+MAX_LISTED = 10_000  # tenants have a line of their own; the others are added up
+MAX_POINTS = (
+    90_000  # of each series, all tenants together: as many tenants are shown in full as fit
+)
+MIN_DETAILED, MAX_DETAILED = 5, 120
+RANKED_BY = (
     "wait_p99",
     "attempts",
     "dead",
@@ -202,23 +210,25 @@ STANDING_OUT = (
 )
 
 
-def ranked(tenants: Sequence[dict[str, Any]], first: Iterable[tuple[str, str]] = ()) -> list[int]:
+def rank_tenants(
+    tenants: Sequence[dict[str, Any]], first: Iterable[tuple[str, str]] = ()
+) -> list[int]:
     """The places of all tenants: the named ones, then in turn those that lead by some figure, then by attempts."""
     place_of = {(each["source"], each["channel"]): place for place, each in enumerate(tenants)}
     order = dict.fromkeys(place_of[key] for key in first if key in place_of)
-    lines = [leading(tenants, figure) for figure in STANDING_OUT]
+    lines = [find_leading(tenants, figure) for figure in RANKED_BY]
     for row in zip_longest(*lines):
         order |= dict.fromkeys(place for place in row if place is not None)
     rest = sorted(range(len(tenants)), key=lambda place: -(tenants[place]["attempts"] or 0))
     return list(order | dict.fromkeys(rest))
 
 
-def leading(tenants: Sequence[dict[str, Any]], figure: str) -> list[int]:
+def find_leading(tenants: Sequence[dict[str, Any]], figure: str) -> list[int]:
     """Those that have most of a figure, and any."""
     having = [place for place, each in enumerate(tenants) if each[figure]]
-    return sorted(having, key=lambda place: -tenants[place][figure])[:MOST]
+    return sorted(having, key=lambda place: -tenants[place][figure])[:MAX_DETAILED]
 
 
-def how_many(points: int) -> int:
+def max_detailed(points: int) -> int:
     """How many tenants may be shown in full, each with so many points."""
-    return max(FEWEST, min(MOST, POINTS // max(1, points)))
+    return max(MIN_DETAILED, min(MAX_DETAILED, MAX_POINTS // max(1, points)))

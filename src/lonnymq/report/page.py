@@ -11,10 +11,10 @@ from typing import Any
 
 from lonnymq.text import format_time
 
-HERE = files("lonnymq.report") / "static"
+STATIC = files("lonnymq.report") / "static"
 # The dashboard's own look: found by its place, for the package itself needs a web server's library.
-LOOK = files("lonnymq") / "dashboard" / "static" / "style"
-LOOKS = ("tokens", "base", "parts", "chart")
+DASHBOARD_STYLE = files("lonnymq") / "dashboard" / "static" / "style"
+DASHBOARD_STYLES = ("tokens", "base", "parts", "chart")
 STYLES = ("page", "print")
 # In this order, as one script: each file adds functions that later ones call.
 SCRIPTS = (
@@ -29,42 +29,44 @@ SCRIPTS = (
     "start",
 )
 LIBRARY = "vendor/echarts.common.min.js"
-MOST_BYTES = 10_000_000
+MAX_BYTES = 10_000_000
 
 
-def page(document: dict[str, Any]) -> str:
+def render_page(document: dict[str, Any]) -> str:
     """The document as a page that needs nothing else: no file, no network."""
-    theme = text_of("first.js")
-    library = text_of(LIBRARY)
+    theme = read_static("first.js")
+    library = read_static(LIBRARY)
     script = (
         '"use strict";\n(() => {\n'
-        + "\n".join(text_of(f"{each}.js") for each in SCRIPTS)
+        + "\n".join(read_static(f"{each}.js") for each in SCRIPTS)
         + "\n})();\n"
     )
-    hashes = " ".join(f"'sha256-{digest(each)}'" for each in (theme, library, script))
+    hashes = " ".join(f"'sha256-{hash_script(each)}'" for each in (theme, library, script))
     policy = (
         f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
-    return fill(
-        text_of("page.html"),
+    return fill_template(
+        read_static("page.html"),
         policy=policy,
-        title=escape(title(document)),
-        style=style(),
+        title=escape(make_title(document)),
+        style=read_style(),
         first=theme,
         library=library,
         script=script,
-        data=embedded(document),
+        data=to_script_json(document),
     )
 
 
-def style() -> str:
+def read_style() -> str:
     """The dashboard's look, and what a report adds to it."""
-    shared = [(LOOK / f"{each}.css").read_text(encoding="utf-8") for each in LOOKS]
-    return "\n".join([*shared, *(text_of(f"{each}.css") for each in STYLES)])
+    shared = [
+        (DASHBOARD_STYLE / f"{each}.css").read_text(encoding="utf-8") for each in DASHBOARD_STYLES
+    ]
+    return "\n".join([*shared, *(read_static(f"{each}.css") for each in STYLES)])
 
 
-def fill(template: str, **values: str) -> str:
+def fill_template(template: str, **values: str) -> str:
     """A template with `{{name}}` replaced, once from left to right: what is put in is not looked at again."""
     parts = template.split("{{")
     filled = [parts[0]]
@@ -74,7 +76,7 @@ def fill(template: str, **values: str) -> str:
     return "".join(filled)
 
 
-def embedded(document: dict[str, Any]) -> str:
+def to_script_json(document: dict[str, Any]) -> str:
     """JSON that cannot end the script it stands in, whatever a tenant is called."""
     text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     for harmful in "<>&\u2028\u2029":
@@ -82,16 +84,16 @@ def embedded(document: dict[str, Any]) -> str:
     return text
 
 
-def title(document: dict[str, Any]) -> str:
+def make_title(document: dict[str, Any]) -> str:
     """What the page is called."""
     return f"Queue report, {format_time(document['begin'])} to {format_time(document['end'])} UTC"
 
 
-def digest(script: str) -> str:
+def hash_script(script: str) -> str:
     """What a content security policy knows an inline script by."""
     return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
-def text_of(name: str) -> str:
+def read_static(name: str) -> str:
     """A file of the page's."""
-    return (HERE / name).read_text(encoding="utf-8")
+    return (STATIC / name).read_text(encoding="utf-8")

@@ -13,23 +13,23 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from lonnymq.analytics.period import Period, channels_of, of_history, of_lake
-from lonnymq.analytics.refresh import Tell, marks, refresh
+from lonnymq.analytics.period import Period, analyze_history, analyze_lake, read_channel_settings
+from lonnymq.analytics.refresh import Progress, compute_day_versions, refresh_analytics
 from lonnymq.analytics.time_buckets import HOUR_MS
 from lonnymq.errors import InvalidArgument
 from lonnymq.lake.dataframes import read_history
-from lonnymq.lake.location import HISTORY, Lake, lake_at
-from lonnymq.lake.tables import table_at
+from lonnymq.lake.location import HISTORY, Lake, resolve_lake
+from lonnymq.lake.tables import open_table
 
 DAY = timedelta(days=1)
-WEEK = 7
-POINTS = 240
+DEFAULT_DAYS = 7
+MAX_POINTS = 240
 STEPS_MS = (1_000, 5_000, 10_000, 30_000, 60_000, 300_000, 600_000)
 NEVER = datetime(2000, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class TimeRange:
     """A stretch of time, the end not included."""
 
     begin: datetime
@@ -40,66 +40,70 @@ class Stretch:
         """Whether it is shorter than a day."""
         return self.end - self.begin < DAY
 
-    def of_days(self) -> Stretch:
+    def of_days(self) -> TimeRange:
         """The whole days that it lies in."""
-        last = midnight(self.end)
-        return Stretch(midnight(self.begin), last if last == self.end else last + DAY)
+        last = floor_day(self.end)
+        return TimeRange(floor_day(self.begin), last if last == self.end else last + DAY)
 
 
-def period_of(
+def load_period(
     spark: SparkSession,
     lake: Lake | Path | str,
     *,
     begin: datetime | None = None,
     end: datetime | None = None,
     source: str | None = None,
-    tell: Tell | None = None,
+    tell: Progress | None = None,
 ) -> Period:
     """The figures of a period, computed as far as the lake does not have them yet."""
-    place = lake_at(lake)
-    days = days_of(place, source)
-    asked = stretch_of(spark, place, days, begin, end, source)
+    place = resolve_lake(lake)
+    days = list_days(place, source)
+    asked = choose_range(spark, place, days, begin, end, source)
     if asked.is_short:
-        return straight(spark, place, asked, source)
+        return analyze_short_range(spark, place, asked, source)
     whole = asked.of_days()
-    refresh(spark, place, source=source, tell=tell)
-    known = last_moment(spark, place, days[-1], source) if days else None
-    return of_lake(spark, place, begin=whole.begin, end=whole.end, source=source, known_until=known)
+    refresh_analytics(spark, place, source=source, tell=tell)
+    known = find_last_time(spark, place, days[-1], source) if days else None
+    return analyze_lake(
+        spark, place, begin=whole.begin, end=whole.end, source=source, known_until=known
+    )
 
 
-def days_of(lake: Lake, source: str | None) -> list[date]:
+def list_days(lake: Lake, source: str | None) -> list[date]:
     """The days of which the lake has history."""
-    found = marks(table_at(lake, HISTORY))
+    found = compute_day_versions(open_table(lake, HISTORY))
     names = sorted({name for name, _ in found})
     if source is not None and found and source not in names:
         raise InvalidArgument(f"the lake has no source {source!r}; it has {', '.join(names)}")
     return sorted({day for name, day in found if source in (None, name)})
 
 
-def stretch_of(
+def choose_range(
     spark: SparkSession,
     lake: Lake,
     days: list[date],
     begin: datetime | None,
     end: datetime | None,
     source: str | None,
-) -> Stretch:
+) -> TimeRange:
     """The time that is asked for; else the last week that there is, or what there is if it is less than a day."""
     if begin is not None and end is not None:
         if begin >= end:
             raise InvalidArgument(f"the report's end, {end}, must be after its beginning, {begin}")
-        return Stretch(begin, end)
+        return TimeRange(begin, end)
     today = datetime.now(UTC).date()
-    last = end or (start_of(days[-1]) + DAY if days else start_of(today) + DAY)
-    first = begin or max(start_of(days[0]) if days else NEVER, last - WEEK * DAY)
+    last = end or (day_start(days[-1]) + DAY if days else day_start(today) + DAY)
+    first = begin or max(day_start(days[0]) if days else NEVER, last - DEFAULT_DAYS * DAY)
     if first >= last:
         raise InvalidArgument(f"the report's end, {last}, must be after its beginning, {first}")
     if begin or end or last - first > 2 * DAY:
-        return Stretch(first, last)
-    return extent(spark, lake, Stretch(first, last), source)
+        return TimeRange(first, last)
+    return find_extent(spark, lake, TimeRange(first, last), source)
 
 
-def extent(spark: SparkSession, lake: Lake, within: Stretch, source: str | None) -> Stretch:
+def find_extent(
+    spark: SparkSession, lake: Lake, within: TimeRange, source: str | None
+) -> TimeRange:
     """From the first to the last moment of which there is anything, in whole seconds."""
     rows = read_history(spark, lake, within.begin, within.end, source)
     moments = rows.select(
@@ -109,25 +113,29 @@ def extent(spark: SparkSession, lake: Lake, within: Stretch, source: str | None)
     if moments is None or moments["first"] is None:
         return within
     first, last = moments["first"] // 1000, moments["last"] // 1000 + 1
-    found = Stretch(datetime.fromtimestamp(first, UTC), datetime.fromtimestamp(last, UTC))
+    found = TimeRange(datetime.fromtimestamp(first, UTC), datetime.fromtimestamp(last, UTC))
     return found if found.is_short else within
 
 
-def straight(spark: SparkSession, lake: Lake, asked: Stretch, source: str | None) -> Period:
+def analyze_short_range(
+    spark: SparkSession, lake: Lake, asked: TimeRange, source: str | None
+) -> Period:
     """The figures of a short time, from its rows and from those that came to an end the day after it."""
     history = read_history(spark, lake, asked.begin, asked.end + DAY, source)
     long_ms = (asked.end - asked.begin) / timedelta(milliseconds=1)
-    every_ms = next((step for step in STEPS_MS if long_ms / step <= POINTS), HOUR_MS)
-    return of_history(
+    every_ms = next((step for step in STEPS_MS if long_ms / step <= MAX_POINTS), HOUR_MS)
+    return analyze_history(
         history,
-        channels_of(spark, lake, source),
+        read_channel_settings(spark, lake, source),
         begin=asked.begin,
         end=asked.end,
         every_ms=every_ms,
     )
 
 
-def last_moment(spark: SparkSession, lake: Lake, day: date, source: str | None) -> datetime | None:
+def find_last_time(
+    spark: SparkSession, lake: Lake, day: date, source: str | None
+) -> datetime | None:
     """When the last attempt ended that the lake knows of: what comes after is not known yet."""
     rows = read_history(spark, lake, day, day + DAY, source)
     found = rows.select(F.max(F.unix_millis("finished_at"))).head()
@@ -135,11 +143,11 @@ def last_moment(spark: SparkSession, lake: Lake, day: date, source: str | None) 
     return datetime.fromtimestamp(last / 1000, UTC) if last is not None else None
 
 
-def midnight(moment: datetime) -> datetime:
+def floor_day(moment: datetime) -> datetime:
     """The beginning of a moment's UTC day."""
-    return start_of(moment.astimezone(UTC).date())
+    return day_start(moment.astimezone(UTC).date())
 
 
-def start_of(day: date) -> datetime:
+def day_start(day: date) -> datetime:
     """The beginning of a UTC day."""
     return datetime(day.year, day.month, day.day, tzinfo=UTC)

@@ -11,11 +11,11 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from lonnymq.analytics.cache import kept
+from lonnymq.analytics.cache import cached
 from lonnymq.analytics.period import Period
 
 Rows = list[dict[str, Any]]
-SERIES = (
+SERIES_COLUMNS = (
     "due",
     "ended",
     "waiting_after",
@@ -31,7 +31,7 @@ SERIES = (
 )
 
 
-def rows_of(frame: DataFrame) -> Rows:
+def collect_rows(frame: DataFrame) -> Rows:
     """A small frame's rows; moments as epoch milliseconds, days as text."""
     columns = [
         F.unix_millis(name).alias(name)
@@ -45,28 +45,28 @@ def rows_of(frame: DataFrame) -> Rows:
     return rows
 
 
-def columnar(rows: Rows) -> dict[str, list[Any]]:
+def to_columns(rows: Rows) -> dict[str, list[Any]]:
     """Rows as columns: a name is written once, not once a row."""
-    return {name: [brief(each[name]) for each in rows] for name in rows[0]} if rows else {}
+    return {name: [round_number(each[name]) for each in rows] for name in rows[0]} if rows else {}
 
 
-def brief(value: Any) -> Any:
+def round_number(value: Any) -> Any:
     """A number with as many digits as a page shows."""
     return float(f"{value:.4g}") if isinstance(value, float) else value
 
 
-def millis(moment: datetime) -> int:
+def to_epoch_ms(moment: datetime) -> int:
     """A moment in epoch milliseconds."""
     return round(moment.timestamp() * 1000)
 
 
-def times_of(period: Period) -> list[int]:
+def list_times(period: Period) -> list[int]:
     """Where the buckets begin, all of them."""
-    first = millis(period.begin) // period.every_ms * period.every_ms
-    return list(range(first, millis(period.end), period.every_ms))
+    first = to_epoch_ms(period.begin) // period.every_ms * period.every_ms
+    return list(range(first, to_epoch_ms(period.end), period.every_ms))
 
 
-def details(
+def collect_details(
     hours: DataFrame, keys: list[tuple[str, str]], times: list[int]
 ) -> list[dict[str, Any]]:
     """The series of the tenants that are shown in full, in the order of the list of tenants."""
@@ -76,50 +76,51 @@ def details(
         "source string, channel string, place int",
     )
     own = hours.join(F.broadcast(wanted), ["source", "channel"])
-    found = rows_of(own.select("place", "begins_at", *SERIES))
+    found = collect_rows(own.select("place", "begins_at", *SERIES_COLUMNS))
     place_of = {at: place for place, at in enumerate(times)}
-    series: list[dict[str, Any]] = [{name: [None] * len(times) for name in SERIES} for _ in keys]
+    series: list[dict[str, Any]] = [
+        {name: [None] * len(times) for name in SERIES_COLUMNS} for _ in keys
+    ]
     for row in found:
-        for name in SERIES:
-            series[row["place"]][name][place_of[row["begins_at"]]] = brief(row[name])
+        for name in SERIES_COLUMNS:
+            series[row["place"]][name][place_of[row["begins_at"]]] = round_number(row[name])
     return [{name: values for name, values in each.items() if any(values)} for each in series]
 
 
-def aligned(rows: Rows, times: list[int], names: Sequence[str]) -> dict[str, list[Any]]:
+def align(rows: Rows, times: list[int], names: Sequence[str]) -> dict[str, list[Any]]:
     """Rows of `begins_at` as columns over all times."""
     by_time = {each["begins_at"]: each for each in rows}
-    return {name: [brief(by_time.get(at, {}).get(name)) for at in times] for name in names}
+    return {name: [round_number(by_time.get(at, {}).get(name)) for at in times] for name in names}
 
 
-def added(
+def sum_sources(
     frame: DataFrame, times: list[int], *, sums: Sequence[str], most: Sequence[str] = ()
 ) -> dict[str, list[Any]]:
     """Figures of all sources together, over time."""
     together = frame.groupBy("begins_at").agg(
         *(F.sum(each).alias(each) for each in sums), *(F.max(each).alias(each) for each in most)
     )
-    return aligned(rows_of(together), times, (*sums, *most))
+    return align(collect_rows(together), times, (*sums, *most))
 
 
-def by_source(frame: DataFrame, times: list[int], names: Sequence[str]) -> dict[str, Any]:
+def split_by_source(frame: DataFrame, times: list[int], names: Sequence[str]) -> dict[str, Any]:
     """Figures over time, each source by itself."""
     found: dict[str, Rows] = {}
-    for row in rows_of(frame):
+    for row in collect_rows(frame):
         found.setdefault(row["source"], []).append(row)
-    return {source: aligned(rows, times, names) for source, rows in sorted(found.items())}
+    return {source: align(rows, times, names) for source, rows in sorted(found.items())}
 
 
-def write_tables(period: Period, folder: Path) -> dict[str, int]:
+def write_csv_tables(period: Period, folder: Path) -> dict[str, int]:
     """Write every figure; how many rows each has."""
     folder.mkdir(parents=True, exist_ok=True)
-    with kept(period.hours):
+    with cached(period.channel_hours):
         return {
-            name: write_table(frame, folder / f"{name}.csv")
-            for name, frame in period.frames.items()
+            name: write_csv(frame, folder / f"{name}.csv") for name, frame in period.frames.items()
         }
 
 
-def write_table(frame: DataFrame, path: Path) -> int:
+def write_csv(frame: DataFrame, path: Path) -> int:
     """Write one figure, sorted by what its rows are known by; partitions come to the driver one after the other."""
     keys = [
         each
@@ -140,12 +141,14 @@ def write_table(frame: DataFrame, path: Path) -> int:
         count = 0
         for row in plain.toLocalIterator():
             pairs = zip(frame.columns, row, strict=True)
-            writer.writerow([shown(value, is_moment=name in moments) for name, value in pairs])
+            writer.writerow(
+                [format_value(value, is_moment=name in moments) for name, value in pairs]
+            )
             count += 1
     return count
 
 
-def shown(value: Any, *, is_moment: bool) -> Any:
+def format_value(value: Any, *, is_moment: bool) -> Any:
     """A value as a CSV file has it."""
     if value is None:
         return ""

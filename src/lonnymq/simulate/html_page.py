@@ -1,4 +1,4 @@
-"""A sweep as a page: the calibration, the picture, and the figures of the picture as tables."""
+"""The results of a sweep as an HTML page: calibration, chart and tables."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 from lonnymq.simulate.calibration import PERCENTILES, Calibration
-from lonnymq.simulate.result import Waits
-from lonnymq.simulate.svg import Found, picture
+from lonnymq.simulate.result import WaitStats
+from lonnymq.simulate.svg import Results, render_svg
 from lonnymq.text import format_duration, shorten
 
-TENANTS = 500  # in the table
+MAX_TENANTS = 500  # in the table
 NOTHING = "-"
 STYLE = """
   :root { color-scheme: light dark; --paper: light-dark(#f4f2ec, #121416); --card: light-dark(#fffefb, #1a1d20);
@@ -27,8 +27,8 @@ STYLE = """
 """
 
 
-def page(
-    found: Found, *, title: str = "What if", about: str = "", known: Calibration | None = None
+def render_page(
+    found: Results, *, title: str = "What if", about: str = "", known: Calibration | None = None
 ) -> str:
     """The sweep as one HTML file that needs nothing else."""
     return "\n".join(
@@ -41,44 +41,44 @@ def page(
             "<body>",
             f"<h1>{escape(title)}</h1>",
             f"<p>{escape(about)}</p>",
-            *(calibration(known) if known else []),
-            "<h2>Waits and turns</h2>",
-            f'<div class="wide">{picture(found, title="From p50 to p99")}</div>',
-            *scenarios(found),
-            *tenants(found),
+            *(render_calibration(known) if known else []),
+            "<h2>Waits and fairness</h2>",
+            f'<div class="wide">{render_svg(found, title="From p50 to p99")}</div>',
+            *render_scenarios(found),
+            *render_tenants(found),
             "</body></html>\n",
         ]
     )  # fmt: skip
 
 
-def calibration(known: Calibration) -> Iterable[str]:
+def render_calibration(known: Calibration) -> Iterable[str]:
     """What was recorded beside what the replay makes of the recorded settings."""
-    yield "<h2>Can it be believed?</h2>"
-    yield f"<p>At the recorded settings the replay is off by {known.off:.0%} at most.</p>"
+    yield "<h2>Calibration</h2>"
+    yield f"<p>A replay at the recorded settings differs by {known.error:.0%} at most from the recorded waits.</p>"
     lines = [
         [name, *(format_duration(getattr(each, part)) for part in PERCENTILES)]
         for name, each in (("recorded", known.recorded), ("replayed", known.replayed))
     ]
-    lines.append(["off by", *(f"{known.off_by(part):.0%}" for part in PERCENTILES)])
-    yield table(["", *PERCENTILES], lines)
+    lines.append(["difference", *(f"{known.error_of(part):.0%}" for part in PERCENTILES)])
+    yield render_table(["", *PERCENTILES], lines)
 
 
-def scenarios(found: Found) -> Iterable[str]:
+def render_scenarios(found: Results) -> Iterable[str]:
     """The figures of all tenants together, a line a scenario."""
     yield "<h2>Scenarios</h2>"
-    yield table(
-        ["set", "workers", "growth", "messages", "p50", "p95", "p99", "longest", "even"],
+    yield render_table(
+        ["settings", "workers", "growth", "messages", "p50", "p95", "p99", "longest", "fairness"],
         [
             [
-                trial.words, f"{trial.scenario.workers:,}", f"{trial.growth:g}", f"{given.all.messages:,}",
-                *waits(given.all), NOTHING if given.fairness is None else f"{given.fairness:.2f}",
+                trial.description, f"{trial.scenario.workers:,}", f"{trial.growth:g}", f"{given.all.messages:,}",
+                *format_waits(given.all), NOTHING if given.fairness is None else f"{given.fairness:.2f}",
             ]
             for trial, given in found
         ],
     )  # fmt: skip
 
 
-def tenants(found: Found) -> Iterable[str]:
+def render_tenants(found: Results) -> Iterable[str]:
     """The figures of each tenant, a column a scenario."""
     worst: dict[str, int] = {}
     for _, given in found:
@@ -87,14 +87,14 @@ def tenants(found: Found) -> Iterable[str]:
     names = sorted(worst, key=lambda name: (-worst[name], name))
     yield "<h2>Tenants</h2>"
     yield (
-        f"<p>p50 / p99 / share of the turns, scenario by scenario in the order above; {len(names):,} tenants"
-        f"{f', of which the {TENANTS} are shown that waited longest' if len(names) > TENANTS else ''}.</p>"
+        f"<p>Wait p50 / wait p99 / share of attempts, for each scenario in the order above. {len(names):,} tenants"
+        f"{f', of which you see the {MAX_TENANTS} with the longest waits' if len(names) > MAX_TENANTS else ''}.</p>"
     )
     heads = [
         f"{place}. {trial.scenario.workers} workers" for place, (trial, _) in enumerate(found, 1)
     ]
     lines = []
-    for name in names[:TENANTS]:
+    for name in names[:MAX_TENANTS]:
         line = [shorten(name, 300)]
         for _, given in found:
             own, share = given.tenants.get(name), given.shares.get(name)
@@ -105,15 +105,15 @@ def tenants(found: Found) -> Iterable[str]:
                 else f"{format_duration(own.p50)} / {format_duration(own.p99)} / {told}"
             )
         lines.append(line)
-    yield table(["tenant", *heads], lines)
+    yield render_table(["tenant", *heads], lines)
 
 
-def waits(given: Waits) -> list[str]:
+def format_waits(given: WaitStats) -> list[str]:
     """Percentiles in words."""
     return [format_duration(each) for each in (given.p50, given.p95, given.p99, given.longest)]
 
 
-def table(heads: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
+def render_table(heads: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
     """A table; what tenants wrote has no power over the page."""
     head = "".join(f'<th scope="col">{escape(each)}</th>' for each in heads)
     body = "\n".join(

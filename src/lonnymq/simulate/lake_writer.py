@@ -1,4 +1,4 @@
-"""Made-up history into a lake, with the settings that it was replayed at; needs no Spark to run."""
+"""Writes synthetic history and its settings into a lake; needs no Spark."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from lonnymq.errors import InvalidArgument
 from lonnymq.results import ChannelPolicy, HistoryRow
 from lonnymq.simulate.ring import Limits
 from lonnymq.simulate.scenario import Scenario
-from lonnymq.simulate.synthetic import history_table
+from lonnymq.simulate.synthetic import to_arrow_table
 
 if TYPE_CHECKING:
     from lonnymq.lake import Lake
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 BATCH = 100_000
 
 
-def write_lake(
+def write_synthetic_history(
     rows: Sequence[HistoryRow],
     lake: Lake | str,
     *,
@@ -26,41 +26,45 @@ def write_lake(
     storage_options: Mapping[str, str] | None = None,
 ) -> int:
     """Write rows under a source's name that the lake does not know yet; how many there are."""
-    from lonnymq.lake.channel_settings import DEFAULTS, Settings
+    from lonnymq.lake.channel_settings import DEFAULTS, ChannelSettings
     from lonnymq.lake.commit import commit_files
-    from lonnymq.lake.parquet import Written, write_files
+    from lonnymq.lake.parquet import WrittenFile, write_files
 
-    place, name = new_source(lake, source, storage_options)
-    batches = history_table(rows).to_batches(max_chunksize=BATCH)
+    place, name = create_source(lake, source, storage_options)
+    batches = to_arrow_table(rows).to_batches(max_chunksize=BATCH)
     files = [
-        Written(**file) for told in write_files(batches, place, name) for file in told.to_pylist()
+        WrittenFile(**file)
+        for told in write_files(batches, place, name)
+        for file in told.to_pylist()
     ]
     if not files:
         return 0
     commit_files(place, files, source=name)
     began = min(row.created_at for row in rows)
-    policies = [policy(DEFAULTS, scenario.otherwise)]
-    policies += [policy(channel, limits) for channel, limits in sorted(scenario.limits.items())]
-    Settings(place, name).add(policies, at=began, limit=scenario.max_concurrency)
+    policies = [make_policy(DEFAULTS, scenario.otherwise)]
+    policies += [
+        make_policy(channel, limits) for channel, limits in sorted(scenario.limits.items())
+    ]
+    ChannelSettings(place, name).add(policies, at=began, limit=scenario.max_concurrency)
     return sum(file.rows for file in files)
 
 
-def new_source(
+def create_source(
     lake: Lake | str, source: str, storage_options: Mapping[str, str] | None = None
 ) -> tuple[Lake, str]:
     """The lake, made if it is not there, and a name that it has no history of."""
-    from lonnymq.lake.location import HISTORY, lake_at, source_name
-    from lonnymq.lake.tables import made_table
+    from lonnymq.lake.location import HISTORY, check_source_name, resolve_lake
+    from lonnymq.lake.tables import ensure_table
 
-    place, name = lake_at(lake, storage_options), source_name(source)
-    if name in {each["source"] for each in made_table(place, HISTORY).partitions()}:
+    place, name = resolve_lake(lake, storage_options), check_source_name(source)
+    if name in {each["source"] for each in ensure_table(place, HISTORY).partitions()}:
         raise InvalidArgument(
-            f"the lake has history of {name!r} already: choose another --source, or another place"
+            f"the lake already has the source {name!r}: choose another --source, or another lake"
         )
     return place, name
 
 
-def policy(channel: str, limits: Limits) -> ChannelPolicy:
+def make_policy(channel: str, limits: Limits) -> ChannelPolicy:
     """A channel's limits as a lake has them."""
     return ChannelPolicy(
         channel=channel, max_concurrency=limits.max_concurrency,

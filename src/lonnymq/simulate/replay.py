@@ -7,7 +7,7 @@ from heapq import heappop, heappush
 
 from lonnymq.simulate.ring import BITS, Channel, Cursor, Limits
 from lonnymq.simulate.scheduler import Scheduler
-from lonnymq.simulate.workload import Replayed, Workload
+from lonnymq.simulate.workload import ReplayTimes, Workload
 
 NEVER = 1 << 62
 LOW = (1 << BITS) - 1
@@ -20,7 +20,7 @@ def replay(
     workers: int,
     max_concurrency: int | None = None,
     otherwise: Limits | None = None,
-) -> Replayed:
+) -> ReplayTimes:
     """Let so many workers, one message each, serve the workload under these limits."""
     default = otherwise or Limits()
     channels = [
@@ -57,7 +57,7 @@ def replay(
             if wake_at is not None and wake_at < now:
                 now = wake_at if wake_at > before else before
         if now == NEVER:
-            return Replayed(due_at, started)
+            return ReplayTimes(due_at, started)
         while next_arrival <= now:
             number = arrivals.pop()
             arrive(home[number], messages[number])

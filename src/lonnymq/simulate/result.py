@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from lonnymq.simulate.workload import Replayed, Workload
+from lonnymq.simulate.workload import ReplayTimes, Workload
 
 HOUR_MS = 3_600_000
 BACKLOG_MS = 1000  # a tenant whose messages wait longer than that has a backlog
 
 
 @dataclass(frozen=True, slots=True)
-class Waits:
+class WaitStats:
     """How long messages waited, in milliseconds, from being due to being begun."""
 
     messages: int
@@ -25,7 +25,7 @@ class Waits:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ReplayResult:
     """One replay: all tenants together, each by itself, and how even the turns were.
 
     `fairness` is Jain's index of what those were given who had a backlog, for each unit of their weight: the mean of
@@ -33,18 +33,18 @@ class Answer:
     was given in those hours, in parts of what all of them were given on average: 1 is as much as the others.
     """
 
-    all: Waits
-    tenants: dict[str, Waits]
+    all: WaitStats
+    tenants: dict[str, WaitStats]
     fairness: float | None
     shares: dict[str, float] = field(default_factory=dict)
 
 
-def answer(
+def summarize_replay(
     work: Workload,
-    replayed: Replayed,
+    replayed: ReplayTimes,
     counted: Sequence[int] | None = None,
     weights: Mapping[str, int] | None = None,
-) -> Answer:
+) -> ReplayResult:
     """Sum a replay up, of all attempts or of those with these numbers; a weight that is not given is 1."""
     started, channel = replayed.started_at, work.channel
     waits = list(map(int.__sub__, started, map(max, replayed.due_at, work.created_at)))
@@ -57,25 +57,29 @@ def answer(
         by_tenant[number].append(wait)
     known = weights or {}
     heavy = [known.get(name, 1) for name in work.names]
-    even, shares = fairness(heavy, channel, started, waits)
-    return Answer(
-        summary(waits),
-        {name: summary(own) for name, own in zip(work.names, by_tenant, strict=True) if own},
+    even, shares = measure_fairness(heavy, channel, started, waits)
+    return ReplayResult(
+        summarize_waits(waits),
+        {
+            name: summarize_waits(own)
+            for name, own in zip(work.names, by_tenant, strict=True)
+            if own
+        },
         even,
         {work.names[number]: share for number, share in shares.items()},
     )
 
 
-def summary(waits: Sequence[int]) -> Waits:
+def summarize_waits(waits: Sequence[int]) -> WaitStats:
     """Percentiles, each a wait that was; zeros if there was none."""
     if not waits:
-        return Waits(0, 0.0, 0, 0, 0, 0)
+        return WaitStats(0, 0.0, 0, 0, 0, 0)
     ordered, last = sorted(waits), len(waits) - 1
     p50, p95, p99 = (ordered[min(last, len(waits) * part // 100)] for part in (50, 95, 99))
-    return Waits(len(waits), sum(waits) / len(waits), p50, p95, p99, ordered[-1])
+    return WaitStats(len(waits), sum(waits) / len(waits), p50, p95, p99, ordered[-1])
 
 
-def fairness(
+def measure_fairness(
     weights: Sequence[int], channel: Sequence[int], started: Sequence[int], waits: Sequence[int]
 ) -> tuple[float | None, dict[int, float]]:
     """Jain's index of what each backlogged tenant was given, hour by hour; and the part that each had."""
@@ -97,12 +101,12 @@ def fairness(
         for number, part in given.items():
             had[number] = had.get(number, 0) + part
             mean[number] = mean.get(number, 0) + alike
-    index = [jain(given.values()) for given in among]
+    index = [jain_index(given.values()) for given in among]
     even = sum(index) / len(index) if index else None
     return even, {number: had[number] / mean[number] for number in sorted(had)}
 
 
-def jain(shares: Iterable[float]) -> float:
+def jain_index(shares: Iterable[float]) -> float:
     """1 if all are equal, 1/n if one has everything."""
     given = list(shares)
     squares = sum(each * each for each in given)

@@ -1,4 +1,4 @@
-"""What is to be tried: limits set by `channel.option=value`, for one channel or for all."""
+"""Scenarios for a replay: workers and limits, changed by settings like `channel.option=value`."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from lonnymq.errors import InvalidArgument
 from lonnymq.simulate.ring import Limits
 
 # The most that the engine takes; the least is 1.
-MOST = {
+MAX_VALUES = {
     "max_concurrency": 2_147_483_647,
     "release_interval_ms": 3_155_760_000_000,
     "burst": 1_000_000,
     "weight": 1_000,
 }
-NOTHING = ("none", "null")  # what takes a limit away
-NEEDED = ("burst", "weight")
-ALL, LITERALLY = "*", "\\"
+NO_LIMIT = ("none", "null")  # what takes a limit away
+REQUIRED = ("burst", "weight")
+ALL, ESCAPE = "*", "\\"
 QUEUE = "max_concurrency"  # what the whole queue has a limit of
 
 
@@ -39,8 +39,8 @@ class Setting:
         if self.is_queue:
             return f"{self.option}={value}"
         name = ALL if self.channel is None else self.channel
-        if self.channel is not None and (name == ALL or name.startswith(LITERALLY)):
-            name = LITERALLY + name
+        if self.channel is not None and (name == ALL or name.startswith(ESCAPE)):
+            name = ESCAPE + name
         return f"{name}.{self.option}={value}"
 
 
@@ -72,15 +72,17 @@ class Scenario:
         return {name: self.limits.get(name, self.otherwise).weight for name in names}
 
 
-def setting(text: str) -> Setting:
+def parse_setting(text: str) -> Setting:
     """Read `acme.max_concurrency=4`, a setting with one value."""
-    found = settings(text)
+    found = parse_settings(text)
     if len(found) > 1:
-        raise InvalidArgument(f"{text!r} has {len(found)} values, and one is wanted")
+        raise InvalidArgument(
+            f"{text!r} has {len(found)} values, but a setting takes a single value"
+        )
     return found[0]
 
 
-def settings(text: str) -> list[Setting]:
+def parse_settings(text: str) -> list[Setting]:
     """Read `acme.max_concurrency=4`, or `acme.max_concurrency=2,4,8`: values to be tried one by one.
 
     A channel's name may have dots, commas and equals signs of its own. `*` is every channel; a backslash in front of a
@@ -90,37 +92,37 @@ def settings(text: str) -> list[Setting]:
     head, equals, said = text.rpartition("=")
     if head == QUEUE:
         return [
-            Setting(None, QUEUE, value_of(text, QUEUE, each), is_queue=True)
+            Setting(None, QUEUE, parse_value(text, QUEUE, each), is_queue=True)
             for each in said.split(",")
         ]
     name, dot, option = head.rpartition(".")
     if not (equals and dot and name):
         raise InvalidArgument(
-            f"{text!r} is no setting: write channel.option=value, *.option=value for all, or max_concurrency=value "
-            "for the whole queue"
+            f"{text!r} is not a setting: write channel.option=value, *.option=value for all channels, or "
+            "max_concurrency=value for the whole queue"
         )
-    if option not in MOST:
-        known = ", ".join(MOST)
-        raise InvalidArgument(f"{text!r} sets no option there is: {option!r}; there are {known}")
-    channel = None if name == ALL else name.removeprefix(LITERALLY)
-    return [Setting(channel, option, value_of(text, option, each)) for each in said.split(",")]
+    if option not in MAX_VALUES:
+        known = ", ".join(MAX_VALUES)
+        raise InvalidArgument(f"{text!r} sets an unknown option {option!r}: there are {known}")
+    channel = None if name == ALL else name.removeprefix(ESCAPE)
+    return [Setting(channel, option, parse_value(text, option, each)) for each in said.split(",")]
 
 
-def value_of(text: str, option: str, said: str) -> int | None:
+def parse_value(text: str, option: str, said: str) -> int | None:
     """One value of an option; None takes the limit away."""
     said = said.strip()
-    if said.lower() in NOTHING and option not in NEEDED:
+    if said.lower() in NO_LIMIT and option not in REQUIRED:
         return None
     number = int(said) if said.isascii() and said.isdecimal() and len(said) < 20 else 0
-    if not 1 <= number <= MOST[option]:
-        none = "" if option in NEEDED else ", or none"
+    if not 1 <= number <= MAX_VALUES[option]:
+        none = "" if option in REQUIRED else ", or none"
         raise InvalidArgument(
-            f"{text!r}: {option} is a whole number from 1 to {MOST[option]}{none}, not {said!r}"
+            f"{text!r}: {option} must be a whole number from 1 to {MAX_VALUES[option]}{none}, not {said!r}"
         )
     return number
 
 
-def alike(name: str, known: Iterable[str]) -> list[str]:
+def find_similar(name: str, known: Iterable[str]) -> list[str]:
     """Names that are like this one: first those that differ in capitals, or in the zeros before a number."""
 
     def plain(text: str) -> str:
@@ -130,15 +132,17 @@ def alike(name: str, known: Iterable[str]) -> list[str]:
     return sorted(like, key=lambda each: plain(each) != plain(name))[:3]
 
 
-def refuse_unknown(settings: Iterable[Setting], channels: Iterable[str]) -> None:
+def check_channels(settings: Iterable[Setting], channels: Iterable[str]) -> None:
     """Refuse a setting of a channel that is not among these, with those whose names are like it."""
     known = sorted(channels)
     for each in settings:
         if each.channel is None or each.channel in known:
             continue
-        like = alike(each.channel, known)
+        like = find_similar(each.channel, known)
         guess = f"did you mean {' or '.join(map(repr, like))}?" if like else (
             f"there are {len(known)}: {', '.join(map(repr, known[:3]))}{' ...' if len(known) > 3 else ''}"
             if known else "there is none"
         )  # fmt: skip
-        raise InvalidArgument(f"{str(each)!r}: no message is of channel {each.channel!r}; {guess}")
+        raise InvalidArgument(
+            f"{str(each)!r}: there are no messages of channel {each.channel!r}: {guess}"
+        )

@@ -57,7 +57,7 @@ COLUMNS = {
 }
 
 
-def history_at_scale(
+def generate_spark_history(
     spark: SparkSession, rows: int, *, tenants: int = 1000, days: int = 30, seed: int = 1
 ) -> DataFrame:
     """So many rows of history, of days that each have their rush and their calm, the first tenant a noisy one.

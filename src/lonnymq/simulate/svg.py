@@ -1,4 +1,4 @@
-"""A sweep as a picture: a panel a scenario, in it a line a tenant from p50 to p99, and its share of the turns."""
+"""The results of a sweep as an SVG chart: a panel per scenario, a line per tenant from p50 to p99, and its share."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from html import escape
 from math import log10
 from statistics import median
 
-from lonnymq.simulate.result import Answer, Waits
+from lonnymq.simulate.result import ReplayResult, WaitStats
 from lonnymq.simulate.sweep import Trial
 from lonnymq.text import format_duration, shorten
 
-Found = Sequence[tuple[Trial, Answer]]
+Results = Sequence[tuple[Trial, ReplayResult]]
 
 TENANTS = 10  # with a line of their own: those who wait longest
-A_LINE = 3  # panels
+PANELS_PER_LINE = 3  # panels
 LABELS, PANEL, GAP, SHARE = 170, 240, 28, 44
 HEAD, ROW, FOOT = 62, 20, 34
 TOP = 46
@@ -41,12 +41,12 @@ STYLE = """
 """
 
 
-def picture(found: Found, *, title: str = "What if", about: str = "") -> str:
+def render_svg(found: Results, *, title: str = "What if", about: str = "") -> str:
     """The sweep as SVG that needs nothing else, light or dark as its reader likes it."""
-    lines = -(-len(found) // A_LINE)
-    rows = rows_of(found)
+    lines = -(-len(found) // PANELS_PER_LINE)
+    rows = choose_rows(found)
     tall = HEAD + ROW * len(rows) + FOOT
-    width = LABELS + min(A_LINE, max(2, len(found))) * (PANEL + GAP)
+    width = LABELS + min(PANELS_PER_LINE, max(2, len(found))) * (PANEL + GAP)
     height = TOP + lines * tall + 30
     longest = max(
         (waits.p99 for _, given in found for waits in [given.all, *given.tenants.values()]),
@@ -55,12 +55,12 @@ def picture(found: Found, *, title: str = "What if", about: str = "") -> str:
     scale = Scale(PANEL - SHARE, longest)
     body = []
     for place, (trial, given) in enumerate(found):
-        line, column = divmod(place, A_LINE)
+        line, column = divmod(place, PANELS_PER_LINE)
         x, y = LABELS + column * (PANEL + GAP), TOP + line * tall
         if column == 0:
-            body += labels(rows, found, y)
+            body += draw_labels(rows, found, y)
         body.append(f'<g transform="translate({x} {y})">')
-        body += panel(trial, given, found[0][1] if place else None, rows, scale)
+        body += draw_panel(trial, given, found[0][1] if place else None, rows, scale)
         body.append("</g>")
     return "\n".join(
         [
@@ -71,14 +71,14 @@ def picture(found: Found, *, title: str = "What if", about: str = "") -> str:
             f'<text class="title" x="12" y="22">{escape(title)}</text>',
             f'<text class="soft" x="12" y="38">{escape(about)}</text>',
             *body,
-            f'<text class="soft" x="12" y="{height - 12}">{LEGEND if len(found) > 1 else LEGEND_OF_ONE}</text>',
+            f'<text class="soft" x="12" y="{height - 12}">{LEGEND if len(found) > 1 else LEGEND_SINGLE}</text>',
             "</svg>\n",
         ]
     )  # fmt: skip
 
 
-LEGEND_OF_ONE = "Waits from being due to being begun: from p50 (filled) to p99 (ring). Share of the turns: 1 is even."
-LEGEND = LEGEND_OF_ONE + " Grey: the first panel."
+LEGEND_SINGLE = "Waits from p50 (filled) to p99 (ring). Share of attempts: 1 is a fair share."
+LEGEND = LEGEND_SINGLE + " Grey: first panel."
 
 
 class Scale:
@@ -104,7 +104,7 @@ class Scale:
         return kept
 
 
-def rows_of(found: Found) -> list[str | None]:
+def choose_rows(found: Results) -> list[str | None]:
     """All tenants together, which is None; those who wait longest in any scenario; and the others, which is empty."""
     worst: dict[str, int] = {}
     for _, given in found:
@@ -115,7 +115,7 @@ def rows_of(found: Found) -> list[str | None]:
     return [None, *ordered[:TENANTS], *([""] if len(ordered) > TENANTS else [])]
 
 
-def labels(rows: Sequence[str | None], found: Found, y: int) -> list[str]:
+def draw_labels(rows: Sequence[str | None], found: Results, y: int) -> list[str]:
     """The names of the rows of a line of panels."""
     made = []
     many = len({name for _, given in found for name in given.tenants}) - len(rows) + 2
@@ -125,7 +125,7 @@ def labels(rows: Sequence[str | None], found: Found, y: int) -> list[str]:
             if row is None
             else shorten(row, 24)
             if row
-            else f"{many:,} others, the median"
+            else f"{many:,} others (median)"
         )
         kind = "head" if row is None else "row" if row else "soft"
         at = y + HEAD + place * ROW + 4
@@ -136,15 +136,19 @@ def labels(rows: Sequence[str | None], found: Found, y: int) -> list[str]:
     return made  # fmt: skip
 
 
-def panel(
-    trial: Trial, given: Answer, was: Answer | None, rows: Sequence[str | None], scale: Scale
+def draw_panel(
+    trial: Trial,
+    given: ReplayResult,
+    was: ReplayResult | None,
+    rows: Sequence[str | None],
+    scale: Scale,
 ) -> list[str]:
     """One scenario."""
     bottom = HEAD + ROW * len(rows) - 4
     many = f"{trial.scenario.workers} worker{'' if trial.scenario.workers == 1 else 's'}"
     times = "" if trial.growth == 1 else f", {trial.growth:g} times the messages"
-    words = "as it is" if not trial.changes else trial.words
-    even = "no two had a backlog" if given.fairness is None else f"even {given.fairness:.2f}"
+    words = "unchanged" if not trial.changes else trial.description
+    even = "no competing backlogs" if given.fairness is None else f"fairness {given.fairness:.2f}"
     made = [
         f'<text class="head" x="0" y="12">{many}{times}</text>',
         f'<text class="soft" x="0" y="27"><title>{escape(words)}</title>{escape(shorten(words, 42))}</text>',
@@ -159,15 +163,15 @@ def panel(
             f'<text class="soft" x="{x}" y="{bottom + 14}" text-anchor="middle">{format_duration(tick)}</text>'
         )
     for place, row in enumerate(rows):
-        made += marks(row, HEAD + place * ROW, rows, given, was, scale)
+        made += draw_marks(row, HEAD + place * ROW, rows, given, was, scale)
     return made  # fmt: skip
 
 
-def marks(
-    row: str | None, y: int, rows: Sequence[str | None], given: Answer, was: Answer | None, scale: Scale
+def draw_marks(
+    row: str | None, y: int, rows: Sequence[str | None], given: ReplayResult, was: ReplayResult | None, scale: Scale
 ) -> list[str]:  # fmt: skip
     """One row of a panel: as it was in the first panel, from p50 to p99, and the share."""
-    now, before = waits_of(row, rows, given), waits_of(row, rows, was) if was else None
+    now, before = find_waits(row, rows, given), find_waits(row, rows, was) if was else None
     made = [
         f'<line class="was" x1="{x}" x2="{x}" y1="{y - 6}" y2="{y + 6}"/>'
         for x in ([scale.at(before[0]), scale.at(before[1])] if before else [])
@@ -189,8 +193,8 @@ def marks(
     return made
 
 
-def waits_of(
-    row: str | None, rows: Sequence[str | None], given: Answer
+def find_waits(
+    row: str | None, rows: Sequence[str | None], given: ReplayResult
 ) -> tuple[float, float] | None:
     """The p50 and p99 of a row; of the others, those of the median tenant."""
     if row is None:
@@ -198,7 +202,7 @@ def waits_of(
     if row:
         own = given.tenants.get(row)
         return None if own is None else (own.p50, own.p99)
-    others: list[Waits] = [own for name, own in given.tenants.items() if name not in rows]
+    others: list[WaitStats] = [own for name, own in given.tenants.items() if name not in rows]
     if not others:
         return None
     return median(own.p50 for own in others), median(own.p99 for own in others)

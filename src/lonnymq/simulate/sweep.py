@@ -10,10 +10,10 @@ from threading import Event
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from lonnymq.simulate.calibration import play
-from lonnymq.simulate.result import Answer
+from lonnymq.simulate.calibration import run_scenario
+from lonnymq.simulate.result import ReplayResult
 from lonnymq.simulate.scenario import Scenario, Setting
-from lonnymq.simulate.workload import Recorded, Replayed, Workload
+from lonnymq.simulate.workload import RecordedWorkload, ReplayTimes, Workload
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -28,12 +28,12 @@ class Trial:
     growth: float = 1
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """What is set, as it is written on a command line."""
-        return " ".join(map(str, self.changes)) or "nothing"
+        return " ".join(map(str, self.changes)) or "unchanged"
 
 
-def trials(
+def make_trials(
     known: Scenario,
     *,
     workers: Iterable[int],
@@ -43,59 +43,59 @@ def trials(
     """Every growth with every number of workers, with nothing set and with every choice of one value a setting."""
     chosen = [()] + [each for each in product(*changes) if each]
     return [
-        Trial(one_with(known, many).with_settings(each), each, times)
+        Trial(change_workers(known, many).with_settings(each), each, times)
         for times, many, each in product(growth, workers, chosen)
     ]
 
 
-def one_with(known: Scenario, workers: int) -> Scenario:
+def change_workers(known: Scenario, workers: int) -> Scenario:
     """The scenario with another number of workers."""
     return Scenario(workers, known.limits, known.otherwise, known.max_concurrency)
 
 
-def sweep(
-    history: Recorded,
+def run_trials(
+    history: RecordedWorkload,
     asked: Iterable[Trial],
     *,
     seed: int = 1,
     tell: Callable[[], object] = lambda: None,
-) -> list[Answer]:
+) -> list[ReplayResult]:
     """The answers to all trials, in their order; `tell` is called after each."""
     found = []
     for each in asked:
-        found.append(play(history, each.scenario, growth=each.growth, seed=seed))
+        found.append(run_scenario(history, each.scenario, growth=each.growth, seed=seed))
         tell()
     return found
 
 
-LOOK_SECONDS = 0.2
+POLL_SECONDS = 0.2
 
 
-def sweep_on_spark(
+def run_trials_on_spark(
     spark: SparkSession,
-    history: Recorded,
+    history: RecordedWorkload,
     asked: Sequence[Trial],
     *,
     seed: int = 1,
     tell: Callable[[int], object] = lambda done: None,
-) -> list[Answer]:
+) -> list[ReplayResult]:
     """The answers to all trials, in their order, as `sweep` gives them; `tell` is called with how many are done."""
     if not asked:
         return []
     from pyspark import InheritableThread
 
     context = spark.sparkContext
-    sent = context.broadcast(packed(history))
-    order = longest_first(asked)
+    sent = context.broadcast(pack_workload(history))
+    order = order_trials(asked)
     group, ended = f"lonnymq sweep {uuid4()}", Event()
-    found: list[Answer] = []
+    found: list[ReplayResult] = []
     wrong: list[BaseException] = []
 
     def run() -> None:  # beside this thread, which looks how far it is
         try:
             context.setJobGroup(group, f"{len(asked)} scenarios", interruptOnCancel=True)
             tasks = context.parallelize([asked[place] for place in order], len(asked))
-            answers = tasks.map(lambda each: played(sent.value, each, seed)).collect()
+            answers = tasks.map(lambda each: run_trial(sent.value, each, seed)).collect()
             given = dict(zip(order, answers, strict=True))
             found.extend(given[place] for place in range(len(asked)))
         except BaseException as error:
@@ -107,8 +107,8 @@ def sweep_on_spark(
     thread.start()
     try:
         most = 0
-        while not ended.wait(LOOK_SECONDS):
-            most = max(most, done(context, group))
+        while not ended.wait(POLL_SECONDS):
+            most = max(most, count_done_tasks(context, group))
             tell(most)
     except BaseException:
         context.cancelJobGroup(group)
@@ -122,7 +122,7 @@ def sweep_on_spark(
     return found
 
 
-def longest_first(asked: Sequence[Trial]) -> list[int]:
+def order_trials(asked: Sequence[Trial]) -> list[int]:
     """The places of trials, those first that take longest: what is short fills what is left at the end.
 
     A trial takes as long as it has messages, and about half as long again where channels have limits.
@@ -137,7 +137,7 @@ def longest_first(asked: Sequence[Trial]) -> list[int]:
     return sorted(range(len(asked)), key=length, reverse=True)
 
 
-def done(context: Any, group: str) -> int:
+def count_done_tasks(context: Any, group: str) -> int:
     """How many tasks of a group of jobs have ended."""
     tracker = context.statusTracker()
     jobs = [tracker.getJobInfo(each) for each in tracker.getJobIdsForGroup(group)]
@@ -145,12 +145,12 @@ def done(context: Any, group: str) -> int:
     return sum(stage.numCompletedTasks for stage in stages if stage)
 
 
-def played(sent: tuple[Any, ...], trial: Trial, seed: int) -> Answer:
+def run_trial(sent: tuple[Any, ...], trial: Trial, seed: int) -> ReplayResult:
     """One trial, on an executor."""
-    return play(unpacked(sent), trial.scenario, growth=trial.growth, seed=seed)
+    return run_scenario(unpack_workload(sent), trial.scenario, growth=trial.growth, seed=seed)
 
 
-def packed(history: Recorded) -> tuple[Any, ...]:
+def pack_workload(history: RecordedWorkload) -> tuple[Any, ...]:
     """What a replay needs of history, in a few large pieces: numbers by the million are slow to send one by one."""
     work = history.work
     columns = (work.channel, work.created_at, work.due_at, work.service_ms)
@@ -164,10 +164,12 @@ def packed(history: Recorded) -> tuple[Any, ...]:
     )
 
 
-def unpacked(sent: tuple[Any, ...]) -> Recorded:
+def unpack_workload(sent: tuple[Any, ...]) -> RecordedWorkload:
     """The history that was packed; how it went stays behind."""
     names, columns, after, counted = sent
     follows = {number: (first, gap) for number, first, gap in zip(*after, strict=True)}
     channel, created_at, due_at, service_ms = (column.tolist() for column in columns)
     work = Workload(names, channel, created_at, due_at, service_ms, follows)
-    return Recorded(work, Replayed([], []), 0, None if counted is None else counted.tolist())
+    return RecordedWorkload(
+        work, ReplayTimes([], []), 0, None if counted is None else counted.tolist()
+    )

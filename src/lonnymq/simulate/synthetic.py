@@ -31,7 +31,7 @@ EXPIRING = 0.1  # of the attempts that fail: their worker was never heard of aga
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class WorkloadShape:
     """What a made-up workload is like; the same shape and seed give the same workload.
 
     `load` is the share of the time for which so many `workers` would be busy.
@@ -67,13 +67,13 @@ class Shape:
                 raise InvalidArgument(f"{name} must be from 0 to 1, not {getattr(self, name)}")
 
 
-def workload(shape: Shape) -> Workload:
+def make_workload(shape: WorkloadShape) -> Workload:
     """Make a workload up."""
-    return make(shape).work
+    return make_attempts(shape).work
 
 
 @dataclass(slots=True)
-class Made:
+class SyntheticAttempts:
     """Attempts that were made up, as columns: those of a workload, and what comes of each.
 
     `message` is the number of its message's first attempt.
@@ -114,25 +114,25 @@ class Made:
         )
 
 
-def make(shape: Shape) -> Made:
+def make_attempts(shape: WorkloadShape) -> SyntheticAttempts:
     """Make a workload up, and what comes of each of its attempts."""
     rng = random.Random(shape.seed)  # noqa: S311 - the same again is what is wanted
-    made, tenants = Made(tenant_names(shape.tenants)), tenant_of(shape, rng)
+    made, tenants = SyntheticAttempts(tenant_names(shape.tenants)), draw_tenants(shape, rng)
     left = shape.messages
-    for moment, many in moments(shape, rng):
+    for moment, many in draw_arrivals(shape, rng):
         tenant, created_at = next(tenants), shape.start_at + round(moment)
         for _ in range(min(many, left)):
-            made.add(tenant, created_at, service_time(shape, rng))
+            made.add(tenant, created_at, draw_service_time(shape, rng))
         left -= many
         if left <= 0:
             break
     if shape.failing or shape.deferring:
         for number in range(shape.messages):
-            try_again(shape, rng, made, number)
+            add_retries(shape, rng, made, number)
     return made
 
 
-def try_again(shape: Shape, rng: random.Random, made: Made, at: int) -> None:
+def add_retries(shape: WorkloadShape, rng: random.Random, made: SyntheticAttempts, at: int) -> None:
     """Have a message fail or defer as often as it happens to."""
     attempt, defers = 1, 0
     while True:
@@ -148,7 +148,7 @@ def try_again(shape: Shape, rng: random.Random, made: Made, at: int) -> None:
             defers += 1
         else:
             return
-        at = made.follow(at, shape.retry_ms, service_time(shape, rng), attempt)
+        at = made.follow(at, shape.retry_ms, draw_service_time(shape, rng), attempt)
 
 
 def tenant_names(count: int) -> list[str]:
@@ -156,7 +156,7 @@ def tenant_names(count: int) -> list[str]:
     return [f"tenant-{number:0{len(str(count))}}" for number in range(1, count + 1)]
 
 
-def tenant_of(shape: Shape, rng: random.Random) -> Iterator[int]:
+def draw_tenants(shape: WorkloadShape, rng: random.Random) -> Iterator[int]:
     """Who sends next: the noisy tenant has its share, the others an equal part of the rest."""
     alike = 1 / shape.tenants
     first = max(shape.noisy, alike) if shape.noisy else alike
@@ -166,7 +166,7 @@ def tenant_of(shape: Shape, rng: random.Random) -> Iterator[int]:
         yield min(bisect(edges, rng.random() * edges[-1]), shape.tenants - 1)
 
 
-def moments(shape: Shape, rng: random.Random) -> Iterator[tuple[float, int]]:
+def draw_arrivals(shape: WorkloadShape, rng: random.Random) -> Iterator[tuple[float, int]]:
     """When messages come, in milliseconds from the start, and how many at once."""
     rate = shape.workers * shape.load / shape.service_ms
     now = 0.0
@@ -184,7 +184,7 @@ def moments(shape: Shape, rng: random.Random) -> Iterator[tuple[float, int]]:
             yield now, 1
 
 
-def service_time(shape: Shape, rng: random.Random) -> int:
+def draw_service_time(shape: WorkloadShape, rng: random.Random) -> int:
     """How long one message takes."""
     if shape.service == "fixed":
         return shape.service_ms
@@ -204,8 +204,8 @@ EXPIRED = "the lease ran out"
 SIZE = 1_000  # bytes, the median
 
 
-def history_rows(
-    shape: Shape,
+def make_history(
+    shape: WorkloadShape,
     *,
     workers: int | None = None,
     limits: Mapping[str, Limits] | None = None,
@@ -213,7 +213,7 @@ def history_rows(
     max_concurrency: int | None = None,
 ) -> list[HistoryRow]:
     """The history of a made-up workload, in the order in which its attempts ended; the same from the same shape."""
-    made = make(shape)
+    made = make_attempts(shape)
     work = made.work
     went = replay(
         work, limits or {}, workers=workers or shape.workers, max_concurrency=max_concurrency,
@@ -221,7 +221,7 @@ def history_rows(
     )  # fmt: skip
     started = went.started_at
     ended = [at + service for at, service in zip(started, work.service_ms, strict=True)]
-    by = hands(started, ended)
+    by = assign_workers(started, ended)
     rng = random.Random(shape.seed + 1)  # noqa: S311 - the same again is what is wanted
     about = [(rng.choice(KINDS), round(rng.lognormvariate(0, 1) * SIZE)) for _ in started]
     return [
@@ -231,20 +231,20 @@ def history_rows(
             worker=f"worker-{by[at] + 1:02}", outcome=made.outcome[at],
             created_at=work.created_at[at], dequeue_at=went.due_at[at], dequeued_at=started[at],
             finished_at=ended[at], size=about[made.message[at]][1],
-            error=error_of(made.outcome[at], rng), headers=None, content=None,
+            error=draw_error(made.outcome[at], rng), headers=None, content=None,
         )
         for xid, at in enumerate(sorted(range(len(work)), key=ended.__getitem__), FIRST_XID)
     ]  # fmt: skip
 
 
-def error_of(outcome: Outcome, rng: random.Random) -> str | None:
+def draw_error(outcome: Outcome, rng: random.Random) -> str | None:
     """What went wrong, of an attempt with which something did."""
     if outcome == "expired":
         return EXPIRED
     return rng.choice(ERRORS) if outcome in ("failed", "dead") else None
 
 
-def hands(started: list[int], ended: list[int]) -> list[int]:
+def assign_workers(started: list[int], ended: list[int]) -> list[int]:
     """Which worker had each attempt, if the one that has been free for longest takes the next."""
     by, hired = [0] * len(started), 0
     until: list[tuple[int, int]] = []  # when each is free, and which it is
@@ -258,7 +258,7 @@ def hands(started: list[int], ended: list[int]) -> list[int]:
     return by
 
 
-def history_table(rows: Iterable[HistoryRow]) -> pa.Table:
+def to_arrow_table(rows: Iterable[HistoryRow]) -> pa.Table:
     """Rows of history in Arrow, in the columns and types in which Spark reads history."""
     import pyarrow as pa
 

@@ -31,7 +31,7 @@ class Workload:
 
 
 @dataclass(frozen=True, slots=True)
-class Replayed:
+class ReplayTimes:
     """When each attempt was due and when it began; -1 if it never did."""
 
     due_at: list[int]
@@ -58,7 +58,7 @@ class Attempt(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class RecordedWorkload:
     """The workload of a stretch of history, and how it went.
 
     `counted` are the numbers of those attempts that came within the stretch: the others take part in a replay, and
@@ -66,14 +66,14 @@ class Recorded:
     """
 
     work: Workload
-    went: Replayed
-    most_at_once: int
+    times: ReplayTimes
+    max_concurrent: int
     counted: Sequence[int] | None = None
 
 
-def recorded(
+def build_workload(
     rows: Iterable[Attempt], *, begin: int | None = None, end: int | None = None
-) -> Recorded:
+) -> RecordedWorkload:
     """Read attempts, in any order. A further attempt of a message follows the one before it.
 
     With `begin`, the rows are those that ended at that moment or later: what was being worked on then arrives when it
@@ -95,7 +95,7 @@ def recorded(
             due[at] = max(row.dequeue_at, before.finished_at)
             came[at] = max(row.created_at, due[at])
             after[at] = (at - 1, due[at] - before.finished_at)
-    counted = within(due, came, begin, end)
+    counted = find_counted(due, came, begin, end)
     if begin is not None:
         for at, row in enumerate(attempts):
             if row.dequeued_at < begin:
@@ -104,12 +104,12 @@ def recorded(
                 came[at] = begin
     service = [max(0, row.finished_at - row.dequeued_at) for row in attempts]
     work = Workload(names, [number_of[row.channel] for row in attempts], came, due, service, after)
-    went = Replayed(list(due), [row.dequeued_at for row in attempts])
+    went = ReplayTimes(list(due), [row.dequeued_at for row in attempts])
     in_time = [row for row in attempts if end is None or row.dequeued_at < end]
-    return Recorded(work, went, most_at_once(in_time), counted)
+    return RecordedWorkload(work, went, max_concurrent(in_time), counted)
 
 
-def within(
+def find_counted(
     due: Sequence[int], came: Sequence[int], begin: int | None, end: int | None
 ) -> list[int] | None:
     """The numbers of attempts that could have been taken first at a moment from `begin` on and before `end`."""
@@ -123,7 +123,7 @@ def within(
     ]
 
 
-def most_at_once(attempts: Iterable[Attempt]) -> int:
+def max_concurrent(attempts: Iterable[Attempt]) -> int:
     """How many were being worked on at the busiest moment."""
     steps = []
     for row in attempts:
@@ -135,10 +135,10 @@ def most_at_once(attempts: Iterable[Attempt]) -> int:
     return most
 
 
-MOST = 1000
+MAX_GROWTH = 1000
 
 
-def grown(
+def scale_workload(
     work: Workload, by: float, *, seed: int = 1, counted: Sequence[int] | None = None
 ) -> tuple[Workload, list[int] | None]:
     """The workload with so many times the messages, and which of its attempts count; the same from the same seed.
@@ -147,15 +147,15 @@ def grown(
     somewhere between the first and the next message of its tenant: rushes stay rushes, and quiet hours quiet.
     A message brings its further attempts along.
     """
-    if not 0 < by <= MOST:
-        raise InvalidArgument(f"growth must be more than 0 and at most {MOST}, not {by}")
+    if not 0 < by <= MAX_GROWTH:
+        raise InvalidArgument(f"growth must be more than 0 and at most {MAX_GROWTH}, not {by}")
     if by == 1:
         return work, None if counted is None else list(counted)
     rng = random.Random(seed)  # noqa: S311 - the same again is what is wanted
     followers: dict[int, list[int]] = {}
     for number, (before, _) in work.after.items():
         followers.setdefault(before, []).append(number)
-    room = gaps(work)
+    room = arrival_gaps(work)
     old: list[int] = []  # which attempt each of the new ones is a copy of
     later: list[int] = []  # how much later it comes
     after: dict[int, tuple[int, int]] = {}
@@ -185,7 +185,7 @@ def grown(
     ), None if count is None else [number for number, at in enumerate(old) if at in count]  # fmt: skip
 
 
-def gaps(work: Workload) -> list[int]:
+def arrival_gaps(work: Workload) -> list[int]:
     """How long after each message the next of its tenant comes; after the last one, as long as before it."""
     found = [0] * len(work)
     last: dict[int, int] = {}

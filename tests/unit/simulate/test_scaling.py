@@ -3,13 +3,13 @@
 import pytest
 
 from lonnymq.errors import InvalidArgument
-from lonnymq.simulate import Shape, Workload, grown, workload
+from lonnymq.simulate import Workload, WorkloadShape, make_workload, scale_workload
 
 SMALL = Workload(["a", "b"], [0, 1, 0], [0, 5, 100], [0, -1, 700], [1, 2, 3])
 
 
 def test_twice_the_messages_come_in_pairs_before_the_next_of_their_tenant() -> None:
-    made, counted = grown(SMALL, 2)
+    made, counted = scale_workload(SMALL, 2)
     assert counted is None
     assert made.channel == [0, 0, 1, 1, 0, 0]
     assert (
@@ -30,22 +30,22 @@ def test_twice_the_messages_come_in_pairs_before_the_next_of_their_tenant() -> N
 
 
 def test_once_the_messages_are_the_messages() -> None:
-    assert grown(SMALL, 1, counted=[2]) == (SMALL, [2])
+    assert scale_workload(SMALL, 1, counted=[2]) == (SMALL, [2])
 
 
 @pytest.mark.parametrize("by", [0.25, 0.8, 1.5, 3.25])
 def test_about_so_many_come_and_the_same_from_the_same_seed(by: float) -> None:
-    work = workload(Shape(messages=4_000, tenants=7))
-    made, _ = grown(work, by, seed=3)
+    work = make_workload(WorkloadShape(messages=4_000, tenants=7))
+    made, _ = scale_workload(work, by, seed=3)
     assert len(made) / len(work) == pytest.approx(by, rel=0.1)
-    assert grown(work, by, seed=3)[0] == made
-    assert grown(work, by, seed=4)[0] != made
+    assert scale_workload(work, by, seed=3)[0] == made
+    assert scale_workload(work, by, seed=4)[0] != made
     assert min(made.created_at) >= min(work.created_at)
 
 
 def test_a_message_brings_its_further_attempts_and_what_counts_along() -> None:
-    work = workload(Shape(messages=500, tenants=3, failing=0.3, max_attempts=4))
-    made, counted = grown(work, 2, counted=range(0, len(work), 2))
+    work = make_workload(WorkloadShape(messages=500, tenants=3, failing=0.3, max_attempts=4))
+    made, counted = scale_workload(work, 2, counted=range(0, len(work), 2))
     assert len(made) == 2 * len(work)
     assert len(made.after) == 2 * len(work.after)
     assert all(
@@ -55,10 +55,10 @@ def test_a_message_brings_its_further_attempts_and_what_counts_along() -> None:
 
 
 def test_nothing_grows_into_nothing() -> None:
-    assert len(grown(Workload([], [], [], [], []), 2)[0]) == 0
+    assert len(scale_workload(Workload([], [], [], [], []), 2)[0]) == 0
 
 
 @pytest.mark.parametrize("by", [0, -1, 1001, float("nan")])
 def test_growth_is_a_number_that_can_be(by: float) -> None:
     with pytest.raises(InvalidArgument, match="growth"):
-        grown(SMALL, by)
+        scale_workload(SMALL, by)

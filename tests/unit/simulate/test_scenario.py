@@ -3,8 +3,8 @@
 import pytest
 
 from lonnymq.errors import InvalidArgument
-from lonnymq.simulate import Limits, Scenario, Setting, setting
-from lonnymq.simulate.scenario import refuse_unknown, settings
+from lonnymq.simulate import Limits, Scenario, Setting, parse_setting
+from lonnymq.simulate.scenario import check_channels, parse_settings
 
 
 @pytest.mark.parametrize(
@@ -27,8 +27,8 @@ from lonnymq.simulate.scenario import refuse_unknown, settings
     ],
 )
 def test_a_setting_is_a_channel_an_option_and_a_value(text, expected) -> None:
-    assert setting(text) == expected
-    assert setting(str(expected)) == expected
+    assert parse_setting(text) == expected
+    assert parse_setting(str(expected)) == expected
 
 
 @pytest.mark.parametrize(
@@ -43,13 +43,17 @@ def test_a_setting_is_a_channel_an_option_and_a_value(text, expected) -> None:
 )
 def test_what_is_no_setting_is_refused_with_what_to_write(text) -> None:
     with pytest.raises(InvalidArgument, match=r"channel\.option=value|there are|whole number"):
-        setting(text)
+        parse_setting(text)
 
 
 def test_a_setting_for_all_changes_each_and_a_later_one_has_the_last_word() -> None:
     known = Scenario(workers=4, limits={"acme": Limits(weight=3)})
     tried = known.with_settings(
-        [setting("*.max_concurrency=8"), setting("acme.max_concurrency=2"), setting("new.weight=5")]
+        [
+            parse_setting("*.max_concurrency=8"),
+            parse_setting("acme.max_concurrency=2"),
+            parse_setting("new.weight=5"),
+        ]
     )
     assert tried.otherwise == Limits(max_concurrency=8)
     assert tried.limits["acme"] == Limits(max_concurrency=2, weight=3)
@@ -59,30 +63,32 @@ def test_a_setting_for_all_changes_each_and_a_later_one_has_the_last_word() -> N
 
 def test_the_limit_of_the_whole_queue_is_set_without_a_channel() -> None:
     known = Scenario(workers=4, max_concurrency=2)
-    assert known.with_settings([setting("max_concurrency=3")]) == Scenario(4, max_concurrency=3)
-    assert known.with_settings([setting("max_concurrency=none")]) == Scenario(4)
-    refuse_unknown([setting("max_concurrency=3")], ["acme"])
+    assert known.with_settings([parse_setting("max_concurrency=3")]) == Scenario(
+        4, max_concurrency=3
+    )
+    assert known.with_settings([parse_setting("max_concurrency=none")]) == Scenario(4)
+    check_channels([parse_setting("max_concurrency=3")], ["acme"])
 
 
 def test_several_values_are_settings_of_their_own_and_one_is_wanted_where_one_is_asked_for() -> (
     None
 ):
-    assert settings("a,b.max_concurrency=2,none") == [
+    assert parse_settings("a,b.max_concurrency=2,none") == [
         Setting("a,b", "max_concurrency", 2),
         Setting("a,b", "max_concurrency", None),
     ]
     with pytest.raises(InvalidArgument, match="2 values"):
-        setting("acme.weight=1,2")
+        parse_setting("acme.weight=1,2")
 
 
 def test_a_channel_that_is_not_there_is_refused_with_those_that_are_like_it() -> None:
     known = ["acme", "globex", "Bücher"]
-    refuse_unknown([setting("acme.weight=2"), setting("*.weight=2")], known)
+    check_channels([parse_setting("acme.weight=2"), parse_setting("*.weight=2")], known)
     with pytest.raises(InvalidArgument, match="did you mean 'acme'"):
-        refuse_unknown([setting("acne.weight=2")], known)
+        check_channels([parse_setting("acne.weight=2")], known)
     with pytest.raises(InvalidArgument, match="did you mean 'Bücher'"):
-        refuse_unknown([setting("Bucher.weight=2")], known)
+        check_channels([parse_setting("Bucher.weight=2")], known)
     with pytest.raises(InvalidArgument, match="there are 3: 'Bücher', 'acme', 'globex'"):
-        refuse_unknown([setting("zzz.weight=2")], known)
+        check_channels([parse_setting("zzz.weight=2")], known)
     with pytest.raises(InvalidArgument, match="there is none"):
-        refuse_unknown([setting("zzz.weight=2")], [])
+        check_channels([parse_setting("zzz.weight=2")], [])

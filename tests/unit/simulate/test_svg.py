@@ -3,14 +3,23 @@
 import re
 from xml.etree import ElementTree
 
-from lonnymq.simulate import Answer, Scenario, Shape, Trial, Waits, page, picture, setting
-from lonnymq.simulate.calibration import Calibration, play
-from lonnymq.simulate.svg import Scale, rows_of
-from lonnymq.simulate.sweep import sweep, trials
-from lonnymq.simulate.synthetic import workload
-from lonnymq.simulate.workload import Recorded, Replayed
+from lonnymq.simulate import (
+    ReplayResult,
+    Scenario,
+    Trial,
+    WaitStats,
+    WorkloadShape,
+    parse_setting,
+    render_page,
+    render_svg,
+)
+from lonnymq.simulate.calibration import Calibration, run_scenario
+from lonnymq.simulate.svg import Scale, choose_rows
+from lonnymq.simulate.sweep import make_trials, run_trials
+from lonnymq.simulate.synthetic import make_workload
+from lonnymq.simulate.workload import RecordedWorkload, ReplayTimes
 
-WAITS = Waits(10, 5.0, 40, 900, 70_000, 90_000)
+WAITS = WaitStats(10, 5.0, 40, 900, 70_000, 90_000)
 NAMES = [
     "<script>alert(1)</script>",
     "Bücher 書店 🦀",
@@ -20,9 +29,9 @@ NAMES = [
 ]
 
 
-def strange() -> list[tuple[Trial, Answer]]:
-    given = Answer(WAITS, dict.fromkeys(NAMES, WAITS), 0.87, dict.fromkeys(NAMES, 0.5))
-    changes = (setting("<b>.max_concurrency=1"),)
+def strange() -> list[tuple[Trial, ReplayResult]]:
+    given = ReplayResult(WAITS, dict.fromkeys(NAMES, WAITS), 0.87, dict.fromkeys(NAMES, 0.5))
+    changes = (parse_setting("<b>.max_concurrency=1"),)
     return [(Trial(Scenario(4)), given), (Trial(Scenario(8), changes, 1.5), given)]
 
 
@@ -33,54 +42,59 @@ def texts(svg: str) -> list[str]:
 
 
 def test_any_name_can_be_drawn_and_none_has_power() -> None:
-    svg = picture(strange())
+    svg = render_svg(strange())
     shown = texts(svg)
     assert "Bücher 書店 🦀" in shown
     assert "<script>" not in svg
     assert any("a\\x00b\\u202e\\uffff" in each for each in shown)
     assert any(each.endswith("…") for each in shown)
-    made = page(strange())
+    made = render_page(strange())
     assert "<script>" not in made
     assert "Bücher 書店 🦀" in made
 
 
 def test_nothing_is_fetched_from_elsewhere() -> None:
-    for made in (picture(strange()), page(strange())):
+    for made in (render_svg(strange()), render_page(strange())):
         assert not re.search(r"(href|src)=|@import|url\(", made)
         assert "prefers-color-scheme: dark" in made
 
 
 def test_each_scenario_has_a_panel_with_its_settings_and_its_fairness() -> None:
-    shown = texts(picture(strange()))
+    shown = texts(render_svg(strange()))
     assert "4 workers" in shown
     assert "8 workers, 1.5 times the messages" in shown
     assert any("<b>.max_concurrency=1" in each for each in shown)
-    assert shown.count("even 0.87") == 2
+    assert shown.count("fairness 0.87") == 2
     assert shown.count("0.50") == 2 * len(NAMES)
 
 
 def test_tenants_beyond_the_first_are_summed_up() -> None:
-    work = workload(Shape(messages=3_000, tenants=40, workers=4, load=1.2, noisy=0.5))
-    asked = trials(Scenario(4), workers=[4, 8])
-    found = list(zip(asked, sweep(Recorded(work, Replayed([], []), 0), asked), strict=True))
-    rows = rows_of(found)
+    work = make_workload(WorkloadShape(messages=3_000, tenants=40, workers=4, load=1.2, noisy=0.5))
+    asked = make_trials(Scenario(4), workers=[4, 8])
+    found = list(
+        zip(asked, run_trials(RecordedWorkload(work, ReplayTimes([], []), 0), asked), strict=True)
+    )
+    rows = choose_rows(found)
     assert len(rows) == 12
     assert rows[0] is None
     assert rows[-1] == ""
-    assert "30 others, the median" in texts(picture(found))
+    assert "30 others (median)" in texts(render_svg(found))
 
 
 def test_a_page_shows_the_calibration_first() -> None:
-    made = page(strange(), known=Calibration(WAITS, WAITS))
-    assert made.index("off by 0% at most") < made.index("<svg")
-    assert "Can it be believed?" not in page(strange())
+    made = render_page(strange(), known=Calibration(WAITS, WAITS))
+    assert made.index("differs by 0% at most") < made.index("<svg")
+    assert "Calibration" not in render_page(strange())
 
 
 def test_an_empty_answer_and_one_without_waits_are_drawn() -> None:
-    nothing = play(Recorded(workload(Shape(messages=0)), Replayed([], []), 0), Scenario(1))
-    ElementTree.fromstring(picture([(Trial(Scenario(1)), nothing)]))
-    assert "no two had a backlog" in page([(Trial(Scenario(1)), nothing)])
-    ElementTree.fromstring(picture([]))
+    nothing = run_scenario(
+        RecordedWorkload(make_workload(WorkloadShape(messages=0)), ReplayTimes([], []), 0),
+        Scenario(1),
+    )
+    ElementTree.fromstring(render_svg([(Trial(Scenario(1)), nothing)]))
+    assert "no competing backlogs" in render_page([(Trial(Scenario(1)), nothing)])
+    ElementTree.fromstring(render_svg([]))
 
 
 def test_waits_are_placed_by_their_logarithm() -> None:

@@ -7,32 +7,32 @@ import pytest
 from lonnymq.simulate import (
     Limits,
     Scenario,
-    Shape,
+    WorkloadShape,
+    build_workload,
     calibrate,
-    history_rows,
-    history_table,
-    recorded,
+    make_history,
+    to_arrow_table,
 )
-from lonnymq.simulate.synthetic import hands
+from lonnymq.simulate.synthetic import assign_workers
 
-SHAPE = Shape(
+SHAPE = WorkloadShape(
     messages=3_000, tenants=9, workers=4, load=1.1, noisy=0.5, failing=0.1, deferring=0.05, seed=5
 )
 
 
 def test_the_same_shape_gives_the_same_rows() -> None:
-    assert history_rows(SHAPE) == history_rows(SHAPE)
+    assert make_history(SHAPE) == make_history(SHAPE)
 
 
 def test_rows_are_in_the_order_in_which_transactions_ended_them() -> None:
-    rows = history_rows(SHAPE)
+    rows = make_history(SHAPE)
     assert [row.finished_at for row in rows] == sorted(row.finished_at for row in rows)
     assert [row.xid for row in rows] == sorted({row.xid for row in rows})
     assert all(row.created_at <= row.dequeued_at <= row.finished_at for row in rows)
 
 
 def test_a_message_has_one_channel_and_kind_and_ends_once() -> None:
-    rows = history_rows(SHAPE)
+    rows = make_history(SHAPE)
     assert (
         len({(row.message_id, row.channel, row.kind, row.size, row.created_at) for row in rows})
         == 3_000
@@ -45,29 +45,29 @@ def test_a_message_has_one_channel_and_kind_and_ends_once() -> None:
 
 
 def test_limits_and_workers_are_kept() -> None:
-    rows = history_rows(SHAPE, workers=3, limits={"tenant-1": Limits(max_concurrency=1)})
-    assert recorded(rows).most_at_once == 3
-    assert recorded(row for row in rows if row.channel == "tenant-1").most_at_once == 1
+    rows = make_history(SHAPE, workers=3, limits={"tenant-1": Limits(max_concurrency=1)})
+    assert build_workload(rows).max_concurrent == 3
+    assert build_workload(row for row in rows if row.channel == "tenant-1").max_concurrent == 1
     assert {row.worker for row in rows} == {"worker-01", "worker-02", "worker-03"}
 
 
 def test_its_replay_at_the_same_settings_is_what_was_recorded() -> None:
     limits = {"tenant-1": Limits(max_concurrency=2)}
-    rows = history_rows(SHAPE, limits=limits)
-    assert calibrate(recorded(rows), Scenario(4, limits)).off < 0.05
+    rows = make_history(SHAPE, limits=limits)
+    assert calibrate(build_workload(rows), Scenario(4, limits)).error < 0.05
 
 
 def test_a_worker_has_one_attempt_at_a_time() -> None:
-    assert hands([0, 0, 5, 10, 10], [10, 4, 9, 12, 11]) == [0, 1, 1, 1, 0]
+    assert assign_workers([0, 0, 5, 10, 10], [10, 4, 9, 12, 11]) == [0, 1, 1, 1, 0]
 
 
 def test_in_arrow_moments_are_moments_and_headers_are_text() -> None:
     pytest.importorskip("pyarrow")
-    [first, *_] = rows = history_rows(Shape(messages=5, tenants=2))
-    table = history_table(rows)
+    [first, *_] = rows = make_history(WorkloadShape(messages=5, tenants=2))
+    table = to_arrow_table(rows)
     assert table.num_rows == 5
     assert table.column("finished_at")[0].as_py().timestamp() * 1000 == pytest.approx(
         first.finished_at
     )
     assert table.column("dequeue_at")[0].as_py() == first.dequeue_at
-    assert history_table([]).schema == table.schema
+    assert to_arrow_table([]).schema == table.schema

@@ -1,6 +1,6 @@
 // The top of the page: what it is of, the whole period in a handful of numbers, and the three things to look at.
 const SECTIONS = [
-  ["things", "What to look at"], ["waits", "Waits"], ["fairness", "Fairness"], ["backlog", "Backlog"], ["limits", "Limits reached"],
+  ["highlights", "What to look at"], ["waits", "Waits"], ["fairness", "Fairness"], ["backlog", "Backlog"], ["limits", "Limits reached"],
   ["noisy", "Noisy neighbours"], ["starvation", "Starvation"], ["errors", "Errors"], ["forecast", "Capacity"], ["tenants", "Tenants"],
   ["method", "How it is counted"],
 ];
@@ -42,13 +42,13 @@ function figures() {
     figure("Dead", briefly(all.dead), all.dead ? `${all.dead === 1 ? "message" : "messages"} out of attempts` : "no message", all.dead ? "grave" : ""));
 }
 
-function things() {
+function highlights() {
   const marks = { bad: ["bad", "Act"], warn: ["warn", "Watch"], good: ["good", "Good"] };
-  const one = (each, place) => h("li", { class: `thing ${each.level}` },
+  const one = (each, place) => h("li", { class: `highlight ${each.level}` },
     h("span", { class: "place", "aria-hidden": "true" }, place + 1),
     h("div", {}, h("h3", {}, h("bdi", {}, each.title), " ", h("span", { class: `mark ${marks[each.level][0]}` }, marks[each.level][1])),
       h("p", {}, each.text), h("a", { href: `#${each.section}` }, "See the figures")));
-  return h("section", { class: "card", id: "things", "aria-labelledby": "things-title" },
-    h("header", {}, h("h2", { id: "things-title" }, ["", "One thing", "Two things", "Three things"][data.things.length] + " to look at")),
-    h("ol", { class: "things" }, data.things.map(one)));
+  return h("section", { class: "card", id: "highlights", "aria-labelledby": "highlights-title" },
+    h("header", {}, h("h2", { id: "highlights-title" }, ["", "One thing", "Two things", "Three things"][data.highlights.length] + " to look at")),
+    h("ol", { class: "highlights" }, data.highlights.map(one)));
 }

@@ -26,7 +26,7 @@ app.replaceChildren(h("div", { class: "shell" },
   h("aside", { class: "side", "aria-label": "Report" }, brand(), h("nav", { "aria-label": "Sections" }, nav), h("div", { class: "foot" }, themes())), main));
 if (isEmpty) main.append(empty(), method());
 else {
-  main.append(figures(), ...(data.things.length ? [things()] : []), waits(), fairness(), ...backlog(), limits(), noisy(), starvation(), errors(), forecast(), one, tenants(), method());
+  main.append(figures(), ...(data.highlights.length ? [highlights()] : []), waits(), fairness(), ...backlog(), limits(), noisy(), starvation(), errors(), forecast(), one, tenants(), method());
   nav.append(...rail());
   if (tenantRows().length) showTenant(tenantRows()[0], false);
 }
