@@ -74,7 +74,7 @@ async def test_a_report_opens_without_network_and_axe_finds_nothing_serious(open
     assert await window.locator(".picture svg").count() >= 12
     assert await grave(window) == []
     dark = await window.evaluate(COLOUR)
-    await window.get_by_label("Light").check()
+    await window.get_by_label("Light", exact=True).check()
     assert await window.evaluate(COLOUR) != dark
     await window.set_viewport_size(NARROW)
     assert await grave(window) == []
@@ -108,7 +108,7 @@ async def test_a_tenant_is_found_and_shown_in_full(opened: Open):
     await expect(window.locator("#tenant .picture svg")).to_have_count(4)
     await window.get_by_label("Find a tenant").fill("tenant-00033")
     await window.locator("#tenants").get_by_role("button", name="tenant-00033").click()
-    await expect(window.locator("#tenant")).to_contain_text("of 40 tenants the 30 that stand out")
+    await expect(window.locator("#tenant")).to_contain_text("of 40 tenants, 30 are shown in full")
 
 
 async def test_ten_thousand_tenants_are_readable_and_small_enough(opened: Open):
@@ -136,7 +136,7 @@ async def test_on_paper_it_is_light_and_without_buttons(opened: Open):
 
 async def test_a_period_without_anything_says_so(opened: Open):
     window = await opened(nothing())
-    await expect(window.locator("main")).to_contain_text("Nothing ended in this period")
+    await expect(window.locator("main")).to_contain_text("No attempts in this period")
     assert await window.locator(".picture").count() == 0
     assert await grave(window) == []
 
@@ -145,7 +145,7 @@ async def test_one_tenant_and_no_backlog_are_said_in_words(opened: Open):
     content = document(tenants=1, hours=1, detailed=1, hostile=False)
     content["backlog"] = {**content["backlog"], "waiting_after": [0], "top": []}
     window = await opened(content, size=NARROW)
-    await expect(window.locator("#backlog")).to_contain_text("Nothing waited at the end")
-    await expect(window.locator("#waits-by-tenant")).to_contain_text("There was one tenant.")
+    await expect(window.locator("#backlog")).to_contain_text("There was no backlog at the end")
+    await expect(window.locator("#waits-by-tenant")).to_contain_text("There is a single tenant.")
     await expect(window.locator("#tenants .said")).to_have_text("1 tenant.")
     assert await window.locator("#backlog .picture").count() == 0

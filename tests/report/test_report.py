@@ -77,7 +77,7 @@ def test_an_empty_history_gives_a_page_that_says_so(spark: SparkSession, tmp_pat
     page = tmp_path / "page.html"
     ran = run("report", "--lake", tmp_path / "lake", "--out", page)
     assert ran.code == 0, ran.err
-    assert "nothing ended in this period" in ran.out
+    assert "no attempts in this period" in ran.out
     assert shown_by(page)["summary"]["attempts"] == 0
 
 
@@ -108,7 +108,7 @@ def test_what_cannot_be_reported_is_refused_with_advice(
     source = run("report", "--lake", lake, "--source", "else")
     assert (source.code, source.err) == (
         2,
-        "lonnymq: The lake has no source 'else'; it has shop.\n",
+        "lonnymq: The lake has no source 'else', only shop.\n",
     )
     for text in ("yesterday", "9999-12-31", "0001-01-01"):
         day = run("report", "--lake", lake, "--to", text)
@@ -117,7 +117,7 @@ def test_what_cannot_be_reported_is_refused_with_advice(
     tables = run("report", "--lake", lake, "--csv", tmp_path / "file")
     assert (tables.code, "is a file: name a folder" in tables.err) == (2, True)
     order = run("report", "--lake", lake, "--from", "2030-01-11", "--to", "2030-01-10")
-    assert (order.code, "must be after its beginning" in order.err) == (2, True)
+    assert (order.code, "must be after the start" in order.err) == (2, True)
     folder = run(
         "report", "--lake", lake, "--from", "2030-01-10", "--out", tmp_path / "no" / "page.html"
     )

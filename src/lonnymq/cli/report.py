@@ -44,7 +44,7 @@ Out = Annotated[
     str | None, typer.Option(metavar="FILE", help=f"Where to write the page; else {DEFAULT_OUT}.")
 ]
 Csv = Annotated[
-    str | None, typer.Option("--csv", metavar="DIR", help="Write every figure as a CSV file there.")
+    str | None, typer.Option("--csv", metavar="DIR", help="Write all tables as CSV files into DIR.")
 ]
 
 app = group("Say what happened, for whom, and whether it was fair.")
@@ -67,8 +67,8 @@ def report(
     """Write a report of a lake's history: one HTML file with pictures and tables, which needs no network.
 
     Days and moments are in UTC; the day of --to is included. A day or more is of whole days; less than a day is shown
-    in finer steps. Figures are computed for the days that have grown since, and kept in the lake.
-    With --json the figures are the answer, with --csv they are files; then there is a page only where --out is given.
+    in finer steps. Analytics are computed for days with new history, and stored in the lake.
+    With --json or --csv you get the data. Then the page is written only with --out.
     """
     from lonnymq.lake.location import HISTORY, resolve_lake
     from lonnymq.lake.tables import open_table
@@ -81,7 +81,7 @@ def report(
     with spark_session(master, ours, is_shipped=ship) as spark:
         from lonnymq.report import load_period
 
-        with at.out.working("computing figures"):
+        with at.out.working("computing analytics"):
             period = load_period(
                 spark, place, begin=first, end=last, source=source, tell=lambda each: told(at, each)
             )
@@ -120,7 +120,7 @@ def answer(
     if not is_page and not at.out.as_json:
         at.out.answer(written, lambda: pairs(written))
         return
-    with at.out.working("gathering figures"):
+    with at.out.working("collecting data"):
         document = build_document(period, source=source)
     if is_page:
         path = Path(out or DEFAULT_OUT)
@@ -135,7 +135,7 @@ def answer(
         },
     }
     if not document["highlights"]:
-        summary["figures"] = "nothing ended in this period"
+        summary["report"] = "no attempts in this period"
     at.out.answer(document, lambda: pairs(summary))
 
 
@@ -154,7 +154,7 @@ def told(at: Session, done: RefreshResult) -> None:
     """Say which days were computed."""
     days = f"{done.days[0]}" if len(done.days) == 1 else f"{done.days[0]} to {done.days[-1]}"
     at.out.note(
-        f"figures of {done.source}, {days}: {counted(done.rows, 'row')} in {done.seconds:.1f} s"
+        f"analytics of {done.source}, {days}: {counted(done.rows, 'row')} in {done.seconds:.1f} s"
     )
 
 

@@ -18,7 +18,7 @@ DASHBOARD_STYLES = ("tokens", "base", "parts", "chart")
 STYLES = ("page", "print")
 # In this order, as one script: each file adds functions that later ones call.
 SCRIPTS = (
-    "words",
+    "format",
     "elements",
     "theme",
     "charts",
@@ -26,7 +26,7 @@ SCRIPTS = (
     "overview",
     "sections",
     "tenants",
-    "start",
+    "main",
 )
 LIBRARY = "vendor/echarts.common.min.js"
 MAX_BYTES = 10_000_000
@@ -34,7 +34,7 @@ MAX_BYTES = 10_000_000
 
 def render_page(document: dict[str, Any]) -> str:
     """The document as a page that needs nothing else: no file, no network."""
-    theme = read_static("first.js")
+    theme = read_static("early_theme.js")
     library = read_static(LIBRARY)
     script = (
         '"use strict";\n(() => {\n'

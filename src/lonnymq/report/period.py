@@ -74,7 +74,7 @@ def list_days(lake: Lake, source: str | None) -> list[date]:
     found = compute_day_versions(open_table(lake, HISTORY))
     names = sorted({name for name, _ in found})
     if source is not None and found and source not in names:
-        raise InvalidArgument(f"the lake has no source {source!r}; it has {', '.join(names)}")
+        raise InvalidArgument(f"the lake has no source {source!r}, only {', '.join(names)}")
     return sorted({day for name, day in found if source in (None, name)})
 
 
@@ -89,13 +89,13 @@ def choose_range(
     """The time that is asked for; else the last week that there is, or what there is if it is less than a day."""
     if begin is not None and end is not None:
         if begin >= end:
-            raise InvalidArgument(f"the report's end, {end}, must be after its beginning, {begin}")
+            raise InvalidArgument(f"the end of the report, {end}, must be after the start, {begin}")
         return TimeRange(begin, end)
     today = datetime.now(UTC).date()
     last = end or (day_start(days[-1]) + DAY if days else day_start(today) + DAY)
     first = begin or max(day_start(days[0]) if days else NEVER, last - DEFAULT_DAYS * DAY)
     if first >= last:
-        raise InvalidArgument(f"the report's end, {last}, must be after its beginning, {first}")
+        raise InvalidArgument(f"the end of the report, {last}, must be after the start, {first}")
     if begin or end or last - first > 2 * DAY:
         return TimeRange(first, last)
     return find_extent(spark, lake, TimeRange(first, last), source)

@@ -157,9 +157,7 @@ def test_the_limit_of_the_whole_queue_is_read_with_when_it_changed(tmp_path) -> 
     )
     read = read_lake_history(str(tmp_path))
     assert read.scenario.max_concurrency == 1
-    assert read.changed == [
-        "the limit of the whole queue was changed before 1970-01-01 00:00 UTC"
-    ]
+    assert read.changed == ["the limit of the whole queue was changed before 1970-01-01 00:00 UTC"]
     assert read_lake_history(str(tmp_path), begin=40_000).scenario.max_concurrency == 5
 
 

@@ -46,4 +46,4 @@ const moment = (ms, seconds = false) => `${dayOf(ms)} ${new Date(ms).getUTCFullY
 const STEPS = { 1000: "second", 60000: "minute", 3600000: "hour", 86400000: "day" };
 const step = (every) => STEPS[every] ?? span(every);
 const aStep = (every) => (every === 3600000 ? "an hour" : STEPS[every] ? `a ${STEPS[every]}` : span(every));
-const steps = (every) => (STEPS[every] ? `${STEPS[every]}s` : `stretches of ${span(every)}`);
+const steps = (every) => (STEPS[every] ? `${STEPS[every]}s` : `intervals of ${span(every)}`);
