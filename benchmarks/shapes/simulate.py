@@ -146,9 +146,9 @@ def page_words(record: Record) -> str:
     if not found or not plain:
         return "The sweep did not run."
     return (
-        f"The sweep is replayed at {median(one):,.0f} messages a second on one executor and at {median(two):,.0f} on "
+        f"The sweep replays {median(one):,.0f} messages per second on one executor and {median(two):,.0f} on "
         f"two: {median(found):.2f} times ({min(found):.2f} to {max(found):.2f}).\n"
-        f"Two plain processes without Spark are {median(plain):.2f} times as fast as one on that machine."
+        f"Two plain processes without Spark are {median(plain):.2f} times as fast as one process on that machine."
     )
 
 
