@@ -1,4 +1,4 @@
-"""Figures from history: what happened for whom, and was it fair. DataFrames in, DataFrames of declared columns out."""
+"""Statistics from history: load, waits, limits and fairness, as DataFrames with declared columns."""
 
 from __future__ import annotations
 

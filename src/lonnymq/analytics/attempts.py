@@ -45,7 +45,7 @@ def compute_attempts(
 
 
 def select_milliseconds(history: DataFrame) -> DataFrame:
-    """The columns that figures read, moments as numbers; a queue's own history has no source and no date."""
+    """The columns of an analysis, with times in milliseconds. History of a queue has no source and no date."""
     moments = {
         name: F.unix_millis(name).alias(name)
         for name in ("created_at", "dequeued_at", "finished_at")
@@ -69,13 +69,13 @@ def select_milliseconds(history: DataFrame) -> DataFrame:
 
 
 def collect_ends(rows: DataFrame) -> DataFrame:
-    """For each message the ends after which it came back where it stood."""
+    """For each message, the ends after which it returned to its position in the queue."""
     end = F.struct("finished_at", (F.col("outcome") == "dead").alias("was_dead"))
     ends = rows.where(F.col("outcome").isin(*RETURNING_OUTCOMES)).groupBy("source", "message_id")
     return ends.agg(F.collect_list(end).alias("ends"))
 
 
 def ends_are_few(history: DataFrame, *, most: int = MAX_BROADCAST) -> bool:
-    """Whether so few messages come back where they stood that a join need not move the others."""
+    """Whether so few messages return that they can be broadcast in a join."""
     came_back = history.where(F.col("outcome").isin(*RETURNING_OUTCOMES))
     return came_back.select("message_id").limit(most + 1).count() <= most

@@ -1,4 +1,4 @@
-"""Frames that are used several times are kept by Spark meanwhile, and let go of when nothing uses them."""
+"""Caches DataFrames that are used several times."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ POLL_SECONDS = 0.02
 def cached(
     *frames: DataFrame, level: StorageLevel = StorageLevel.MEMORY_AND_DISK_DESER
 ) -> Iterator[None]:
-    """Keep what the frames have once it is computed, until the end of the block."""
+    """Cache the frames until the end of the block."""
     for frame in frames:
         frame.persist(level)
     try:

@@ -1,5 +1,4 @@
-"""The figures of each channel and bucket of time, put together from what is kept: what waited and ran, what came of it,
-and how much of its limits the channel used."""
+"""Statistics of each channel and time bucket, and their sums: backlog, limit usage, tenants and totals."""
 
 from __future__ import annotations
 
@@ -45,9 +44,9 @@ def compute_channel_hours(
     `flow` and `hourly` may be finer than `every_ms` only if they are equal to it; they are of all days from that of
     `begin` on: an attempt that ended before had nothing waiting or running since.
     """
-    standing = compute_levels(flow, begin=begin, end=end, every_ms=every_ms)
+    levels = compute_levels(flow, begin=begin, end=end, every_ms=every_ms)
     ended = hourly.drop("date", "attempts")
-    found = join_settings(standing.join(ended, KEYS, "left"), channels)
+    found = join_settings(levels.join(ended, KEYS, "left"), channels)
     counts = {each: F.coalesce(each, F.lit(0)) for each in (*OUTCOMES, "retries", "tries", "size")}
     gone = F.col("completed") + F.col("dead")
     found = found.withColumns(counts).withColumns(
@@ -66,20 +65,20 @@ def compute_channel_hours(
 
 
 def divide(above: Column, below: Column) -> Column:
-    """A quotient; nothing where there is nothing to divide by."""
+    """A quotient; null if the divisor is not positive."""
     return F.when(below > 0, above / below)
 
 
 def compute_levels(
     flow: DataFrame, *, begin: datetime, end: datetime, every_ms: int = HOUR_MS
 ) -> DataFrame:
-    """What waited and what ran at the edges of each bucket and in the mean, by channel.
+    """Backlog and running attempts at the edges of each bucket and on average, by channel.
 
-    Buckets in which nothing happened while something waited or ran are there as well.
+    Buckets without events are included while messages wait or run.
     """
     first = bucket_start(F.lit(epoch_ms(begin)), every_ms)
     at = F.unix_millis("begins_at")
-    # All that happened before is one bucket, just before the first.
+    # Everything earlier is one bucket just before the first.
     placed = flow.withColumn("begins", F.greatest(bucket_start(at, every_ms), first - every_ms))
     summed = placed.groupBy("source", "channel", "begins").agg(
         *(F.sum(each).alias(each) for each in SUMS)
@@ -114,7 +113,7 @@ def compute_levels(
 
 
 def quiet_buckets(every_ms: int) -> Column:
-    """A bucket, and those after it in which nothing happened but something stood."""
+    """A bucket and the following buckets without events, while messages wait or run."""
     stands = (F.col("waiting_after") > 0) | (F.col("running_after") > 0)
     has_gap = F.col("next") > F.col("begins") + every_ms
     return F.when(
@@ -129,7 +128,7 @@ def epoch_ms(moment: datetime) -> int:
 
 
 def compute_backlog(hours: DataFrame) -> DataFrame:
-    """What came, waited and ran in each bucket, all channels together."""
+    """Arrivals, backlog and running attempts of all channels in each bucket."""
     added = ("arrivals", "due", "begun", "ended", "waiting_after", "waiting_mean", "running_mean")
     found = hours.groupBy("source", "begins_at").agg(
         *(F.sum(each).alias(each) for each in added),

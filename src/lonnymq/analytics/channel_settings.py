@@ -1,4 +1,4 @@
-"""What a channel was allowed at a moment: rows of `channels`, each in force from when it was taken to the next."""
+"""Channel settings over time: each row of `channels` is valid until the next row of its channel."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def join_settings(frame: DataFrame, channels: DataFrame) -> DataFrame:
 
 
 def settings_intervals(channels: DataFrame) -> DataFrame:
-    """Each row of settings with the stretch of time for which it holds."""
+    """Each row of settings with the interval in which it is valid."""
     taken = F.unix_millis("taken_at")
     rows = channels.select("source", "channel", taken.alias("at"), *SETTINGS)
     order = Window.partitionBy("source", "channel").orderBy("at")

@@ -1,9 +1,12 @@
-"""Whether those who waited were served alike: Jain's index in each bucket of time.
+"""Fairness between channels: Jain's index of each time bucket, and noisy neighbours.
 
-Compared are the channels of one source that had something waiting both when the bucket began and when it ended: a
-channel that had little to do and got it done was not treated worse. Left out, and counted as `held`, are those that
-their own settings held back: paused, or at 90% or more of their concurrency or rate limit. What counts is how many
-attempts each was given, divided by its weight. 1 is all alike; 1/n is one of n had everything.
+Jain's index compares the channels of a source with a backlog at the begin and at the end of the bucket. Channels held
+back by their own settings count as `held` and are left out: paused, or at 90% or more of a limit. A channel's share is
+its attempts divided by its weight. 1 means equal shares, 1/n that one of n channels got everything.
+
+The work of a channel in a bucket is its backlog at the begin plus the attempts that became due. A channel is noisy if
+its work is more than ten times that of the median channel (the lower one of two) and at least 5% of all work. The other
+channels are quiet; their wait is the p95 wait of the median quiet channel.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ AT_LIMIT = 0.9
 
 
 def compute_fairness(hours: DataFrame) -> DataFrame:
-    """Jain's index among the channels that competed; none where fewer than two did."""
+    """Jain's index over competing channels; null with fewer than two."""
     backlogged = hours.where((F.col("waiting_before") > 0) & (F.col("waiting_after") > 0))
     competes = ~is_limited()
     share = F.when(competes, F.col("begun") / F.coalesce("weight", F.lit(1)))
@@ -40,7 +43,7 @@ def compute_fairness(hours: DataFrame) -> DataFrame:
 
 
 def is_limited() -> Column:
-    """Whether a channel's own settings held it back."""
+    """Whether a channel was paused or at a limit."""
     at_limit = [
         F.coalesce(F.col(used) >= AT_LIMIT, F.lit(False))
         for used in ("concurrency_used", "rate_used")
@@ -59,8 +62,7 @@ def compute_noisy_hours(hours: DataFrame) -> DataFrame:
 
 
 def compute_noisy_neighbours(hours: DataFrame) -> DataFrame:
-    """Each channel that was ever noisy: for how many buckets, with which share of all work, and the quiet ones' wait in
-    these buckets beside that in buckets without any noisy channel."""
+    """Noisy channels: number of buckets, share of all work, and the wait of quiet channels then and otherwise."""
     marked = mark_noisy(hours)
     buckets = sum_by_bucket(marked)
     loud = marked.where("is_noisy").join(buckets.select(*BUCKET, "quiet_wait_p95"), BUCKET)
@@ -76,7 +78,7 @@ def compute_noisy_neighbours(hours: DataFrame) -> DataFrame:
 
 
 def mark_noisy(hours: DataFrame) -> DataFrame:
-    """Channels that had something to do, each with whether it was noisy."""
+    """Channels with work in each bucket, and whether each was noisy."""
     work = F.col("waiting_before") + F.col("due")
     busy = hours.select(*BUCKET, "channel", "wait_p95", work.alias("work")).where("work > 0")
     usual = busy.groupBy(*BUCKET).agg(
@@ -89,7 +91,7 @@ def mark_noisy(hours: DataFrame) -> DataFrame:
 
 
 def sum_by_bucket(marked: DataFrame) -> DataFrame:
-    """The split of each bucket."""
+    """Work and waits of noisy and of quiet channels in each bucket."""
     loud, quiet = F.col("is_noisy"), ~F.col("is_noisy")
     return marked.groupBy(*BUCKET).agg(
         F.count("*").alias("channels"),
@@ -102,5 +104,5 @@ def sum_by_bucket(marked: DataFrame) -> DataFrame:
 
 
 def median(column: str | Column) -> Column:
-    """The median that is one of the values; the lower one of two."""
+    """The median; the lower one of two."""
     return F.percentile_approx(column, 0.5, 10_000)

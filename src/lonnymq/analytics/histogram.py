@@ -1,7 +1,7 @@
-"""How waits and service times are spread, in steps that can be added up over hours, days and tenants.
+"""Histograms of waits and service times, which can be added over hours, days and tenants, unlike percentiles.
 
-Percentiles of parts cannot be added up to those of the whole; counts of values can. A value below 256 ms is kept as it
-is; a longer one as the middle of a step of a 32nd of an octave, so that a percentile of any sum is off by at most 1.3%.
+Values below 256 ms are exact. Longer values are rounded to the middle of a step of a 32nd of an octave, so that a
+percentile of any sum is off by at most 1.3%.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ MEASURES = {"waits": "wait_ms", "services": "service_ms"}
 
 
 def compute_histograms(attempts: DataFrame) -> DataFrame:
-    """The spread of each channel on each day."""
+    """The histograms of each channel and day."""
     return select_declared(count_by_step(attempts, "source", "date", "channel"), HISTOGRAMS)
 
 
 def compute_hourly_histograms(attempts: DataFrame, *, every_ms: int = HOUR_MS) -> DataFrame:
-    """The spread of all channels together in each bucket, by the end of the attempt."""
+    """The histograms of all channels together, by the bucket in which attempts ended."""
     placed = attempts.withColumn("begins", bucket_start(F.col("finished_at"), every_ms))
     found = count_by_step(placed, "source", "date", "begins")
     return select_declared(
@@ -35,7 +35,7 @@ def compute_hourly_histograms(attempts: DataFrame, *, every_ms: int = HOUR_MS) -
 
 
 def count_by_step(attempts: DataFrame, *keys: str) -> DataFrame:
-    """Counts of values, rounded to their steps, for each group."""
+    """Count values by step, for each group."""
     sides = [
         attempts.where(F.col(column).isNotNull())
         .groupBy(*keys, value_to_step(F.col(column)).alias("step"))
@@ -54,19 +54,19 @@ def count_by_step(attempts: DataFrame, *keys: str) -> DataFrame:
 
 
 def value_to_step(value: Column) -> Column:
-    """The number of the step that a value lies in: itself, or how many 32nds of an octave it is above 1."""
+    """The step of a value: the value itself, or its number of 32nds of an octave above 1."""
     step = F.greatest(F.floor(F.log2(value) * STEPS), F.lit(EXACT_BELOW))
     return F.when(value < EXACT_BELOW, value).otherwise(step).cast("int")
 
 
 def step_to_value(step: Column) -> Column:
-    """The value that stands for all of a step."""
+    """The middle value of a step."""
     value = F.round(F.pow(F.lit(2.0), (step + 0.5) / STEPS))
     return F.when(step < EXACT_BELOW, step).otherwise(value).cast("long")
 
 
 def merge_percentiles(spreads: DataFrame, *keys: str) -> DataFrame:
-    """Percentiles of all spreads of a group: `wait_p50` to `service_p99`, and how many attempts there were."""
+    """Percentiles of the summed histograms of a group, `wait_p50` to `service_p99`, and their attempts."""
     found = None
     for measure, short in (("waits", "wait"), ("services", "service")):
         one = compute_percentiles(spreads, measure, short, keys)
@@ -78,7 +78,7 @@ def merge_percentiles(spreads: DataFrame, *keys: str) -> DataFrame:
 def compute_percentiles(
     spreads: DataFrame, measure: str, short: str, keys: Sequence[str]
 ) -> DataFrame:
-    """The percentiles of one measure: the first value at which so many have been counted."""
+    """The percentiles of one measure."""
     each = spreads.select(*keys, F.explode(measure).alias("pair"))
     counts = each.groupBy(*keys, F.col("pair.value").alias("value")).agg(
         F.sum("pair.attempts").alias("attempts")

@@ -1,8 +1,12 @@
-"""What came and went in each bucket of time, as sums that add up: a row may tell of buckets on days before its own.
+"""Aggregates of attempts by channel and time bucket: the flow of attempts, and their outcomes with percentiles.
 
-An attempt has four moments: created, ready, begun, ended. Each is counted where it lies, with the time from it to the
-end of its bucket. Sums over all days then give what waited and what ran at any bucket's edge, and the mean in between,
-without any attempt being spread over the buckets that it lasted through.
+Flow. An attempt has four times: created, ready, begun, ended. Each counts in its bucket, with the rest of the bucket in
+milliseconds. Sums over all days give backlog and running attempts at any bucket's edge, and their means, without
+spreading an attempt over all buckets that it lasted. A row may belong to a bucket of a day before its own.
+
+Outcomes. An attempt belongs to the bucket in which it ended, with its whole wait. Percentiles use the nearest rank:
+`percentile_approx` with an accuracy of 10,000 is exact for up to 10,000 attempts, and off by at most one rank in 10,000
+beyond.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""All figures of a period, as DataFrames: from those that a lake keeps, or straight from rows of history."""
+"""All statistics of a period as DataFrames: from the tables of a lake, or directly from rows of history."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ from lonnymq.lake.tables import find_table
 
 @dataclass(frozen=True)
 class Period:
-    """The figures from `begin` up to `end`, which is not included, in buckets of `every_ms`."""
+    """Statistics from `begin` up to `end` (exclusive), in buckets of `every_ms`."""
 
     aggregates: dict[str, DataFrame]
     channels: DataFrame
     begin: datetime
     end: datetime
     every_ms: int = HOUR_MS
-    known_until: datetime | None = None  # from when on nothing is known yet
+    known_until: datetime | None = None  # history ends here
 
     @cached_property
     def channel_hours(self) -> DataFrame:
-        """Each channel in each bucket in which it had anything to do."""
+        """A row for each channel and bucket with work."""
         return compute_channel_hours(
             self.aggregates["flow"],
             self.during("outcomes"),
@@ -57,13 +57,13 @@ class Period:
         )
 
     def during(self, name: str, column: str = "begins_at") -> DataFrame:
-        """The rows of a kept figure that lie in the period."""
+        """The rows of an aggregate within the period."""
         at = F.col(column)
         return self.aggregates[name].where((at >= F.lit(self.begin)) & (at < F.lit(self.end)))
 
     @property
     def frames(self) -> dict[str, DataFrame]:
-        """Every figure by its name."""
+        """All tables by name."""
         hours = self.channel_hours
         return {
             "channel_hours": hours,
@@ -90,8 +90,7 @@ def analyze_history(
     end: datetime,
     every_ms: int = HOUR_MS,
 ) -> Period:
-    """The figures of rows of history, computed now; give it the rows that ended after `end` as well, if there are any:
-    they waited or ran during the period."""
+    """Compute the statistics of rows of history. Include rows that ended after `end`: they waited or ran before."""
     rows = compute_attempts(history)
     ended = rows.where(
         (F.col("finished_at") >= F.unix_millis(F.lit(begin)))
@@ -116,7 +115,7 @@ def analyze_lake(
     source: str | None = None,
     known_until: datetime | None = None,
 ) -> Period:
-    """The figures that a lake keeps of the whole UTC days from `begin` to `end`; see `refresh`."""
+    """Read the statistics of whole UTC days from a lake; see `refresh_analytics`."""
     place = resolve_lake(lake)
     first, last = (
         begin.astimezone(UTC).date(),
@@ -124,7 +123,7 @@ def analyze_lake(
     )
     aggregates = {}
     for aggregate in list_aggregates():
-        # What ended later may have waited or run during the period.
+        # Attempts that ended later may have waited or run during the period.
         upto = None if aggregate.name == "flow" else last
         aggregates[aggregate.name] = read_aggregate(
             spark, place, aggregate.name, aggregate.columns, first=first, last=upto, source=source
@@ -134,7 +133,7 @@ def analyze_lake(
 
 
 def read_channel_settings(spark: SparkSession, lake: Lake, source: str | None) -> DataFrame:
-    """What the lake knows of channels' settings; nothing if it has no such table."""
+    """The channel settings in the lake; empty without such a table."""
     if find_table(lake, "channels") is None:
         return spark.createDataFrame([], CHANNELS)
     return read_channels(spark, lake, source)

@@ -1,4 +1,4 @@
-"""Brings a lake's figures up to date: the days whose history has grown are computed again, and no others."""
+"""Refreshes the analytics tables of a lake: computes only the days with new history."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from lonnymq.lake.tables import list_files, open_table
 if TYPE_CHECKING:
     from deltalake import DeltaTable
 
-VERSION = 1  # raised when a figure's definition changes: all days are then computed again
+VERSION = 1  # raise when a definition changes: all days are then computed again
 DAYS = "days"
 DAYS_COLUMNS = "source string, date date, rows long, mark string, computed_at timestamp"
 ROWS_AT_ONCE = 8_000_000
@@ -50,7 +50,7 @@ Key = tuple[str, date]
 
 @dataclass(frozen=True, slots=True)
 class RefreshResult:
-    """What a refresh did: which days of which source it computed, from how many rows, in how long."""
+    """A computed group of days of a source, with its rows and run time."""
 
     source: str
     days: tuple[date, ...]
@@ -71,10 +71,9 @@ def refresh_analytics(
     tell: Progress | None = None,
     storage_options: Mapping[str, str] | None = None,
 ) -> list[RefreshResult]:
-    """Compute the figures of days whose history has grown since; with `dates`, of those days in any case.
+    """Compute the analytics of days with new history, or of the given `dates`.
 
-    `tell` hears of each stretch of days when it is done. A refresh that is stopped has done what it told of; the rest
-    is done by the next one.
+    `tell` is called after each group of days. A stopped refresh keeps these days, and the next refresh continues.
     """
     place = resolve_lake(lake, storage_options)
     there = compute_day_versions(open_table(place, HISTORY))
@@ -89,15 +88,15 @@ def refresh_analytics(
         own = {day for name, day in changed if name == at}
         days = {day: rows for (name, day), (_, rows) in there.items() if name == at}
         own |= {day + DAY for day in own if day + DAY in days}  # whose waits look one day back
-        for stretch in group_days(sorted(own), days, rows_at_once):
+        for group in group_days(sorted(own), days, rows_at_once):
             began = time.monotonic()
-            # Of the day before, starvation is computed again, unless that has just been done.
-            also = [day for day in (stretch[0] - DAY,) if day in days and day not in own]
+            # Starvation of the day before depends on these days.
+            also = [day for day in (group[0] - DAY,) if day in days and day not in own]
             with tuned_session(spark):
-                compute_days(spark, place, at, stretch, also)
-            write_day_versions(place, at, {day: there[at, day] for day in stretch})
-            many = sum(days[day] for day in stretch)
-            done.append(RefreshResult(at, tuple(stretch), many, time.monotonic() - began))
+                compute_days(spark, place, at, group, also)
+            write_day_versions(place, at, {day: there[at, day] for day in group})
+            many = sum(days[day] for day in group)
+            done.append(RefreshResult(at, tuple(group), many, time.monotonic() - began))
             if tell is not None:
                 tell(done[-1])
     return done
@@ -105,7 +104,7 @@ def refresh_analytics(
 
 @contextmanager
 def tuned_session(spark: SparkSession) -> Iterator[None]:
-    """Have the session set for large stretches; afterwards it is as it was."""
+    """Set Spark for large groups of days, and restore the settings afterwards."""
     before = {name: spark.conf.get(name) for name in SPARK_SETTINGS}
     for name, value in SPARK_SETTINGS.items():
         spark.conf.set(name, value)
@@ -117,22 +116,22 @@ def tuned_session(spark: SparkSession) -> Iterator[None]:
 
 
 def group_days(days: list[date], rows: Mapping[date, int], most: int) -> Iterator[list[date]]:
-    """Days that follow each other, as many together as have so many rows."""
-    stretch: list[date] = []
+    """Group consecutive days, with at most that many rows in a group."""
+    group: list[date] = []
     for day in days:
-        is_next = stretch and day == stretch[-1] + DAY
-        if stretch and (not is_next or sum(rows[each] for each in stretch) + rows[day] > most):
-            yield stretch
-            stretch = []
-        stretch.append(day)
-    if stretch:
-        yield stretch
+        is_next = group and day == group[-1] + DAY
+        if group and (not is_next or sum(rows[each] for each in group) + rows[day] > most):
+            yield group
+            group = []
+        group.append(day)
+    if group:
+        yield group
 
 
 def compute_day_versions(table: DeltaTable) -> dict[Key, tuple[str, int]]:
-    """What each day of history is known by: how many rows it has, for rows are only ever added.
+    """The version of each day of history: its number of rows, because rows are only added.
 
-    Except where the lake went back after a failover or a restore: the days from there on are known by that, too.
+    After a rewind of the lake, the later days also have the number of the rewind.
     """
     found: dict[Key, int] = {}
     last: dict[Key, int] = {}
@@ -152,12 +151,12 @@ def compute_day_versions(table: DeltaTable) -> dict[Key, tuple[str, int]]:
 
 
 def rewind_suffix(rewinds: Rewinds, last_position: int) -> str:
-    """What is added for a day in which the lake may have replaced rows."""
+    """The suffix of the version of a day whose rows a rewind may have replaced."""
     return f":{rewinds.count}" if last_position >= rewinds.since else ""
 
 
 def read_day_versions(lake: Lake) -> dict[Key, str]:
-    """What each day's figures were computed from."""
+    """The versions of the days that were computed."""
     table = find_aggregate(lake, DAYS)
     if table is None:
         return {}
@@ -166,7 +165,7 @@ def read_day_versions(lake: Lake) -> dict[Key, str]:
 
 
 def write_day_versions(lake: Lake, source: str, found: Mapping[date, tuple[str, int]]) -> None:
-    """Say what days were computed from: the last step, so that a refresh that was killed is begun anew."""
+    """Store the versions of computed days. This is the last step: a killed refresh starts again."""
     ensure_aggregate(lake, DAYS, DAYS_COLUMNS)
     schema = declared_arrow_schema(DAYS_COLUMNS)
     now = int(time.time() * 1_000_000)
@@ -188,31 +187,33 @@ DAY = timedelta(days=1)
 def compute_days(
     spark: SparkSession, lake: Lake, source: str, days: Sequence[date], also: Sequence[date] = ()
 ) -> None:
-    """Compute and keep all figures of days that follow each other.
+    """Compute and store all aggregates of consecutive days. Attempts are computed once and cached on disk.
 
-    `also` are days just before them, of which only the figures are computed that look around: attempts that were begun
-    on them may have ended on the first of the others.
+    `also` are days just before, of which only aggregates that look around are computed: their attempts may have ended
+    on the first of `days`.
     """
     around = [*also, *days]
     made = read_attempts(spark, lake, source, around).drop("message_id", "source")
-    rows = made.withColumn("source", F.lit(source))  # which need not be kept with each of them
+    rows = made.withColumn("source", F.lit(source))  # constant, so not cached
     before = read_history(spark, lake, around[0] - DAY, around[0], source)
     begun_before = before.select(
         "source", "channel", F.unix_millis("dequeued_at").alias("dequeued_at")
     )
     with cached(made, level=StorageLevel.DISK_ONLY):
         own = rows.where(F.col("date").isin(list(days)))
-        for part in list_aggregates():
-            if part.looks_around:
-                found = part.make(rows, before=begun_before).where(F.col("date").isin(around))
+        for aggregate in list_aggregates():
+            if aggregate.looks_around:
+                found = aggregate.make(rows, before=begun_before).where(F.col("date").isin(around))
             else:
-                found = part.make(own)
-            touched = around if part.looks_around else days
-            replace_days(found, lake, part.name, part.columns, source=source, days=touched)
+                found = aggregate.make(own)
+            touched = around if aggregate.looks_around else days
+            replace_days(
+                found, lake, aggregate.name, aggregate.columns, source=source, days=touched
+            )
 
 
 def read_attempts(spark: SparkSession, lake: Lake, source: str, days: Sequence[date]) -> DataFrame:
-    """The attempts that were begun or ended on these days, as far as they had ended a day later."""
+    """Attempts that began or ended on these days, and ended at most a day later."""
     midnight = days[-1] + DAY
     history = read_history(spark, lake, days[0], midnight, source)
     later = read_history(spark, lake, midnight, midnight + DAY, source)

@@ -1,4 +1,4 @@
-"""The columns of every figure, declared: what a function gives is cast to these, in this order."""
+"""The declared columns of all tables: results are cast to these types, in this order."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pyspark.sql.types import StructType
 
 HISTOGRAM = "array<struct<value: bigint, attempts: bigint>>"
 
-# Figures that are kept in the lake. `date` is the partition of history that the rows come from.
+# Aggregates that a lake stores. `date` is the day of the attempts.
 ATTEMPTS = """
   source string, date date, message_id long, channel string, attempt int, outcome string, size long, error string,
   created_at long, ready_at long, dequeued_at long, finished_at long, wait_ms long, service_ms long
@@ -37,7 +37,7 @@ ERRORS = """
   first_at timestamp, last_at timestamp, sample string
 """
 
-# Figures that are put together from those when they are asked for.
+# Tables that are computed from the aggregates on request.
 STARVED = f"{STARVATION}, max_concurrency int, release_interval_ms long, is_held boolean"
 CHANNEL_HOURS = """
   source string, channel string, begins_at timestamp,
@@ -89,13 +89,13 @@ FORECAST = """
 
 
 def parse_schema(columns: str) -> StructType:
-    """Declared columns as a schema of Spark's."""
+    """Declared columns as a Spark schema."""
     schema = StructType.fromDDL(columns)
     assert isinstance(schema, StructType)  # noqa: S101 - columns are never a single type
     return schema
 
 
 def select_declared(frame: DataFrame, columns: str) -> DataFrame:
-    """The declared columns of a frame, in their order and of their types."""
+    """Select the declared columns of a frame, with their types."""
     fields = parse_schema(columns).fields
     return frame.select(*(F.col(each.name).cast(each.dataType) for each in fields))

@@ -1,4 +1,4 @@
-"""Starvation windows: stretches in which a channel had something waiting and nothing of it was begun.
+"""Starvation windows: times in which a channel had a backlog and none of its attempts began.
 
 Between two dequeues of a channel the window begins with the first of them, or later, when the oldest message that was
 still to be dequeued became ready; it ends with the second. The lengths of all windows add up to the time for which the

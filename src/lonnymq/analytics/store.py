@@ -1,4 +1,4 @@
-"""Figures in a lake: Delta tables under `figures/`, whose days are written by tasks and replaced in one commit."""
+"""The aggregates that a lake stores: Delta tables under `analytics/`. A refresh replaces whole days in one commit."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ WRITTEN_DDL = "path string, day string, rows long, bytes long"
 
 
 def find_aggregate(lake: Lake, name: str) -> DeltaTable | None:
-    """The table of a figure; None: it is not there yet."""
+    """Open the table of an aggregate, or return None if there is none."""
     from deltalake import DeltaTable
 
     place, options = lake.table(f"{ANALYTICS}/{name}"), dict(lake.options)
@@ -64,7 +64,7 @@ def find_aggregate(lake: Lake, name: str) -> DeltaTable | None:
 
 
 def ensure_aggregate(lake: Lake, name: str, columns: str) -> DeltaTable:
-    """The table of a figure, made if it is not there."""
+    """Open the table of an aggregate, created if there is none."""
     from deltalake import DeltaTable, Schema
 
     table = find_aggregate(lake, name)
@@ -85,7 +85,7 @@ def ensure_aggregate(lake: Lake, name: str, columns: str) -> DeltaTable:
 
 
 def declared_arrow_schema(columns: str) -> pa.Schema:
-    """Declared columns as Arrow has them; moments are in UTC."""
+    """Declared columns as an Arrow schema; times are in UTC."""
     from pyspark.sql.pandas.types import to_arrow_schema
 
     return to_arrow_schema(parse_schema(columns), timezone="UTC")
@@ -101,10 +101,10 @@ def read_aggregate(
     last: date | None = None,
     source: str | None = None,
 ) -> DataFrame:
-    """The rows of a figure's days, from the first up to and with the last; of one source, or of all."""
+    """The rows of an aggregate from the first to the last day, of one source or of all."""
     schema = parse_schema(columns)
     table = find_aggregate(lake, name)
-    # The day stands in the path; so does the source, but with its letters changed: that is taken from the table's log.
+    # The path holds the day, and the source in escaped form: the source is read from the table's log.
     in_paths = StructType([each for each in schema if each.name != "source"]).add(
         "source", "string"
     )
@@ -130,20 +130,20 @@ def read_aggregate(
 
 
 def is_day_between(day: date, first: date | None, last: date | None) -> bool:
-    """Whether a day is asked for."""
+    """Whether a day is between two days, both included."""
     return (first is None or first <= day) and (last is None or day <= last)
 
 
 def replace_days(
     frame: DataFrame, lake: Lake, name: str, columns: str, *, source: str, days: Sequence[date]
 ) -> int:
-    """Put the frame's rows in the place of all rows of these days, in one commit; says how many they are."""
+    """Replace all rows of these days by those of the frame, in one commit; returns their number."""
     ensure_aggregate(lake, name, columns)
-    errand = partial(
+    write = partial(
         write_days, lake=lake, name=name, source=source, schema=declared_arrow_schema(columns)
     )
     by_day = frame.repartition("date").sortWithinPartitions("date", *frame.columns[2:4])
-    files = by_day.mapInArrow(errand, WRITTEN_DDL).collect()
+    files = by_day.mapInArrow(write, WRITTEN_DDL).collect()
     commit_days(lake, name, source, days, [tuple(each) for each in files])
     return sum(each["rows"] for each in files)
 
@@ -151,7 +151,7 @@ def replace_days(
 def write_days(
     batches: Iterable[pa.RecordBatch], *, lake: Lake, name: str, source: str, schema: pa.Schema
 ) -> Iterator[pa.RecordBatch]:
-    """Write a task's rows, a file for each day; runs on an executor."""
+    """Write the rows of a task, one file per day; runs on an executor."""
     system = lake.files()
     kept = pa.schema([each for each in schema if each.name not in PARTITION_COLUMNS])
     opened: dict[date, tuple[str, Any, pq.ParquetWriter, list[int]]] = {}
@@ -184,7 +184,7 @@ def write_days(
 def commit_days(
     lake: Lake, name: str, source: str, days: Sequence[date], files: Sequence[tuple[Any, ...]]
 ) -> None:
-    """Make the files the only ones of these days of a source."""
+    """Commit the files as the only files of these days of a source."""
     from deltalake import DeltaTable
     from deltalake.transaction import AddAction, RemoveAction
 
@@ -212,10 +212,10 @@ def commit_days(
 
 @dataclass(frozen=True)
 class Aggregate:
-    """A figure that is kept: attempts in, declared columns out, by day.
+    """A stored aggregate: computed from attempts, by day, with declared columns.
 
-    One that looks around also takes what was begun on its days and ended on the day after, and in `before` the
-    dequeues of the day before.
+    An aggregate that looks around also takes attempts that began on its days and ended on the next day, and in
+    `before` the dequeues of the day before.
     """
 
     name: str
@@ -225,7 +225,7 @@ class Aggregate:
 
 
 def list_aggregates(every_ms: int = HOUR_MS) -> tuple[Aggregate, ...]:
-    """All of them, in buckets of that length; those in the lake are of an hour."""
+    """All aggregates, with buckets of that length. A lake stores hours."""
     return (
         Aggregate("flow", FLOW, lambda rows: compute_flow(rows, every_ms=every_ms)),
         Aggregate(

@@ -1,4 +1,4 @@
-"""One task's share of a slice: read from PostgreSQL as Arrow, written as Parquet; runs on executors."""
+"""The tasks of a batch: each reads a part of history as Arrow and writes it as Parquet; runs on executors."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
     from lonnymq.results import HistoryPart
 
-# The rows of a part lie together in the index of transactions, and nowhere else is to be looked.
+# The rows of a part are next to each other in the index of transactions.
 DISABLED_SCANS = ("enable_seqscan", "enable_bitmapscan", "jit")
 
 
 @dataclass(frozen=True)
 class ExportJob:
-    """What the tasks of a slice are sent for; shows no address, which may hold a password."""
+    """The job of a batch; its repr hides the address, which may hold a password."""
 
     parts: tuple[HistoryPart, ...]
     address: str = field(repr=False)
@@ -34,11 +34,11 @@ class ExportJob:
     lake: Lake
     source: str
     with_content: bool
-    by_function: bool  # who may not read the table asks the function that may
+    by_function: bool  # for users who may not read the table
 
 
 def run_export(spark: SparkSession, job: ExportJob) -> list[WrittenFile]:
-    """Have the cluster write a slice, a task a part; the files that hold it."""
+    """Let the cluster write a batch, one task per part, and return the files."""
     count = len(job.parts)
     tasks = spark.range(0, count, 1, count)
     rows = tasks.mapInArrow(partial(export_parts, job=job), WRITTEN_DDL).collect()
@@ -46,7 +46,7 @@ def run_export(spark: SparkSession, job: ExportJob) -> list[WrittenFile]:
 
 
 def export_parts(ids: Iterator[pa.RecordBatch], *, job: ExportJob) -> Iterator[pa.RecordBatch]:
-    """Write the parts with these numbers, on an executor."""
+    """Write the parts with these numbers; runs on an executor."""
     for batch in ids:
         for number in batch.column(0).to_pylist():
             rows = read_part(job, job.parts[number])
@@ -54,7 +54,7 @@ def export_parts(ids: Iterator[pa.RecordBatch], *, job: ExportJob) -> Iterator[p
 
 
 def read_part(job: ExportJob, part: HistoryPart) -> Iterator[pa.RecordBatch]:
-    """The rows of a part, the same ones whenever it is read."""
+    """The rows of a part. Every read returns the same rows."""
     columns = select_columns(with_content=job.with_content)
     begin, end = f"'{part.since}'::xid8", f"'{part.upto}'::xid8"
     if job.by_function:
@@ -71,7 +71,7 @@ def read_part(job: ExportJob, part: HistoryPart) -> Iterator[pa.RecordBatch]:
 
 
 def select_columns(*, with_content: bool) -> tuple[Column, ...]:
-    """The columns of history; the content is nothing where it is not wanted."""
+    """The columns of history, with a null content unless wanted."""
     return tuple(
         each
         if with_content or each.name != "content"

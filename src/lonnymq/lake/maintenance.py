@@ -43,7 +43,7 @@ def compact(
     target_bytes: int = TARGET_BYTES,
     storage_options: Mapping[str, str] | None = None,
 ) -> list[CompactResult]:
-    """Make few large files of many small ones, day by day; who reads meanwhile keeps reading the small ones."""
+    """Merge small files into large files, day by day. Running reads continue with the small files."""
     place = resolve_lake(lake, storage_options)
     found = []
     for name in list_tables(place):
@@ -61,7 +61,7 @@ def vacuum(
     dry_run: bool = False,
     storage_options: Mapping[str, str] | None = None,
 ) -> list[VacuumResult]:
-    """Delete files that no table has: what compaction replaced, and what a killed sync left."""
+    """Delete files that belong to no table: replaced by a compaction, or left by a killed sync."""
     hours = int(older_than / timedelta(hours=1))
     if hours < MIN_HOURS:
         raise InvalidArgument(
@@ -78,7 +78,7 @@ def vacuum(
 
 
 def open_any_table(lake: Lake, name: str) -> DeltaTable:
-    """A table of the lake's; of figures whatever there is."""
+    """Open a table of the lake, or any table of analytics."""
     from deltalake import DeltaTable
 
     if name in (HISTORY, CHANNELS):
@@ -87,12 +87,12 @@ def open_any_table(lake: Lake, name: str) -> DeltaTable:
 
 
 def list_tables(lake: Lake) -> Iterator[str]:
-    """The names of the tables that a lake has; raises if it has none of history."""
+    """List the tables of a lake; raises without a history table."""
     from deltalake import DeltaTable
     from pyarrow import fs
 
     yield HISTORY
-    figures = lake.files().get_file_info(fs.FileSelector(ANALYTICS, allow_not_found=True))
-    for name in (CHANNELS, *sorted(f"{ANALYTICS}/{each.base_name}" for each in figures)):
+    found = lake.files().get_file_info(fs.FileSelector(ANALYTICS, allow_not_found=True))
+    for name in (CHANNELS, *sorted(f"{ANALYTICS}/{each.base_name}" for each in found)):
         if DeltaTable.is_deltatable(lake.table(name), dict(lake.options)):
             yield name

@@ -1,7 +1,6 @@
-"""Writes Arrow batches of history into Parquet files, a file for each day; runs on executors.
+"""Writes Arrow batches of history into Parquet files, one file per day; runs on executors.
 
-A file has a name of its own. Only the files that a commit names belong to the table: what a task leaves that was
-killed, or that ran twice, is nobody's, and `vacuum` takes it away.
+File names are unique. Only committed files belong to the table. `vacuum` deletes files of killed or repeated tasks.
 """
 
 from __future__ import annotations
@@ -146,7 +145,7 @@ class DayFile:
 
 
 def split_by_day(batch: pa.RecordBatch) -> Iterator[tuple[date, pa.RecordBatch]]:
-    """The batch, parted by the UTC day on which attempts finished."""
+    """Split a batch by the UTC day on which attempts finished."""
     days = batch.column("finished_at").cast(pa.date32())
     found = pc.unique(days)
     for day in found:

@@ -1,4 +1,4 @@
-"""The report: the figures of a period in one page that needs no network, with the three things to look at first."""
+"""The report: the statistics of a period as one HTML page that needs no network, with three highlights."""
 
 from __future__ import annotations
 

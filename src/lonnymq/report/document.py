@@ -1,4 +1,4 @@
-"""What a report's page shows, gathered from the figures of a period: numbers in columns, ready for JSON."""
+"""The document of a report: the data of the page, collected from the tables of a period, ready for JSON."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ SUMMED_COLUMNS = (
 
 
 def build_document(period: Period, *, source: str | None = None) -> dict[str, Any]:
-    """Everything that the page shows."""
+    """The data of the page."""
     with cached(period.channel_hours, period.aggregates["hourly_histograms"]):
         document = collect_tables(period, source)
     return document | {"highlights": [vars(each) for each in find_highlights(document)]}
 
 
 def collect_tables(period: Period, source: str | None) -> dict[str, Any]:
-    """Everything but what is to be said of it."""
+    """The data of the page without highlights."""
     frames, times = period.frames, list_times(period)
     tenants = collect_rows(frames["tenants"])
     starved = collect_rows(frames["starvation"].orderBy(F.desc("length_ms")).limit(MAX_STARVATION))
@@ -98,7 +98,7 @@ def collect_tables(period: Period, source: str | None) -> dict[str, Any]:
 
 
 def summarize(period: Period, tenants: Rows) -> dict[str, Any]:
-    """The whole period in a handful of numbers."""
+    """Totals of the whole period."""
     whole = collect_rows(
         merge_percentiles(period.during("hourly_histograms").withColumn("all", F.lit(1)), "all")
     )
@@ -116,7 +116,7 @@ def summarize(period: Period, tenants: Rows) -> dict[str, Any]:
 
 
 def sum_unlisted(tenants: Rows, places: Sequence[int]) -> dict[str, Any] | None:
-    """Those without a line of their own, added up."""
+    """The sum of tenants without a row."""
     if not places:
         return None
     return {
@@ -134,7 +134,7 @@ def collect_waits(period: Period, times: list[int]) -> dict[str, list[Any]]:
 def collect_backlog(
     found: dict[str, list[Any]], tenants: Rows, series: list[dict[str, Any]], times: list[int]
 ) -> dict[str, Any]:
-    """What waited in all, and in the lines of those tenants that had most of it."""
+    """The backlog of all tenants, and of those with the largest."""
     places = sorted(range(len(series)), key=lambda place: -(tenants[place]["waiting_mean"] or 0))
     top = [
         {
@@ -213,22 +213,22 @@ RANKED_BY = (
 def rank_tenants(
     tenants: Sequence[dict[str, Any]], first: Iterable[tuple[str, str]] = ()
 ) -> list[int]:
-    """The places of all tenants: the named ones, then in turn those that lead by some figure, then by attempts."""
+    """Rank all tenants: those named first, then the leaders of each column in turn, then by attempts."""
     place_of = {(each["source"], each["channel"]): place for place, each in enumerate(tenants)}
     order = dict.fromkeys(place_of[key] for key in first if key in place_of)
-    lines = [find_leading(tenants, figure) for figure in RANKED_BY]
+    lines = [find_leading(tenants, column) for column in RANKED_BY]
     for row in zip_longest(*lines):
         order |= dict.fromkeys(place for place in row if place is not None)
     rest = sorted(range(len(tenants)), key=lambda place: -(tenants[place]["attempts"] or 0))
     return list(order | dict.fromkeys(rest))
 
 
-def find_leading(tenants: Sequence[dict[str, Any]], figure: str) -> list[int]:
-    """Those that have most of a figure, and any."""
-    having = [place for place, each in enumerate(tenants) if each[figure]]
-    return sorted(having, key=lambda place: -tenants[place][figure])[:MAX_DETAILED]
+def find_leading(tenants: Sequence[dict[str, Any]], column: str) -> list[int]:
+    """The tenants with the largest positive values of a column."""
+    having = [place for place, each in enumerate(tenants) if each[column]]
+    return sorted(having, key=lambda place: -tenants[place][column])[:MAX_DETAILED]
 
 
 def max_detailed(points: int) -> int:
-    """How many tenants may be shown in full, each with so many points."""
+    """The number of tenants with time series, so that a page stays small."""
     return max(MIN_DETAILED, min(MAX_DETAILED, MAX_POINTS // max(1, points)))

@@ -1,7 +1,7 @@
-"""Which period a report is of, in which steps of time, and where its figures come from.
+"""The period of a report: its range, its time steps, and the source of its data.
 
-A day or more is made of whole UTC days, from the figures that the lake keeps. A shorter time is computed straight from
-history, in steps that make at most 240 points.
+A day or longer is made of whole UTC days, from the analytics tables of the lake. A shorter range is computed directly
+from history, in steps that give at most 240 points.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ NEVER = datetime(2000, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class TimeRange:
-    """A stretch of time, the end not included."""
+    """A time range, the end not included."""
 
     begin: datetime
     end: datetime
@@ -55,7 +55,7 @@ def load_period(
     source: str | None = None,
     tell: Progress | None = None,
 ) -> Period:
-    """The figures of a period, computed as far as the lake does not have them yet."""
+    """The statistics of a period. Days that the lake lacks are computed first."""
     place = resolve_lake(lake)
     days = list_days(place, source)
     asked = choose_range(spark, place, days, begin, end, source)
@@ -120,7 +120,7 @@ def find_extent(
 def analyze_short_range(
     spark: SparkSession, lake: Lake, asked: TimeRange, source: str | None
 ) -> Period:
-    """The figures of a short time, from its rows and from those that came to an end the day after it."""
+    """Statistics of a short range, from its rows and those that ended up to a day later."""
     history = read_history(spark, lake, asked.begin, asked.end + DAY, source)
     long_ms = (asked.end - asked.begin) / timedelta(milliseconds=1)
     every_ms = next((step for step in STEPS_MS if long_ms / step <= MAX_POINTS), HOUR_MS)

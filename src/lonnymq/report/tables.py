@@ -1,4 +1,4 @@
-"""Frames as columns over time: every series has a value for each step of the period, or nothing."""
+"""DataFrames as rows, as series with a value for each time step, and as CSV files."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def align(rows: Rows, times: list[int], names: Sequence[str]) -> dict[str, list[
 def sum_sources(
     frame: DataFrame, times: list[int], *, sums: Sequence[str], most: Sequence[str] = ()
 ) -> dict[str, list[Any]]:
-    """Figures of all sources together, over time."""
+    """Sums over all sources, by time."""
     together = frame.groupBy("begins_at").agg(
         *(F.sum(each).alias(each) for each in sums), *(F.max(each).alias(each) for each in most)
     )
@@ -104,7 +104,7 @@ def sum_sources(
 
 
 def split_by_source(frame: DataFrame, times: list[int], names: Sequence[str]) -> dict[str, Any]:
-    """Figures over time, each source by itself."""
+    """Columns over time, by source."""
     found: dict[str, Rows] = {}
     for row in collect_rows(frame):
         found.setdefault(row["source"], []).append(row)
@@ -112,7 +112,7 @@ def split_by_source(frame: DataFrame, times: list[int], names: Sequence[str]) ->
 
 
 def write_csv_tables(period: Period, folder: Path) -> dict[str, int]:
-    """Write every figure; how many rows each has."""
+    """Write all tables as CSV files; returns the rows of each."""
     folder.mkdir(parents=True, exist_ok=True)
     with cached(period.channel_hours):
         return {
@@ -121,7 +121,7 @@ def write_csv_tables(period: Period, folder: Path) -> dict[str, int]:
 
 
 def write_csv(frame: DataFrame, path: Path) -> int:
-    """Write one figure, sorted by what its rows are known by; partitions come to the driver one after the other."""
+    """Write a sorted table; partitions come to the driver one after the other."""
     keys = [
         each
         for each in ("source", "begins_at", "channel", "error", "horizon_days")

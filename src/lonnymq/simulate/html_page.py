@@ -64,7 +64,7 @@ def render_calibration(known: Calibration) -> Iterable[str]:
 
 
 def render_scenarios(found: Results) -> Iterable[str]:
-    """The figures of all tenants together, a line a scenario."""
+    """The totals, one row per scenario."""
     yield "<h2>Scenarios</h2>"
     yield render_table(
         ["settings", "workers", "growth", "messages", "p50", "p95", "p99", "longest", "fairness"],
@@ -79,7 +79,7 @@ def render_scenarios(found: Results) -> Iterable[str]:
 
 
 def render_tenants(found: Results) -> Iterable[str]:
-    """The figures of each tenant, a column a scenario."""
+    """The tenants, one column per scenario."""
     worst: dict[str, int] = {}
     for _, given in found:
         for name, waited in given.tenants.items():

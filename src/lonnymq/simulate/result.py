@@ -1,4 +1,4 @@
-"""What a replay says: how long each tenant waited, and whether those with a backlog were served alike."""
+"""The result of a replay: waits of each tenant, and fairness between tenants with a backlog."""
 
 from __future__ import annotations
 
@@ -26,11 +26,10 @@ class WaitStats:
 
 @dataclass(frozen=True, slots=True)
 class ReplayResult:
-    """One replay: all tenants together, each by itself, and how even the turns were.
+    """Waits of all tenants together and of each, and fairness.
 
-    `fairness` is Jain's index of what those were given who had a backlog, for each unit of their weight: the mean of
-    the hours in which two or more had one; None if there was no such hour. `shares` says of each of them how much it
-    was given in those hours, in parts of what all of them were given on average: 1 is as much as the others.
+    `fairness` is Jain's index of attempts per weight over tenants with a backlog: the mean over hours with two or more
+    such tenants, None without such an hour. `shares` has the share of each tenant in those hours: 1 is a fair share.
     """
 
     all: WaitStats

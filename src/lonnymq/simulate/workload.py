@@ -1,4 +1,4 @@
-"""A workload from history: what came when and how long it took, and how long it waited in fact."""
+"""Workloads: arrivals and service times as columns, built from history and scaled."""
 
 from __future__ import annotations
 
@@ -59,10 +59,10 @@ class Attempt(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RecordedWorkload:
-    """The workload of a stretch of history, and how it went.
+    """The workload of a period of history, and its recorded times.
 
-    `counted` are the numbers of those attempts that came within the stretch: the others take part in a replay, and
-    are left out of its sums. None: all came within.
+    `counted` are the numbers of those attempts that count: the others take part in a replay, and are
+    left out of its result. None: all count.
     """
 
     work: Workload
