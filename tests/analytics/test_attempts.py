@@ -2,7 +2,7 @@
 
 from pyspark.sql import SparkSession
 
-from analytics.rows import MIDNIGHT, attempt, found, history, ms
+from analytics.history_rows import MIDNIGHT, attempt, found, history, ms
 from lonnymq.analytics import compute_attempts
 
 

@@ -4,7 +4,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
-from analytics.rows import HOUR, at, attempt, by_source, channels, found, history, picked
+from analytics.history_rows import HOUR, at, attempt, by_source, channels, found, history, picked
 from lonnymq.analytics import (
     compute_attempts,
     compute_channel_hours,

@@ -2,7 +2,7 @@
 
 from pyspark.sql import SparkSession
 
-from analytics.rows import attempt, found, history
+from analytics.history_rows import attempt, found, history
 from lonnymq.analytics import compute_attempts, compute_error_groups
 
 TRACE = 'Traceback (most recent call last):\n  File "x.py", line 3\nKeyError: 17\n'

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from analytics.rows import HOUR, at, by_source, picked
+from analytics.history_rows import HOUR, at, by_source, picked
 from lonnymq.analytics import compute_fairness, compute_noisy_hours, compute_noisy_neighbours
 
 HOURS = """

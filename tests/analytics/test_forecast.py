@@ -5,7 +5,7 @@ from datetime import date, datetime, timedelta
 import pytest
 from pyspark.sql import SparkSession
 
-from analytics.rows import MIDNIGHT, by_source, picked
+from analytics.history_rows import MIDNIGHT, by_source, picked
 from lonnymq.analytics import compute_forecast
 from lonnymq.analytics.forecast import MIN_DAYS
 

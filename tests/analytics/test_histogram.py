@@ -3,7 +3,7 @@
 import pytest
 from pyspark.sql import SparkSession
 
-from analytics.rows import HOUR, at, attempt, found, history
+from analytics.history_rows import HOUR, at, attempt, found, history
 from lonnymq.analytics import compute_attempts, compute_histograms, compute_hourly_histograms
 from lonnymq.analytics.histogram import merge_percentiles
 from lonnymq.analytics.period import analyze_history

@@ -9,7 +9,7 @@ import pytest
 from deltalake import write_deltalake
 from pyspark.sql import SparkSession
 
-from analytics.rows import HOUR, at, attempt, found, history
+from analytics.history_rows import HOUR, at, attempt, found, history
 from lonnymq.analytics import analyze_history, analyze_lake, refresh_analytics
 from lonnymq.analytics.refresh import group_days
 from lonnymq.lake import LakeMissing, NotALake, write_history

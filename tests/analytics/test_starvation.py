@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from pyspark.sql import SparkSession
 
-from analytics.rows import MIDNIGHT, attempt, channels, found, history
+from analytics.history_rows import MIDNIGHT, attempt, channels, found, history
 from lonnymq.analytics import compute_attempts, compute_starvation
 from lonnymq.analytics.starvation import join_limits
 

@@ -11,7 +11,7 @@ from browser.conftest import TOKEN, Open, Site
 from browser.serving import serving
 from lonnymq.dashboard import create_app
 from lonnymq.report.page import render_page as report_page
-from report.sample import document
+from report.sample_document import document
 
 PAGES = ["overview", "channels", "dead", "workers", "schedules", "history", "audit"]
 

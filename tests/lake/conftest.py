@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import lonnymq.lake
-from lake.stocking import Stock, settle
+from lake.history_fixture import HistoryFixture, settle
 from lonnymq.lake.syncer import SyncResult
 from spark.conftest import spark
 
@@ -27,9 +27,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture
-def stock(dsn_18: str) -> Stock:
+def stock(dsn_18: str) -> HistoryFixture:
     """History to bring into a lake."""
-    return Stock(dsn_18)
+    return HistoryFixture(dsn_18)
 
 
 @pytest.fixture

@@ -11,17 +11,17 @@ from pathlib import Path
 import pytest
 
 import lonnymq.lake
-from lake.stocking import Stock, settle
-from lake.test_sync_deaths import age, strangers
+from lake.history_fixture import HistoryFixture, settle
+from lake.test_killed_sync import age, strangers
 from spark.clusters import bare_python, cluster
 
-PROGRAM = Path(__file__).with_name("on_cluster.py")
+PROGRAM = Path(__file__).with_name("cluster_sync.py")
 
 
 @pytest.mark.long
 @pytest.mark.timeout(900)
 def test_executors_killed_in_the_middle_of_a_sync_lose_nothing_and_repeat_nothing(
-    stock: Stock, tmp_path: Path
+    stock: HistoryFixture, tmp_path: Path
 ) -> None:
     lake, python = tmp_path / "lake", bare_python(tmp_path / "bare")
     stock.add_each(40)

@@ -18,8 +18,8 @@ from faults.proxy import proxy
 
 import lonnymq.lake
 from copies import caught_up, cut_off, dump, promote, restore, run, spend_ids, standby, upgraded
-from lake.dying_sync import do_here
-from lake.stocking import settle
+from lake.history_fixture import settle
+from lake.killed_sync import export_here
 from lonnymq import Queue
 from lonnymq.analytics.refresh import compute_day_versions
 from lonnymq.errors import Unreachable
@@ -48,7 +48,7 @@ def lake(tmp_path: Path) -> Path:
 @pytest.fixture
 def bring(lake: Path, monkeypatch: pytest.MonkeyPatch) -> Sync:
     """Syncs a database into the lake, without Spark; how many rows were brought."""
-    monkeypatch.setattr("lonnymq.lake.syncer.run_export", do_here)
+    monkeypatch.setattr("lonnymq.lake.syncer.run_export", export_here)
 
     def sync(dsn: str, *, adopt: bool = False, source: str = "shop", rows: int = 8) -> int:
         settle(dsn)

@@ -12,7 +12,7 @@ from deltalake.schema import PrimitiveType
 from pyspark.sql import SparkSession
 
 import lonnymq.lake
-from lake.stocking import Stock
+from lake.history_fixture import HistoryFixture
 from lonnymq.lake import LakeBroken, LakeMissing, LakeTooNew, NotALake
 from lonnymq.lake.tables import FORMAT, FORMAT_KEY, HISTORY_COLUMNS, delta_schema
 
@@ -55,7 +55,7 @@ def test_a_folder_that_cannot_be_made_is_told_of(sync, tmp_path: Path) -> None:
         sync(tmp_path / "file" / "lake")
 
 
-def test_a_log_that_cannot_be_read_is_told_of(sync, stock: Stock, tmp_path: Path) -> None:
+def test_a_log_that_cannot_be_read_is_told_of(sync, stock: HistoryFixture, tmp_path: Path) -> None:
     stock.add(1)
     sync()
     for each in (tmp_path / "lake" / "history" / "_delta_log").glob("*.json"):
@@ -85,7 +85,7 @@ def test_a_column_of_another_type_is_refused(sync, tmp_path: Path) -> None:
 
 
 def test_a_lake_of_an_earlier_version_gains_the_columns_that_it_lacks(
-    spark: SparkSession, sync, stock: Stock, tmp_path: Path
+    spark: SparkSession, sync, stock: HistoryFixture, tmp_path: Path
 ) -> None:
     """As if the columns `headers` and `worker` had been added to history since."""
     later = ("headers", "worker")
@@ -110,7 +110,7 @@ def test_a_lake_of_an_earlier_version_gains_the_columns_that_it_lacks(
 
 
 def test_a_column_that_a_later_version_added_is_left_alone(
-    spark: SparkSession, sync, stock: Stock, found, tmp_path: Path
+    spark: SparkSession, sync, stock: HistoryFixture, found, tmp_path: Path
 ) -> None:
     stock.add(1)
     sync()
@@ -125,7 +125,12 @@ def test_a_column_that_a_later_version_added_is_left_alone(
 
 
 def test_history_that_gained_a_column_in_a_later_version_is_brought_without_it(
-    spark: SparkSession, sync, stock: Stock, found, watcher: psycopg.Connection, tmp_path: Path
+    spark: SparkSession,
+    sync,
+    stock: HistoryFixture,
+    found,
+    watcher: psycopg.Connection,
+    tmp_path: Path,
 ) -> None:
     stock.add(1)
     sync()

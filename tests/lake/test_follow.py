@@ -8,7 +8,7 @@ from threading import Event, Thread
 import pytest
 from pyspark.sql import SparkSession
 
-from lake.stocking import Stock
+from lake.history_fixture import HistoryFixture
 from lonnymq import Queue
 from lonnymq.lake import WrongDatabase
 from lonnymq.lake.location import resolve_lake
@@ -28,7 +28,7 @@ def test_a_database_that_was_away_is_gone_on_with(
 
     with temporary() as server:
         Queue(server.dsn).install()
-        stock = Stock(server.dsn)
+        stock = HistoryFixture(server.dsn)
         stock.add(3)
         lake, origin = resolve_lake(tmp_path / "lake"), identify_source(server.dsn, source="shop")
 
@@ -53,7 +53,7 @@ def test_a_database_that_was_away_is_gone_on_with(
 
 
 def test_a_refusal_is_not_tried_again(
-    spark: SparkSession, sync, stock: Stock, dsn_18: str, tmp_path: Path
+    spark: SparkSession, sync, stock: HistoryFixture, dsn_18: str, tmp_path: Path
 ) -> None:
     stock.add(1)
     sync()
@@ -67,7 +67,7 @@ def test_a_refusal_is_not_tried_again(
 
 
 def test_nothing_is_begun_once_somebody_said_to_stop(
-    spark: SparkSession, stock: Stock, dsn_18: str, tmp_path: Path, found
+    spark: SparkSession, stock: HistoryFixture, dsn_18: str, tmp_path: Path, found
 ) -> None:
     stock.add_each(9)
     until = Event()

@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import lonnymq.lake
-from lake.stocking import Stock, settle
+from lake.history_fixture import HistoryFixture, settle
 from lonnymq.lake.location import resolve_lake
 from lonnymq.lake.source import identify_source
 from lonnymq.lake.syncer import Syncer, SyncResult
@@ -27,7 +27,7 @@ AGE = """
 @pytest.mark.long
 @pytest.mark.timeout(900)
 def test_transactions_open_for_minutes_lose_nothing_and_repeat_nothing(
-    spark: SparkSession, stock: Stock, watcher: psycopg.Connection, found, tmp_path: Path
+    spark: SparkSession, stock: HistoryFixture, watcher: psycopg.Connection, found, tmp_path: Path
 ) -> None:
     until, done = Event(), list[SyncResult]()
     lake, origin = tmp_path / "lake", identify_source(stock.dsn, source="shop")
@@ -68,7 +68,7 @@ def test_transactions_open_for_minutes_lose_nothing_and_repeat_nothing(
     assert found() == sorted(stock.made)
 
 
-def grow(stock: Stock, watcher: psycopg.Connection, seconds: int) -> None:
+def grow(stock: HistoryFixture, watcher: psycopg.Connection, seconds: int) -> None:
     """Commit a row for each second, until the oldest transaction has been open for so long."""
     last = 0
 

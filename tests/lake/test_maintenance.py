@@ -13,11 +13,13 @@ from deltalake import DeltaTable
 
 import lonnymq.lake
 from commands import run
-from lake.stocking import DAY, NOON, Stock
+from lake.history_fixture import DAY, NOON, HistoryFixture
 from lonnymq.errors import InvalidArgument
 
 
-def test_compaction_keeps_the_rows_and_the_place(sync, stock: Stock, found, tmp_path: Path) -> None:
+def test_compaction_keeps_the_rows_and_the_place(
+    sync, stock: HistoryFixture, found, tmp_path: Path
+) -> None:
     for day in range(2):
         for _ in range(3):
             stock.add(2, at=NOON + day * DAY)
@@ -33,7 +35,7 @@ def test_compaction_keeps_the_rows_and_the_place(sync, stock: Stock, found, tmp_
 
 
 def test_the_place_survives_a_checkpoint_of_the_log(
-    sync, stock: Stock, found, tmp_path: Path
+    sync, stock: HistoryFixture, found, tmp_path: Path
 ) -> None:
     stock.add(2)
     sync()
@@ -48,7 +50,9 @@ def test_the_place_survives_a_checkpoint_of_the_log(
     assert found() == stock.made
 
 
-def test_vacuum_takes_what_compaction_replaced(sync, stock: Stock, found, tmp_path: Path) -> None:
+def test_vacuum_takes_what_compaction_replaced(
+    sync, stock: HistoryFixture, found, tmp_path: Path
+) -> None:
     for _ in range(3):
         stock.add(1)
         sync()
@@ -76,7 +80,7 @@ def test_young_files_are_never_taken(tmp_path: Path) -> None:
 
 
 def test_a_compaction_beside_a_sync_disturbs_neither(
-    sync, stock: Stock, found, tmp_path: Path
+    sync, stock: HistoryFixture, found, tmp_path: Path
 ) -> None:
     stock.add_each(10)
     sync(rows=4)
@@ -90,7 +94,7 @@ def test_a_compaction_beside_a_sync_disturbs_neither(
     assert sync().rows == 0
 
 
-def test_compact_answers_in_json(sync, stock: Stock, tmp_path: Path) -> None:
+def test_compact_answers_in_json(sync, stock: HistoryFixture, tmp_path: Path) -> None:
     sync()
     ran = run("lake", "compact", "--lake", tmp_path / "lake", "--json")
     assert ran.code == 0, ran.err

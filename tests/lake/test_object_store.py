@@ -10,8 +10,8 @@ from deltalake.exceptions import CommitFailedError
 
 import lonnymq.lake
 from commands import run
-from lake.stocking import Stock
-from lake.store import Store, object_store
+from lake.history_fixture import HistoryFixture
+from lake.s3_server import Store, object_store
 from lonnymq.lake.location import resolve_lake
 from lonnymq.lake.tables import ensure_table
 
@@ -25,7 +25,7 @@ def store() -> Iterator[Store]:
 
 
 def test_a_sync_a_compaction_and_a_vacuum_need_nothing_but_the_options(
-    sync, stock: Stock, store: Store
+    sync, stock: HistoryFixture, store: Store
 ) -> None:
     stock.add(3, channel="ä/1")
     assert sync(LAKE, source="s ü", storage_options=store.options).rows == 3
@@ -47,7 +47,7 @@ def test_a_sync_a_compaction_and_a_vacuum_need_nothing_but_the_options(
     assert [each.rpartition("=")[2] for each in store.who()] == ["somebody"]
 
 
-def test_a_commit_never_overwrites_another(sync, stock: Stock, store: Store) -> None:
+def test_a_commit_never_overwrites_another(sync, stock: HistoryFixture, store: Store) -> None:
     """The store is asked to refuse that, and the sync looks again."""
     stock.add(1)
     sync(LAKE, storage_options=store.options)

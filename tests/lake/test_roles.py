@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 import lonnymq.lake
 from database.security.conftest import fortress, guarded, login
 from database.security.logins import Login
-from lake.stocking import Stock, settle
+from lake.history_fixture import HistoryFixture, settle
 from lonnymq.lake.source import identify_source
 
 __all__ = ["fortress", "guarded", "login"]
@@ -20,7 +20,7 @@ __all__ = ["fortress", "guarded", "login"]
 def test_a_consumer_may_sync(
     spark: SparkSession, login: Login, guarded: str, found, tmp_path: Path
 ) -> None:
-    stock = Stock(guarded)
+    stock = HistoryFixture(guarded)
     stock.add_each(10)
     settle(guarded)
     dsn = login("a_consumer")

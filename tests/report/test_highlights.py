@@ -5,7 +5,7 @@ from typing import Any
 from lonnymq.report.document import max_detailed, rank_tenants
 from lonnymq.report.highlights import RULES, Highlight, find_highlights
 from lonnymq.report.page import fill_template, to_script_json
-from report.sample import BEGIN, document, nothing
+from report.sample_document import BEGIN, document, nothing
 
 
 def calm() -> dict[str, Any]:

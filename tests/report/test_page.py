@@ -11,7 +11,7 @@ from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Browser, Page, expect
 
 from lonnymq.report.page import MAX_BYTES, render_page
-from report.sample import HOSTILE, document, nothing
+from report.sample_document import HOSTILE, document, nothing
 
 WATCH = """
 window.broken = [];

@@ -10,13 +10,13 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.functions import col, lit
 
-from analytics.rows import HOUR, at, attempt, found, history
+from analytics.history_rows import HOUR, at, attempt, found, history
 from commands import run
 from lonnymq.lake import write_history
 from lonnymq.lake.location import HISTORY, resolve_lake
 from lonnymq.lake.tables import ensure_table
 from lonnymq.report import build_document, load_period
-from report.sample import HOSTILE, document
+from report.sample_document import HOSTILE, document
 
 DAY = 24 * HOUR
 TENANT = HOSTILE[0]

@@ -1,6 +1,6 @@
 """A program that syncs a database into a lake, and kills itself at a point of its choice.
 
-    python dying_sync.py writing|written|committed|settings dsn lake
+    python killed_sync.py writing|written|committed|settings dsn lake
 
 writing: a task of the second slice has written a file, and the others have not. written: all files of the second
 slice are there, the table does not know of them. committed: the table has the slice, PostgreSQL has not heard of it.
@@ -64,7 +64,7 @@ class Dying(Syncer):
         return super().sync_batch(until)
 
 
-def do_here(_: object, job: ExportJob) -> list[WrittenFile]:
+def export_here(_: object, job: ExportJob) -> list[WrittenFile]:
     """Do the tasks of a slice one after the other, in this process."""
     ids = pa.RecordBatch.from_pydict({"id": list(range(len(job.parts)))})
     written = export_parts(iter([ids]), job=job)
@@ -78,11 +78,13 @@ def die_in_the_second(spark: Any, job: ExportJob) -> list[WrittenFile]:
     cloudpickle.register_pickle_by_value(sys.modules[__name__])
     is_second = any(Path(LAKE, "history", "_delta_log").glob("*1.json"))
     tasks = spark.range(0, len(job.parts), 1, len(job.parts))
-    work = tasks.mapInArrow(lambda ids: do_and_die(ids, job, is_second), export_task.WRITTEN_DDL)
+    work = tasks.mapInArrow(
+        lambda ids: export_and_die(ids, job, is_second), export_task.WRITTEN_DDL
+    )
     return [WrittenFile(*row) for row in work.collect()]
 
 
-def do_and_die(ids: Any, job: ExportJob, is_second: bool) -> Any:
+def export_and_die(ids: Any, job: ExportJob, is_second: bool) -> Any:
     """One task's work, and its end."""
     written = list(export_parts(ids, job=job))
     if is_second:
@@ -97,7 +99,7 @@ def main() -> None:
         run = die_in_the_second
     else:
         spark = SimpleNamespace(sparkContext=SimpleNamespace(defaultParallelism=2))
-        run = do_here
+        run = export_here
     sys.modules["lonnymq.lake.syncer"].run_errand = run  # type: ignore[attr-defined]
     with Dying(spark, resolve_lake(LAKE), identify_source(DSN, source="shop"), rows=8) as syncer:
         list(syncer.sync_batches(Event()))

@@ -28,7 +28,7 @@ def settle(dsn: str, schema: str = "lonnymq") -> None:
         eventually(lambda: not queue.history_lag(0).is_held, within=120)
 
 
-class Stock:
+class HistoryFixture:
     """A database's history; ids go up from 1."""
 
     def __init__(self, dsn: str) -> None:

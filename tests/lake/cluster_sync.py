@@ -1,6 +1,6 @@
 """A program that runs `lonnymq lake sync` on a cluster and has an executor killed with -9, twice.
 
-    python on_cluster.py master python dsn lake folder
+    python cluster_sync.py master python dsn lake folder
 
 Once while a task of the second slice has its file open, and once when a task of the third slice has written its file
 whole but has not told the driver yet. Prints what the command says; leaves a file for each kill in the folder.

@@ -14,10 +14,10 @@ import psycopg
 import pytest
 
 import lonnymq.lake
-from lake.stocking import Stock, settle
+from lake.history_fixture import HistoryFixture, settle
 from lonnymq.lake.tables import list_files
 
-PROGRAM = Path(__file__).with_name("dying_sync.py")
+PROGRAM = Path(__file__).with_name("killed_sync.py")
 pytestmark = pytest.mark.timeout(900)  # a second Spark, on a machine that may be busy
 
 
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.timeout(900)  # a second Spark, on a machine that may b
     ],
 )
 def test_a_sync_killed_on_the_way_loses_nothing_and_repeats_nothing(
-    sync, stock: Stock, found, watcher: psycopg.Connection, tmp_path: Path,
+    sync, stock: HistoryFixture, found, watcher: psycopg.Connection, tmp_path: Path,
     point: str, reached: int, told: int, orphans: bool,
 ) -> None:  # fmt: skip
     stock.add_each(30)
@@ -63,7 +63,9 @@ def test_a_sync_killed_on_the_way_loses_nothing_and_repeats_nothing(
     assert found() == stock.made
 
 
-def test_files_that_are_young_are_not_taken_away(sync, stock: Stock, tmp_path: Path) -> None:
+def test_files_that_are_young_are_not_taken_away(
+    sync, stock: HistoryFixture, tmp_path: Path
+) -> None:
     stock.add(1)
     sync()
     own = next(tmp_path.glob("lake/history/source=*/*/*.parquet"))
