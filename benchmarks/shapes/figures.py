@@ -96,7 +96,9 @@ class Bench:
         from lonnymq.analytics import refresh_analytics
 
         return self.sample(
-            what, rows, lambda: refresh_analytics(self.spark, self.lake, dates, tell=self.told)
+            what,
+            rows,
+            lambda: refresh_analytics(self.spark, self.lake, dates, on_progress=self.told),
         )
 
     def told(self, done: Any) -> None:

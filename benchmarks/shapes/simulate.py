@@ -85,7 +85,7 @@ def fields(shape: WorkloadShape) -> dict[str, Any]:
 
 def timed(work: Workload, limits: Limits) -> Reading:
     began = time.process_time()
-    replay(work, {}, workers=16, otherwise=limits)
+    replay(work, {}, workers=16, default_limits=limits)
     return Reading(len(work), time.process_time() - began)
 
 

@@ -37,7 +37,7 @@ def test_only_days_that_have_grown_are_computed_again(spark: SparkSession, tmp_p
     put(spark, tmp_path, *rows)
     put(spark, tmp_path, attempt("a", 0, 1, 2), source=HOSTILE)
     heard: list = []
-    refresh_analytics(spark, tmp_path, tell=heard.append)
+    refresh_analytics(spark, tmp_path, on_progress=heard.append)
     assert days_of(heard) == [(HOSTILE, [0], 1), ("shop", [0, 1], 3)]
     assert refresh_analytics(spark, tmp_path) == []
     late = attempt("late", 20, 21, DAY + 300)

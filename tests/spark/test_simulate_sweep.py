@@ -44,7 +44,7 @@ def test_a_sweep_on_spark_gives_what_a_plain_one_gives(spark: SparkSession) -> N
     ]
     asked = make_trials(Scenario(4), workers=[4, 8], changes=changes, growth=[1, 1.5])
     told: list[int] = []
-    found = run_trials_on_spark(spark, history, asked, seed=7, tell=told.append)
+    found = run_trials_on_spark(spark, history, asked, seed=7, on_progress=told.append)
     assert found == run_trials(history, asked, seed=7)
     assert (
         found[0] == found[2] != found[1]

@@ -116,7 +116,7 @@ def analyze_lake(
     known_until: datetime | None = None,
 ) -> Period:
     """Read the statistics of whole UTC days from a lake; see `refresh_analytics`."""
-    place = resolve_lake(lake)
+    location = resolve_lake(lake)
     first, last = (
         begin.astimezone(UTC).date(),
         (end - timedelta(microseconds=1)).astimezone(UTC).date(),
@@ -126,9 +126,15 @@ def analyze_lake(
         # Attempts that ended later may have waited or run during the period.
         upto = None if aggregate.name == "flow" else last
         aggregates[aggregate.name] = read_aggregate(
-            spark, place, aggregate.name, aggregate.columns, first=first, last=upto, source=source
+            spark,
+            location,
+            aggregate.name,
+            aggregate.columns,
+            first=first,
+            last=upto,
+            source=source,
         )
-    known = read_channel_settings(spark, place, source)
+    known = read_channel_settings(spark, location, source)
     return Period(aggregates, known, begin, end, known_until=known_until)
 
 

@@ -68,37 +68,37 @@ def refresh_analytics(
     *,
     source: str | None = None,
     rows_at_once: int = ROWS_AT_ONCE,
-    tell: Progress | None = None,
+    on_progress: Progress | None = None,
     storage_options: Mapping[str, str] | None = None,
 ) -> list[RefreshResult]:
     """Compute the analytics of days with new history, or of the given `dates`.
 
-    `tell` is called after each group of days. A stopped refresh keeps these days, and the next refresh continues.
+    `on_progress` is called after each group of days. After a stop the next refresh continues.
     """
-    place = resolve_lake(lake, storage_options)
-    there = compute_day_versions(open_table(place, HISTORY))
-    known = read_day_versions(place)
-    changed = {key for key, (mark, _) in there.items() if known.get(key) != mark}
+    location = resolve_lake(lake, storage_options)
+    versions = compute_day_versions(open_table(location, HISTORY))
+    known = read_day_versions(location)
+    changed = {key for key, (mark, _) in versions.items() if known.get(key) != mark}
     if dates is not None:
-        changed = {key for key in there if key[1] in set(dates)}
+        changed = {key for key in versions if key[1] in set(dates)}
     if source is not None:
         changed = {key for key in changed if key[0] == source}
     done = []
     for at in sorted({key[0] for key in changed}):
         own = {day for name, day in changed if name == at}
-        days = {day: rows for (name, day), (_, rows) in there.items() if name == at}
+        days = {day: rows for (name, day), (_, rows) in versions.items() if name == at}
         own |= {day + DAY for day in own if day + DAY in days}  # whose waits look one day back
         for group in group_days(sorted(own), days, rows_at_once):
             began = time.monotonic()
             # Starvation of the day before depends on these days.
             also = [day for day in (group[0] - DAY,) if day in days and day not in own]
             with tuned_session(spark):
-                compute_days(spark, place, at, group, also)
-            write_day_versions(place, at, {day: there[at, day] for day in group})
+                compute_days(spark, location, at, group, also)
+            write_day_versions(location, at, {day: versions[at, day] for day in group})
             many = sum(days[day] for day in group)
             done.append(RefreshResult(at, tuple(group), many, time.monotonic() - began))
-            if tell is not None:
-                tell(done[-1])
+            if on_progress is not None:
+                on_progress(done[-1])
     return done
 
 

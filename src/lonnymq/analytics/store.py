@@ -49,17 +49,17 @@ def find_aggregate(lake: Lake, name: str) -> DeltaTable | None:
     """Open the table of an aggregate, or return None if there is none."""
     from deltalake import DeltaTable
 
-    place, options = lake.table(f"{ANALYTICS}/{name}"), dict(lake.options)
+    location, options = lake.table(f"{ANALYTICS}/{name}"), dict(lake.options)
     try:
-        if not DeltaTable.is_deltatable(place, options):
+        if not DeltaTable.is_deltatable(location, options):
             return None
-        table = DeltaTable(place, storage_options=options)
+        table = DeltaTable(location, storage_options=options)
         is_ours = FORMAT_KEY in table.metadata().configuration
     except Exception as error:  # of several libraries, for one reason: it cannot be read
         advice = "Delete the folder: the next report computes the table again"
-        raise LakeBroken(f"{place} cannot be read: {first_line(error)}. {advice}") from error
+        raise LakeBroken(f"{location} cannot be read: {first_line(error)}. {advice}") from error
     if not is_ours:
-        raise NotALake(f"the Delta table {place} does not belong to a lake. {NotALake.__doc__}")
+        raise NotALake(f"the Delta table {location} does not belong to a lake. {NotALake.__doc__}")
     return table
 
 

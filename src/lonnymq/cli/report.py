@@ -83,7 +83,12 @@ def report(
 
         with at.out.working("computing analytics"):
             period = load_period(
-                spark, place, begin=first, end=last, source=source, tell=lambda each: told(at, each)
+                spark,
+                place,
+                begin=first,
+                end=last,
+                source=source,
+                on_progress=lambda each: told(at, each),
             )
         answer(at, period, source=source, out=out, csv=csv)
 

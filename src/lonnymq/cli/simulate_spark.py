@@ -55,13 +55,13 @@ def is_there() -> bool:
 
 
 def sweep_at(
-    place: Place, history: RecordedWorkload, asked: Sequence[Trial], seed: int, *, tell: Any
+    place: Place, history: RecordedWorkload, asked: Sequence[Trial], seed: int, *, on_progress: Any
 ) -> list[ReplayResult]:
     """Try everything on Spark."""
     from lonnymq.simulate.sweep import run_trials_on_spark
 
     with place.session() as spark:
-        return run_trials_on_spark(spark, history, asked, seed=seed, tell=tell)
+        return run_trials_on_spark(spark, history, asked, seed=seed, on_progress=on_progress)
 
 
 def write_days(

@@ -96,7 +96,7 @@ class Trying:
         scenario = Scenario(shape.workers).with_settings(each for [each] in self.changes)
         with self.at.out.working("making history up"):
             rows = make_history(
-                shape, limits=scenario.limits, otherwise=scenario.otherwise,
+                shape, limits=scenario.limits, default_limits=scenario.default_limits,
                 max_concurrency=scenario.max_concurrency,
             )  # fmt: skip
             self.refuse_unknown({row.channel for row in rows})
@@ -133,12 +133,12 @@ class Trying:
             task = progress.add_task("replaying", total=len(asked))
             if not by_spark:
                 answers = run_trials(
-                    history, asked, seed=self.seed, tell=lambda: progress.advance(task)
+                    history, asked, seed=self.seed, on_progress=lambda: progress.advance(task)
                 )
             else:
                 answers = sweep_at(
                     self.spark, history, asked, self.seed,
-                    tell=lambda done: progress.update(task, completed=done),
+                    on_progress=lambda done: progress.update(task, completed=done),
                 )  # fmt: skip
         return list(zip(asked, answers, strict=True))
 

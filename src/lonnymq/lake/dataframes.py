@@ -144,8 +144,8 @@ def write_history(
     The columns are those of history; what is missing is null. The rows are there together, or not at all. With
     `once`, a name and a number, they are there once: a call whose number is not above the last one's does nothing.
     """
-    place, name = resolve_lake(lake, storage_options), check_source_name(source)
-    table = ensure_table(place, HISTORY)
+    location, name = resolve_lake(lake, storage_options), check_source_name(source)
+    table = ensure_table(location, HISTORY)
     step = None
     if once is not None:
         app, number = f"lonnymq write {once[0]}", once[1]
@@ -153,11 +153,11 @@ def write_history(
         if step.since is not None and step.since >= number:
             return 0
     rows = select_history_columns(frame).mapInArrow(
-        partial(write_task, lake=place, source=name), WRITTEN_DDL
+        partial(write_task, lake=location, source=name), WRITTEN_DDL
     )
     files = [WrittenFile(*row) for row in rows.collect()]
     if files:
-        commit_files(place, files, source=name, step=step)
+        commit_files(location, files, source=name, step=step)
     return sum(each.rows for each in files)
 
 

@@ -44,10 +44,10 @@ def compact(
     storage_options: Mapping[str, str] | None = None,
 ) -> list[CompactResult]:
     """Merge small files into large files, day by day. Running reads continue with the small files."""
-    place = resolve_lake(lake, storage_options)
+    location = resolve_lake(lake, storage_options)
     found = []
-    for name in list_tables(place):
-        table = open_any_table(place, name)
+    for name in list_tables(location):
+        table = open_any_table(location, name)
         before = len(table.file_uris())
         table.optimize.compact(target_size=target_bytes)
         found.append(CompactResult(name, before, len(table.file_uris())))
@@ -67,10 +67,10 @@ def vacuum(
         raise InvalidArgument(
             "older_than must be at least an hour: a sync or a reader may use younger files"
         )
-    place = resolve_lake(lake, storage_options)
+    location = resolve_lake(lake, storage_options)
     found = []
-    for name in list_tables(place):
-        files = open_any_table(place, name).vacuum(
+    for name in list_tables(location):
+        files = open_any_table(location, name).vacuum(
             retention_hours=hours, dry_run=dry_run, enforce_retention_duration=False, full=True
         )
         found.append(VacuumResult(name, sorted(files)))

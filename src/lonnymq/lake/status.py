@@ -77,13 +77,13 @@ def read_status(
     storage_options: Mapping[str, str] | None = None,
 ) -> LakeStatus:
     """How the lake stands, and with a `url` how far it is behind that database. Needs no Spark."""
-    place = resolve_lake(lake, storage_options)
-    table = open_table(place, HISTORY)
+    location = resolve_lake(lake, storage_options)
+    table = open_table(location, HISTORY)
     behind: SourceLag | None = None
     readers: list[HistoryReader] = []
     if url is not None:
         behind, readers = measure_lag(table, url, schema=schema, source=source)
-    return LakeStatus(place.url, table.version(), list_source_status(table), behind, readers)
+    return LakeStatus(location.url, table.version(), list_source_status(table), behind, readers)
 
 
 def measure_lag(

@@ -83,9 +83,9 @@ def sync(
     rows, by default five million, or more on a large cluster. Contents are copied if the queue keeps them and
     `with_content` is true. With `adopt` you confirm that this database replaces the source: restored or upgraded.
     """
-    place = resolve_lake(lake, storage_options)
+    location = resolve_lake(lake, storage_options)
     database = identify_source(url, schema=schema, source=source, adopt=adopt)
-    with Syncer(spark, place, database, with_content=with_content, rows=rows) as syncer:
+    with Syncer(spark, location, database, with_content=with_content, rows=rows) as syncer:
         return sum_batches(syncer.sync_batches(Event()), database)
 
 

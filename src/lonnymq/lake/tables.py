@@ -62,20 +62,20 @@ def find_table(lake: Lake, name: str) -> DeltaTable | None:
     """Open a table, or return None if there is none. Raises if something else is there."""
     from deltalake import DeltaTable
 
-    place, options = lake.table(name), dict(lake.options)
+    location, options = lake.table(name), dict(lake.options)
     check_no_file(lake, name)
     try:
-        if not DeltaTable.is_deltatable(place, options):
+        if not DeltaTable.is_deltatable(location, options):
             check_no_foreign_files(lake, name)
             return None
-        table = DeltaTable(place, storage_options=options)
-        check_table(table, place, name)
+        table = DeltaTable(location, storage_options=options)
+        check_table(table, location, name)
     except (NotALake, LakeTooNew):
         raise
     except Exception as error:  # of several libraries, for one reason: it cannot be read
         advice = LakeBroken.__doc__ if lake.is_local else STORE_ADVICE
         raise LakeBroken(
-            f"the table {place} cannot be read: {first_line(error)}. {advice}"
+            f"the table {location} cannot be read: {first_line(error)}. {advice}"
         ) from error
     return table
 
@@ -139,17 +139,17 @@ def add_missing_columns(table: DeltaTable, name: str) -> DeltaTable:
     return table
 
 
-def check_table(table: DeltaTable, place: str, name: str) -> None:
+def check_table(table: DeltaTable, location: str, name: str) -> None:
     """Raise if a Delta table does not belong to a lake, or if a later version wrote the table."""
     about = table.metadata()
     said = about.configuration.get(FORMAT_KEY)
     if said is None or about.partition_columns != PARTITION_COLUMNS.get(
         name, about.partition_columns
     ):
-        raise NotALake(f"the Delta table {place} does not belong to a lake. {NotALake.__doc__}")
+        raise NotALake(f"the Delta table {location} does not belong to a lake. {NotALake.__doc__}")
     if not said.isdigit() or int(said) > FORMAT:
         raise LakeTooNew(
-            f"the table {place} has format {said}, but this version of LonnyMQ reads formats up to {FORMAT}. "
+            f"the table {location} has format {said}, but this version of LonnyMQ reads formats up to {FORMAT}. "
             f"{LakeTooNew.__doc__}"
         )
     if name not in TABLE_COLUMNS:
@@ -158,16 +158,16 @@ def check_table(table: DeltaTable, place: str, name: str) -> None:
     for field in delta_schema(name).fields:
         if types.get(field.name, field.type) != field.type:
             raise NotALake(
-                f"the column {field.name} of {place} has type {types[field.name]}, not {field.type}. "
+                f"the column {field.name} of {location} has type {types[field.name]}, not {field.type}. "
                 f"{NotALake.__doc__}"
             )
 
 
 def check_no_file(lake: Lake, name: str) -> None:
     """Raise if a file is where a folder is needed."""
-    for place in (lake.url, lake.table(name)):
-        if lake.is_local and Path(place).is_file():
-            raise NotALake(f"{place} is a file, but a lake needs a folder. {NotALake.__doc__}")
+    for location in (lake.url, lake.table(name)):
+        if lake.is_local and Path(location).is_file():
+            raise NotALake(f"{location} is a file, but a lake needs a folder. {NotALake.__doc__}")
 
 
 def check_no_foreign_files(lake: Lake, name: str) -> None:

@@ -53,19 +53,19 @@ def load_period(
     begin: datetime | None = None,
     end: datetime | None = None,
     source: str | None = None,
-    tell: Progress | None = None,
+    on_progress: Progress | None = None,
 ) -> Period:
     """The statistics of a period. Days that the lake lacks are computed first."""
-    place = resolve_lake(lake)
-    days = list_days(place, source)
-    asked = choose_range(spark, place, days, begin, end, source)
+    location = resolve_lake(lake)
+    days = list_days(location, source)
+    asked = choose_range(spark, location, days, begin, end, source)
     if asked.is_short:
-        return analyze_short_range(spark, place, asked, source)
+        return analyze_short_range(spark, location, asked, source)
     whole = asked.of_days()
-    refresh_analytics(spark, place, source=source, tell=tell)
-    known = find_last_time(spark, place, days[-1], source) if days else None
+    refresh_analytics(spark, location, source=source, on_progress=on_progress)
+    known = find_last_time(spark, location, days[-1], source) if days else None
     return analyze_lake(
-        spark, place, begin=whole.begin, end=whole.end, source=source, known_until=known
+        spark, location, begin=whole.begin, end=whole.end, source=source, known_until=known
     )
 
 

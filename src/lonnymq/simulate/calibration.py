@@ -69,6 +69,6 @@ def run_scenario(
         scenario.limits,
         workers=scenario.workers,
         max_concurrency=scenario.max_concurrency,
-        otherwise=scenario.otherwise,
+        default_limits=scenario.default_limits,
     )
     return summarize_replay(work, replayed, counted, scenario.weights(work.names))

@@ -26,7 +26,7 @@ class NoHistory(LonnyMQError):
 
 
 class Row(NamedTuple):
-    """What a replay needs of an attempt; times are epoch milliseconds."""
+    """The columns of an attempt for a replay; times are epoch milliseconds."""
 
     message_id: int
     channel: str
@@ -38,7 +38,7 @@ class Row(NamedTuple):
 
 
 class Policy(NamedTuple):
-    """What a channel was allowed when a sync looked; the channel '' is all that have no row, and the whole queue."""
+    """The settings of a channel at a sync; the channel '' has the defaults and the limit of the queue."""
 
     channel: str
     taken_at: int
@@ -51,7 +51,7 @@ class Policy(NamedTuple):
 
     @property
     def limits(self) -> Limits:
-        """As the scheduler takes it."""
+        """The settings as limits of the scheduler."""
         return Limits(
             self.max_concurrency, self.release_interval_ms, self.burst or 1, self.weight or 1
         )
@@ -87,8 +87,8 @@ def read_lake_history(
 
     if begin is not None and end is not None and begin >= end:
         raise InvalidArgument("the period ends before it begins: --from must be before --to")
-    place = resolve_lake(lake, storage_options)
-    table = open_table(place, HISTORY)
+    location = resolve_lake(lake, storage_options)
+    table = open_table(location, HISTORY)
     named = choose_source(source, table)
     rows = read_rows(table, named, begin, end)
     history = build_workload(rows, begin=begin, end=end)
@@ -96,16 +96,16 @@ def read_lake_history(
         raise NoHistory(f"the lake has no attempts of that period. {NoHistory.__doc__}")
     first = min(row.created_at for row in rows) if begin is None else begin
     last = max(row.finished_at for row in rows) if end is None else end
-    settings = find_table(place, CHANNELS)
+    settings = find_table(location, CHANNELS)
     policies = [] if settings is None else read_policies(settings, named)
-    limits, otherwise, limit, changed = find_settings(policies, first, last)
+    limits, default_limits, limit, changed = find_settings(policies, first, last)
     many = workers or max(1, history.max_concurrent)
-    known = Scenario(many, limits, otherwise, limit)
+    known = Scenario(many, limits, default_limits, limit)
     return LakeHistory(named, first, last, history, known, changed)
 
 
 def choose_source(source: str | None, table: Any) -> str:
-    """The source that is meant."""
+    """The given source, or the only source of the lake."""
     known = sorted({each["source"] for each in table.partitions()})
     if not known:
         raise NoHistory(f"the lake has no history yet. {NoHistory.__doc__}")
@@ -125,7 +125,7 @@ def choose_source(source: str | None, table: Any) -> str:
 
 
 def read_rows(table: Any, source: str, begin: int | None, end: int | None) -> list[Row]:
-    """Attempts that ended at `begin` or later, and not too long after `end`."""
+    """Attempts that ended at `begin` or later, and at most LOOKAHEAD_MS after `end`."""
     import pyarrow.compute as pc
 
     finished, days = pc.field("finished_at"), [("source", "=", source)]
@@ -149,7 +149,7 @@ def read_rows(table: Any, source: str, begin: int | None, end: int | None) -> li
 
 
 def read_policies(table: Any, source: str) -> list[Policy]:
-    """What channels were set to, in the order of time."""
+    """The settings of channels, in the order of time."""
     data = table.to_pyarrow_dataset(file_pruning_predicate=[("source", "=", source)])
     there = [each for each in Policy._fields if each in data.schema.names]
     found = to_rows(data.to_table(columns=there), Policy)  # an older lake knows less
@@ -157,7 +157,7 @@ def read_policies(table: Any, source: str) -> list[Policy]:
 
 
 def to_rows(table: Any, kind: Any) -> list[Any]:
-    """The rows of an Arrow table, moments in epoch milliseconds."""
+    """The rows of an Arrow table, with times in epoch milliseconds."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -214,15 +214,15 @@ def format_channel(channel: str) -> str:
 
 
 def format_utc(epoch_ms: int) -> str:
-    """A moment in UTC."""
+    """A time in UTC as text."""
     return f"{to_datetime(epoch_ms):%Y-%m-%d %H:%M} UTC"
 
 
 def to_datetime(epoch_ms: int) -> datetime:
-    """Epoch milliseconds as a moment in UTC."""
+    """Epoch milliseconds as a datetime in UTC."""
     return EPOCH + timedelta(milliseconds=epoch_ms)
 
 
 def list_channels(history: LakeHistory) -> Iterable[str]:
-    """The channels that can be set: those with messages, and those with settings."""
+    """The channels with messages or settings."""
     return {*history.history.work.names, *history.scenario.limits}

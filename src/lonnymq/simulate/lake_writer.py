@@ -25,47 +25,47 @@ def write_synthetic_history(
     scenario: Scenario,
     storage_options: Mapping[str, str] | None = None,
 ) -> int:
-    """Write rows under a source's name that the lake does not know yet; how many there are."""
+    """Write rows as a new source; returns their number."""
     from lonnymq.lake.channel_settings import DEFAULTS, ChannelSettings
     from lonnymq.lake.commit import commit_files
     from lonnymq.lake.parquet import WrittenFile, write_files
 
-    place, name = create_source(lake, source, storage_options)
+    location, name = create_source(lake, source, storage_options)
     batches = to_arrow_table(rows).to_batches(max_chunksize=BATCH)
     files = [
         WrittenFile(**file)
-        for told in write_files(batches, place, name)
+        for told in write_files(batches, location, name)
         for file in told.to_pylist()
     ]
     if not files:
         return 0
-    commit_files(place, files, source=name)
+    commit_files(location, files, source=name)
     began = min(row.created_at for row in rows)
-    policies = [make_policy(DEFAULTS, scenario.otherwise)]
+    policies = [make_policy(DEFAULTS, scenario.default_limits)]
     policies += [
         make_policy(channel, limits) for channel, limits in sorted(scenario.limits.items())
     ]
-    ChannelSettings(place, name).add(policies, at=began, limit=scenario.max_concurrency)
+    ChannelSettings(location, name).add(policies, at=began, limit=scenario.max_concurrency)
     return sum(file.rows for file in files)
 
 
 def create_source(
     lake: Lake | str, source: str, storage_options: Mapping[str, str] | None = None
 ) -> tuple[Lake, str]:
-    """The lake, made if it is not there, and a name that it has no history of."""
+    """Create the lake if needed, and check that the source is new."""
     from lonnymq.lake.location import HISTORY, check_source_name, resolve_lake
     from lonnymq.lake.tables import ensure_table
 
-    place, name = resolve_lake(lake, storage_options), check_source_name(source)
-    if name in {each["source"] for each in ensure_table(place, HISTORY).partitions()}:
+    location, name = resolve_lake(lake, storage_options), check_source_name(source)
+    if name in {each["source"] for each in ensure_table(location, HISTORY).partitions()}:
         raise InvalidArgument(
             f"the lake already has the source {name!r}: choose another --source, or another lake"
         )
-    return place, name
+    return location, name
 
 
 def make_policy(channel: str, limits: Limits) -> ChannelPolicy:
-    """A channel's limits as a lake has them."""
+    """Limits as a channel policy."""
     return ChannelPolicy(
         channel=channel, max_concurrency=limits.max_concurrency,
         release_interval_ms=limits.release_interval_ms, burst=limits.burst, max_size=None,

@@ -1,4 +1,4 @@
-"""Replays a workload through the scheduler: arrivals and service times as they were, limits and workers as you like."""
+"""Replays a workload through the scheduler: recorded arrivals and service times, other limits and workers."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def replay(
     *,
     workers: int,
     max_concurrency: int | None = None,
-    otherwise: Limits | None = None,
+    default_limits: Limits | None = None,
 ) -> ReplayTimes:
-    """Let so many workers, one message each, serve the workload under these limits."""
-    default = otherwise or Limits()
+    """Serve the workload under these limits, by workers that take one message at a time."""
+    default = default_limits or Limits()
     channels = [
         Channel(name, limits.get(name, default), number) for number, name in enumerate(work.names)
     ]

@@ -50,26 +50,26 @@ class Scenario:
 
     workers: int
     limits: Mapping[str, Limits] = field(default_factory=dict)
-    otherwise: Limits = field(default_factory=Limits)
+    default_limits: Limits = field(default_factory=Limits)
     max_concurrency: int | None = None
 
     def with_settings(self, settings: Iterable[Setting]) -> Scenario:
         """The same with these set, in their order: a later one has the last word."""
-        limits, otherwise, most = dict(self.limits), self.otherwise, self.max_concurrency
+        limits, default_limits, most = dict(self.limits), self.default_limits, self.max_concurrency
         for each in settings:
             change: dict[str, Any] = {each.option: each.value}
             if each.is_queue:
                 most = each.value
             elif each.channel is None:
-                otherwise = replace(otherwise, **change)
+                default_limits = replace(default_limits, **change)
                 limits = {name: replace(was, **change) for name, was in limits.items()}
             else:
-                limits[each.channel] = replace(limits.get(each.channel, otherwise), **change)
-        return replace(self, limits=limits, otherwise=otherwise, max_concurrency=most)
+                limits[each.channel] = replace(limits.get(each.channel, default_limits), **change)
+        return replace(self, limits=limits, default_limits=default_limits, max_concurrency=most)
 
     def weights(self, names: Iterable[str]) -> dict[str, int]:
         """The weights of these channels."""
-        return {name: self.limits.get(name, self.otherwise).weight for name in names}
+        return {name: self.limits.get(name, self.default_limits).weight for name in names}
 
 
 def parse_setting(text: str) -> Setting:

@@ -1,4 +1,4 @@
-"""Many scenarios over one workload: every number of workers with every setting and every growth, one by one."""
+"""A sweep: runs many scenarios over one workload, here or on Spark with one task per trial."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A scenario that is tried: what is set that was not so, and how many times the messages come."""
+    """A scenario with its changed settings and its factor for the number of messages."""
 
     scenario: Scenario
     changes: tuple[Setting, ...] = ()
@@ -29,7 +29,7 @@ class Trial:
 
     @property
     def description(self) -> str:
-        """What is set, as it is written on a command line."""
+        """The changed settings, as on a command line."""
         return " ".join(map(str, self.changes)) or "unchanged"
 
 
@@ -40,7 +40,7 @@ def make_trials(
     changes: Sequence[Sequence[Setting]] = (),
     growth: Iterable[float] = (1,),
 ) -> list[Trial]:
-    """Every growth with every number of workers, with nothing set and with every choice of one value a setting."""
+    """All combinations of growth, workers and settings, each also without changes."""
     chosen = [()] + [each for each in product(*changes) if each]
     return [
         Trial(change_workers(known, many).with_settings(each), each, times)
@@ -50,21 +50,21 @@ def make_trials(
 
 def change_workers(known: Scenario, workers: int) -> Scenario:
     """The scenario with another number of workers."""
-    return Scenario(workers, known.limits, known.otherwise, known.max_concurrency)
+    return Scenario(workers, known.limits, known.default_limits, known.max_concurrency)
 
 
 def run_trials(
     history: RecordedWorkload,
-    asked: Iterable[Trial],
+    trials: Iterable[Trial],
     *,
     seed: int = 1,
-    tell: Callable[[], object] = lambda: None,
+    on_progress: Callable[[], object] = lambda: None,
 ) -> list[ReplayResult]:
-    """The answers to all trials, in their order; `tell` is called after each."""
+    """The results of all trials, in their order; `on_progress` is called after each."""
     found = []
-    for each in asked:
+    for each in trials:
         found.append(run_scenario(history, each.scenario, growth=each.growth, seed=seed))
-        tell()
+        on_progress()
     return found
 
 
@@ -74,30 +74,30 @@ POLL_SECONDS = 0.2
 def run_trials_on_spark(
     spark: SparkSession,
     history: RecordedWorkload,
-    asked: Sequence[Trial],
+    trials: Sequence[Trial],
     *,
     seed: int = 1,
-    tell: Callable[[int], object] = lambda done: None,
+    on_progress: Callable[[int], object] = lambda done: None,
 ) -> list[ReplayResult]:
-    """The answers to all trials, in their order, as `sweep` gives them; `tell` is called with how many are done."""
-    if not asked:
+    """The same results as `run_trials`; `on_progress` is called with the number of finished trials."""
+    if not trials:
         return []
     from pyspark import InheritableThread
 
     context = spark.sparkContext
     sent = context.broadcast(pack_workload(history))
-    order = order_trials(asked)
+    order = order_trials(trials)
     group, ended = f"lonnymq sweep {uuid4()}", Event()
     found: list[ReplayResult] = []
     wrong: list[BaseException] = []
 
     def run() -> None:  # beside this thread, which looks how far it is
         try:
-            context.setJobGroup(group, f"{len(asked)} scenarios", interruptOnCancel=True)
-            tasks = context.parallelize([asked[place] for place in order], len(asked))
+            context.setJobGroup(group, f"{len(trials)} scenarios", interruptOnCancel=True)
+            tasks = context.parallelize([trials[place] for place in order], len(trials))
             answers = tasks.map(lambda each: run_trial(sent.value, each, seed)).collect()
             given = dict(zip(order, answers, strict=True))
-            found.extend(given[place] for place in range(len(asked)))
+            found.extend(given[place] for place in range(len(trials)))
         except BaseException as error:
             wrong.append(error)
         finally:
@@ -109,7 +109,7 @@ def run_trials_on_spark(
         most = 0
         while not ended.wait(POLL_SECONDS):
             most = max(most, count_done_tasks(context, group))
-            tell(most)
+            on_progress(most)
     except BaseException:
         context.cancelJobGroup(group)
         raise
@@ -118,23 +118,23 @@ def run_trials_on_spark(
         sent.destroy()
     if wrong:
         raise wrong[0]
-    tell(len(asked))
+    on_progress(len(trials))
     return found
 
 
-def order_trials(asked: Sequence[Trial]) -> list[int]:
+def order_trials(trials: Sequence[Trial]) -> list[int]:
     """The places of trials, those first that take longest: what is short fills what is left at the end.
 
     A trial takes as long as it has messages, and about half as long again where channels have limits.
     """
 
     def length(place: int) -> float:
-        scenario = asked[place].scenario
-        limits = (scenario.otherwise, *scenario.limits.values())
+        scenario = trials[place].scenario
+        limits = (scenario.default_limits, *scenario.limits.values())
         is_limited = any(each.max_concurrency or each.release_interval_ms for each in limits)
-        return asked[place].growth * (1.5 if is_limited else 1)
+        return trials[place].growth * (1.5 if is_limited else 1)
 
-    return sorted(range(len(asked)), key=length, reverse=True)
+    return sorted(range(len(trials)), key=length, reverse=True)
 
 
 def count_done_tasks(context: Any, group: str) -> int:

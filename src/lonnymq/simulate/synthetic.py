@@ -1,4 +1,4 @@
-"""Workloads made up from a seed: tenants that send evenly, in bursts or by day and night, and one that floods."""
+"""Synthetic workloads and history from a seed: steady, bursty or daily arrivals, and a noisy tenant."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ EXPIRING = 0.1  # of the attempts that fail: their worker was never heard of aga
 
 @dataclass(frozen=True, slots=True)
 class WorkloadShape:
-    """What a made-up workload is like; the same shape and seed give the same workload.
+    """The shape of a synthetic workload. The same shape and seed give the same workload.
 
     `load` is the share of the time for which so many `workers` would be busy.
     `noisy` is the share of all messages that one tenant sends; the others send alike.
@@ -68,13 +68,13 @@ class WorkloadShape:
 
 
 def make_workload(shape: WorkloadShape) -> Workload:
-    """Make a workload up."""
+    """Generate a workload."""
     return make_attempts(shape).work
 
 
 @dataclass(slots=True)
 class SyntheticAttempts:
-    """Attempts that were made up, as columns: those of a workload, and what comes of each.
+    """Synthetic attempts as columns: a workload, and the outcome of each attempt.
 
     `message` is the number of its message's first attempt.
     """
@@ -89,7 +89,7 @@ class SyntheticAttempts:
     outcome: list[Outcome] = field(default_factory=list)
 
     def add(self, channel: int, created_at: int, service_ms: int) -> None:
-        """A message's first attempt."""
+        """Add the first attempt of a message."""
         self.message.append(len(self.channel))
         self.channel.append(channel)
         self.created_at.append(created_at)
@@ -98,7 +98,7 @@ class SyntheticAttempts:
         self.outcome.append("completed")
 
     def follow(self, before: int, gap_ms: int, service_ms: int, attempt: int) -> int:
-        """An attempt that follows another one, so long after its end; its number."""
+        """Add an attempt that follows another after a gap; returns its number."""
         number = len(self.channel)
         self.add(self.channel[before], self.created_at[before], service_ms)
         self.after[number] = (before, gap_ms)
@@ -115,7 +115,7 @@ class SyntheticAttempts:
 
 
 def make_attempts(shape: WorkloadShape) -> SyntheticAttempts:
-    """Make a workload up, and what comes of each of its attempts."""
+    """Generate attempts with their outcomes."""
     rng = random.Random(shape.seed)  # noqa: S311 - the same again is what is wanted
     made, tenants = SyntheticAttempts(tenant_names(shape.tenants)), draw_tenants(shape, rng)
     left = shape.messages
@@ -133,7 +133,7 @@ def make_attempts(shape: WorkloadShape) -> SyntheticAttempts:
 
 
 def add_retries(shape: WorkloadShape, rng: random.Random, made: SyntheticAttempts, at: int) -> None:
-    """Have a message fail or defer as often as it happens to."""
+    """Add the further attempts of a message that fails or is deferred."""
     attempt, defers = 1, 0
     while True:
         drawn = rng.random()
@@ -157,7 +157,7 @@ def tenant_names(count: int) -> list[str]:
 
 
 def draw_tenants(shape: WorkloadShape, rng: random.Random) -> Iterator[int]:
-    """Who sends next: the noisy tenant has its share, the others an equal part of the rest."""
+    """Draw the sending tenants: the noisy tenant has its share, the others equal parts of the rest."""
     alike = 1 / shape.tenants
     first = max(shape.noisy, alike) if shape.noisy else alike
     rest = (1 - first) / max(1, shape.tenants - 1)
@@ -167,7 +167,7 @@ def draw_tenants(shape: WorkloadShape, rng: random.Random) -> Iterator[int]:
 
 
 def draw_arrivals(shape: WorkloadShape, rng: random.Random) -> Iterator[tuple[float, int]]:
-    """When messages come, in milliseconds from the start, and how many at once."""
+    """Draw arrivals: milliseconds from the start, and the number of messages."""
     rate = shape.workers * shape.load / shape.service_ms
     now = 0.0
     while True:
@@ -185,7 +185,7 @@ def draw_arrivals(shape: WorkloadShape, rng: random.Random) -> Iterator[tuple[fl
 
 
 def draw_service_time(shape: WorkloadShape, rng: random.Random) -> int:
-    """How long one message takes."""
+    """Draw the service time of a message."""
     if shape.service == "fixed":
         return shape.service_ms
     if shape.service == "heavy":
@@ -209,15 +209,15 @@ def make_history(
     *,
     workers: int | None = None,
     limits: Mapping[str, Limits] | None = None,
-    otherwise: Limits | None = None,
+    default_limits: Limits | None = None,
     max_concurrency: int | None = None,
 ) -> list[HistoryRow]:
-    """The history of a made-up workload, in the order in which its attempts ended; the same from the same shape."""
+    """Synthetic history in the order in which attempts ended: a generated workload, replayed with workers and limits."""
     made = make_attempts(shape)
     work = made.work
     went = replay(
         work, limits or {}, workers=workers or shape.workers, max_concurrency=max_concurrency,
-        otherwise=otherwise,
+        default_limits=default_limits,
     )  # fmt: skip
     started = went.started_at
     ended = [at + service for at, service in zip(started, work.service_ms, strict=True)]
@@ -238,14 +238,14 @@ def make_history(
 
 
 def draw_error(outcome: Outcome, rng: random.Random) -> str | None:
-    """What went wrong, of an attempt with which something did."""
+    """Draw the error of a failed attempt."""
     if outcome == "expired":
         return EXPIRED
     return rng.choice(ERRORS) if outcome in ("failed", "dead") else None
 
 
 def assign_workers(started: list[int], ended: list[int]) -> list[int]:
-    """Which worker had each attempt, if the one that has been free for longest takes the next."""
+    """The worker of each attempt: the next attempt goes to the worker that is idle for longest."""
     by, hired = [0] * len(started), 0
     until: list[tuple[int, int]] = []  # when each is free, and which it is
     for number in sorted(range(len(started)), key=started.__getitem__):
@@ -259,7 +259,7 @@ def assign_workers(started: list[int], ended: list[int]) -> list[int]:
 
 
 def to_arrow_table(rows: Iterable[HistoryRow]) -> pa.Table:
-    """Rows of history in Arrow, in the columns and types in which Spark reads history."""
+    """Rows of history as an Arrow table, with the columns and types of history in Spark."""
     import pyarrow as pa
 
     instant = pa.timestamp("us", tz="UTC")

@@ -152,7 +152,7 @@ def test_a_stretch_is_chosen_by_days_or_moments(lake: str) -> None:
         (["--from", "99999999999999999999"], "no day and no moment"),
         (["--to", "9999-12-31"], "no day and no moment"),
         (["--from", "2030-01-02", "--to", "2030-01-01"], "ends before it begins"),
-        (["--from", "2030-01-02"], "the lake has no attempts of that period"),
+        (["--from", "2030-01-02"], "lake has no attempts of that period"),
         (["--source", "synthetik"], "only 'synthetic'"),
         (["--picture", "waits.png"], ".svg or .html"),
         (["--picture", "/no/such/folder/waits.svg"], "is not there: make it first"),

@@ -47,13 +47,13 @@ def begun_at(*moments: int) -> list[HistoryRow]:
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory) -> str:
     place = str(tmp_path_factory.mktemp("made up"))
-    rows = make_history(SHAPE, limits=KNOWN.limits, otherwise=KNOWN.otherwise)
+    rows = make_history(SHAPE, limits=KNOWN.limits, default_limits=KNOWN.default_limits)
     assert write_synthetic_history(rows, place, source="one", scenario=KNOWN) == len(rows)
     return place
 
 
 def test_what_was_written_is_read_with_the_settings_it_was_made_at(lake: str) -> None:
-    rows = make_history(SHAPE, limits=KNOWN.limits, otherwise=KNOWN.otherwise)
+    rows = make_history(SHAPE, limits=KNOWN.limits, default_limits=KNOWN.default_limits)
     read = read_lake_history(lake)
     assert read.history == build_workload(rows)
     assert read.scenario == Scenario(4, LIMITS, Limits(weight=2))
@@ -183,4 +183,4 @@ def test_a_lake_without_settings_is_replayed_without_limits(tmp_path) -> None:
     write_synthetic_history([ROW], str(tmp_path), source="shop", scenario=KNOWN)
     shutil.rmtree(tmp_path / "channels")
     read = read_lake_history(str(tmp_path))
-    assert (read.scenario.limits, read.scenario.otherwise) == ({}, Limits())
+    assert (read.scenario.limits, read.scenario.default_limits) == ({}, Limits())

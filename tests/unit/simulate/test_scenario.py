@@ -55,7 +55,7 @@ def test_a_setting_for_all_changes_each_and_a_later_one_has_the_last_word() -> N
             parse_setting("new.weight=5"),
         ]
     )
-    assert tried.otherwise == Limits(max_concurrency=8)
+    assert tried.default_limits == Limits(max_concurrency=8)
     assert tried.limits["acme"] == Limits(max_concurrency=2, weight=3)
     assert tried.limits["new"] == Limits(max_concurrency=8, weight=5)
     assert known.limits["acme"] == Limits(weight=3)

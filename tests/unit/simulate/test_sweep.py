@@ -41,7 +41,7 @@ def test_answers_are_in_the_order_of_what_was_asked_and_told_of_one_by_one() -> 
     )
     told = []
     found = run_trials(
-        RecordedWorkload(work, ReplayTimes([], []), 0), asked, tell=lambda: told.append(1)
+        RecordedWorkload(work, ReplayTimes([], []), 0), asked, on_progress=lambda: told.append(1)
     )
     assert len(found) == len(told) == 8
     assert [each.all.messages for each in found] == [2_000] * 4 + [4_000] * 4
