@@ -212,7 +212,7 @@ def make_history(
     default_limits: Limits | None = None,
     max_concurrency: int | None = None,
 ) -> list[HistoryRow]:
-    """Synthetic history in the order in which attempts ended: a generated workload, replayed with workers and limits."""
+    """Synthetic history in the order in which attempts ended: a workload, replayed with workers and limits."""
     made = make_attempts(shape)
     work = made.work
     went = replay(
