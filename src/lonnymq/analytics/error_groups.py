@@ -1,4 +1,4 @@
-"""Errors, alike ones together: numbers, ids and addresses are taken out of what they say before it is counted."""
+"""Groups of similar errors: numbers, ids and addresses are replaced before counting."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ REPLACEMENTS = (
 
 
 def compute_error_groups(attempts: DataFrame, *, most: int = MAX_GROUPS) -> DataFrame:
-    """How often each error was met in each channel on each day, with one of them as it was."""
+    """The number of errors by channel, day and group, with a sample."""
     bad = attempts.where(F.col("outcome").isin(*FAILED_OUTCOMES))
     said = bad.withColumn(
         "error", F.coalesce(F.col("error"), describe_missing_error(F.col("outcome")))
@@ -61,7 +61,7 @@ def compute_error_groups(attempts: DataFrame, *, most: int = MAX_GROUPS) -> Data
 
 
 def counts() -> list[Column]:
-    """How often, how often deadly, from when to when."""
+    """The aggregated columns of a group."""
     return [
         F.count("*").alias("attempts"),
         F.count(F.when(F.col("outcome") == "dead", 1)).alias("dead"),
@@ -71,14 +71,14 @@ def counts() -> list[Column]:
 
 
 def describe_missing_error(outcome: Column) -> Column:
-    """What is said where no error was given."""
+    """The text for attempts without an error."""
     return F.when(outcome == "expired", MISSING_ERRORS["expired"]).otherwise(
         MISSING_ERRORS["failed"]
     )
 
 
 def normalize_error(error: Column) -> Column:
-    """What errors of one kind have in common: the line that says most, without numbers and ids."""
+    """The significant line of an error, without numbers and ids."""
     lines = F.filter(F.split(error, r"\R"), lambda line: F.trim(line) != "")
     first, last = (F.try_element_at(lines, F.lit(place)) for place in (1, -1))
     line = F.when(first.startswith("Traceback"), last).otherwise(first)

@@ -1,4 +1,4 @@
-"""How long the capacity will do, if work goes on growing as it did: a straight line, and how far off such lines were.
+"""A linear forecast of the load, its error on past days, and the day on which the capacity is reached.
 
 What became due on each whole day is laid on a line by least squares over the last 28 days. The line is tried on the
 past: each of the last 14 days is foretold from the 28 days that ended a horizon before it, and the mean of the
@@ -28,7 +28,7 @@ A_YEAR = 366
 def compute_forecast(
     hours: DataFrame, *, since: datetime | None = None, until: datetime | None = None
 ) -> DataFrame:
-    """For a day and a week ahead, where there are days enough to try it.
+    """The forecast for a day and for a week ahead, if there are enough days.
 
     Days that begin before `since` or end after `until` are not whole, and are left out.
     """
@@ -52,7 +52,7 @@ def compute_forecast(
 def sum_by_day(
     hours: DataFrame, *, since: datetime | None = None, until: datetime | None = None
 ) -> DataFrame:
-    """What became due on each whole day; days without work are days too."""
+    """Due attempts of each whole day, zero for days without work."""
     midnight = bucket_start(F.unix_millis("begins_at"), DAY_MS)
     if since is not None:
         hours = hours.where(midnight >= F.unix_millis(F.lit(since)))
@@ -67,7 +67,7 @@ def sum_by_day(
 
 
 def extrapolate(daily: DataFrame, horizon: int) -> DataFrame:
-    """The line's end, what it says of the horizon, and its mean error on the past."""
+    """Fit the line, extrapolate to the horizon, and test it on past days."""
     order = Window.partitionBy("source").orderBy("day")
     past = order.rowsBetween(-(FITTED_DAYS + horizon - 1), -horizon)
     now = order.rowsBetween(-(FITTED_DAYS - 1), 0)
@@ -110,7 +110,7 @@ def extrapolate(daily: DataFrame, horizon: int) -> DataFrame:
 
 
 def estimate_capacity(hours: DataFrame) -> DataFrame:
-    """What a day could get done: that of the busiest hours with a backlog, else of the best hour there was."""
+    """The daily capacity: from the busiest hours with a backlog, else from the best hour."""
     free = ~is_limited()
     all_channels = hours.groupBy("source", "begins_at").agg(
         F.sum("ended").alias("ended"),

@@ -45,7 +45,7 @@ def compute_starvation(
 
 
 def find_windows(begun: DataFrame, seen: DataFrame, least_ms: int) -> DataFrame:
-    """The window before each dequeue, if it is so long."""
+    """The window before each dequeue, if at least `least_ms` long."""
     # From the last to the first: what is still to be dequeued then lies before, and one pass will do.
     backward = Window.partitionBy(*KEYS).orderBy(F.desc("dequeued_at"), "ready_at")
     to_here = backward.rowsBetween(Window.unboundedPreceding, Window.currentRow)
@@ -69,7 +69,7 @@ def find_windows(begun: DataFrame, seen: DataFrame, least_ms: int) -> DataFrame:
 
 
 def keep_longest(windows: DataFrame, most: int) -> DataFrame:
-    """The longest windows of each channel and day, with how many there were."""
+    """Keep the longest windows of each channel and day, and count all."""
     whole = Window.partitionBy(*KEYS)
     place = F.row_number().over(whole.orderBy(F.desc("length_ms"), "ends"))
     ranked = windows.withColumns({"windows": F.count("*").over(whole), "place": place})
@@ -79,7 +79,7 @@ def keep_longest(windows: DataFrame, most: int) -> DataFrame:
 
 
 def count_running(windows: DataFrame, long: DataFrame) -> DataFrame:
-    """Windows with how many attempts of its own the channel had running from the beginning to the end of each."""
+    """Add to each window the channel's own attempts that ran from its begin to its end."""
     first, last = to_date(F.col("dequeued_at")), to_date(F.col("finished_at"))
     own = long.select(
         "source",
@@ -96,7 +96,7 @@ def count_running(windows: DataFrame, long: DataFrame) -> DataFrame:
 
 
 def count_served(windows: DataFrame, seen: DataFrame) -> DataFrame:
-    """Windows with how many attempts were begun in the whole seconds of each, by whomever."""
+    """Add to each window the attempts of all channels that began in its whole seconds."""
     second = bucket_start(F.col("dequeued_at"), SECOND_MS).alias("at")
     counts = seen.groupBy("source", second).agg(F.count("*").alias("many"))
     first = bucket_start(F.col("begins"), SECOND_MS)
@@ -117,7 +117,7 @@ def count_served(windows: DataFrame, seen: DataFrame) -> DataFrame:
 
 
 def join_limits(windows: DataFrame, channels: DataFrame) -> DataFrame:
-    """Windows with what was set, and whether that explains them: all slots in use, the rate used up, a pause."""
+    """Add the settings to each window, and whether they explain it: concurrency, rate or pause."""
     known = join_settings(windows, channels)
     held = [
         F.col("running") >= F.col("max_concurrency"),

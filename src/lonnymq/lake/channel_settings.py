@@ -1,4 +1,4 @@
-"""What channels were set to, for the lake: a row for each change that a sync sees; runs on the driver."""
+"""Channel settings in the lake: a row for each change that a sync sees; runs on the driver."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ Policy = tuple[Any, ...]
 
 
 class ChannelSettings:
-    """What the lake knows of a source's channels, kept while a sync goes on."""
+    """The last settings of a source's channels in the lake, cached during a sync."""
 
     def __init__(self, lake: Lake, source: str) -> None:
         self.lake, self.source = lake, source
         self.known, self.limit = read_last_settings(lake, source)
 
     def sync(self, queue: Queue, limit: int | None) -> int:
-        """Add what has changed; how many channels that were. `limit` is that of the whole queue."""
+        """Append changed settings, and return their number. `limit` is the limit of the whole queue."""
         found = list(list_policies(queue))
         defaults = next(comparable_policy(each) for each in found if each.channel == DEFAULTS)
         changed = [
@@ -42,11 +42,11 @@ class ChannelSettings:
         return len(changed)
 
     def last(self, channel: str, defaults: Policy) -> Policy | None:
-        """What the lake has of a channel; one that was never told of has the defaults."""
+        """The last settings of a channel; a channel without rows has the defaults."""
         return self.known.get(channel, None if channel == DEFAULTS else defaults)
 
     def add(self, changed: list[ChannelPolicy], *, at: int, limit: int | None = None) -> None:
-        """Append rows, in one commit. `limit`, that of the whole queue, is written into the row of the defaults."""
+        """Append rows in one commit. The row of the defaults also holds the limit of the whole queue."""
         from deltalake import write_deltalake
 
         schema = arrow_schema(CHANNEL_COLUMNS)
@@ -70,7 +70,7 @@ class ChannelSettings:
 
 
 def times_column(rows: list[dict[str, Any]]) -> Any:
-    """When the rows were taken."""
+    """The column `taken_at`."""
     return pa.array([each["taken_at"] for each in rows], pa.int64()).view(INSTANT)
 
 
@@ -80,7 +80,7 @@ def values_column(rows: list[dict[str, Any]], field: Any) -> Any:
 
 
 def comparable_policy(policy: ChannelPolicy) -> Policy:
-    """What is compared: all but the name."""
+    """A policy without the name of its channel, for comparison."""
     return astuple(policy)[1:]
 
 
@@ -93,7 +93,7 @@ def list_policies(queue: Queue) -> Iterator[ChannelPolicy]:
 
 
 def read_last_settings(lake: Lake, source: str) -> tuple[dict[str, Policy], int | None]:
-    """What the lake has of each channel and of the whole queue's limit, the last of all that it was told."""
+    """The last settings of each channel in the lake, and the last limit of the queue."""
     table = ensure_table(lake, CHANNELS)
     if not table.file_uris():
         return {}, None

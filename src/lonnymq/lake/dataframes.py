@@ -46,7 +46,7 @@ def read_history(
     *,
     storage_options: Mapping[str, str] | None = None,
 ) -> DataFrame:
-    """The attempts that finished from `begin` up to `end`, which is not included; of one source, or of all.
+    """The attempts that finished from `begin` up to `end` (exclusive), of one source or of all.
 
     A moment without a zone is in UTC, and so is a day. Files of other days and sources are not opened.
     """
@@ -69,7 +69,7 @@ def read_channels(
     *,
     storage_options: Mapping[str, str] | None = None,
 ) -> DataFrame:
-    """What channels were set to, and since when: a row for each change that a sync saw.
+    """Channel settings over time: a row for each change that a sync saw.
 
     The channel '' stands for all that have no row of their own.
     """
@@ -80,7 +80,7 @@ def read_channels(
 def list_sources(
     lake: Lake | Path | str, *, storage_options: Mapping[str, str] | None = None
 ) -> list[str]:
-    """The names of the databases whose history is in the lake."""
+    """The names of the sources in the lake."""
     table = open_table(resolve_lake(lake, storage_options), HISTORY)
     return sorted({each.source for each in list_files(table)})
 
@@ -93,7 +93,7 @@ def read_files(
     first: datetime | None = None,
     last: datetime | None = None,
 ) -> DataFrame:
-    """The rows of a source's files, or of all, with the source; nothing is guessed from paths."""
+    """The rows of a source, or of all, with the source from the table's log."""
     from pyspark.sql import functions as f
 
     schema, root = spark_schema(TABLE_COLUMNS[name]), GLOB_CHARACTERS.sub(r"\\\1", lake.table(name))
@@ -111,14 +111,14 @@ def read_files(
 
 
 def is_day_between(day: date | None, first: datetime | None, last: datetime | None) -> bool:
-    """Whether a day may have moments that are asked for."""
+    """Whether a day overlaps a time range."""
     if day is None:
         return True
     return (first is None or first.date() <= day) and (last is None or day <= last.date())
 
 
 def to_utc(moment: TimeOrDay | None) -> datetime | None:
-    """A moment in UTC; a day is its beginning."""
+    """A time in UTC; a day becomes its midnight."""
     if moment is None:
         return None
     if isinstance(moment, datetime):
@@ -139,7 +139,7 @@ def write_history(
     once: tuple[str, int] | None = None,
     storage_options: Mapping[str, str] | None = None,
 ) -> int:
-    """Append rows to the lake's history under a source's name; says how many they were.
+    """Append rows to the history of a source, and return their number.
 
     The columns are those of history; what is missing is null. The rows are there together, or not at all. With
     `once`, a name and a number, they are there once: a call whose number is not above the last one's does nothing.
@@ -164,7 +164,7 @@ def write_history(
 def write_task(
     batches: Iterator[pa.RecordBatch], *, lake: Lake, source: str
 ) -> Iterator[pa.RecordBatch]:
-    """One task's rows into files, on an executor."""
+    """Write the rows of a task; runs on an executor."""
     schema = arrow_schema(HISTORY_COLUMNS)
     return write_files(
         (cast_batch(each, schema) for each in batches if each.num_rows), lake, source
@@ -172,13 +172,13 @@ def write_task(
 
 
 def cast_batch(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """The batch with the types of the lake's files."""
+    """Cast a batch to the types of the lake."""
     arrays = [batch.column(field.name).cast(field.type) for field in schema]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def select_history_columns(frame: DataFrame) -> DataFrame:
-    """The columns of history, in their order and with their types."""
+    """Select the columns of history, with their types."""
     from pyspark.sql import functions as f
 
     missing = [each for each in REQUIRED_COLUMNS if each not in frame.columns]

@@ -35,7 +35,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class WrittenFile:
-    """A file that was written: where, of which day, how large, and what Delta is told of its contents."""
+    """A written file: path, day, size and statistics for Delta."""
 
     path: str
     day: str
@@ -61,7 +61,7 @@ WRITTEN_DDL = "path string, day string, rows bigint, bytes bigint, written_at bi
 def write_files(
     batches: Iterable[pa.RecordBatch], lake: Lake, source: str
 ) -> Iterator[pa.RecordBatch]:
-    """Write all batches, and tell which files hold them."""
+    """Write all batches, and return the files."""
     days: dict[date, DayFile] = {}
     system = lake.files()
     try:
@@ -80,7 +80,7 @@ def write_files(
 
 
 class DayFile:
-    """One day's rows, in groups of a size that is good to read."""
+    """The file of a day, written in large row groups."""
 
     def __init__(self, system: Any, source: str, day: date, schema: pa.Schema) -> None:
         self.day, self.system = day, system
@@ -100,7 +100,7 @@ class DayFile:
         self.ranges: dict[str, tuple[Any, Any]] = {}
 
     def add(self, rows: pa.RecordBatch) -> None:
-        """Take rows, and write them when there are enough of them."""
+        """Add rows, and write a row group when there are enough."""
         self.waiting.append(rows)
         self.waiting_rows += rows.num_rows
         self.waiting_bytes += rows.nbytes
@@ -108,7 +108,7 @@ class DayFile:
             self.flush()
 
     def flush(self) -> None:
-        """Write what has come so far as a group."""
+        """Write the collected rows as a row group."""
         if not self.waiting:
             return
         group = pa.Table.from_batches(self.waiting)
@@ -119,7 +119,7 @@ class DayFile:
         self.waiting, self.waiting_rows, self.waiting_bytes = [], 0, 0
 
     def update_range(self, name: str, column: Any) -> None:
-        """Note the least and the greatest value of a column."""
+        """Update the minimum and the maximum of a column."""
         found = pc.min_max(column.cast(pa.int64()))
         least, most = found["min"].as_py(), found["max"].as_py()
         if least is not None:
@@ -127,7 +127,7 @@ class DayFile:
             self.ranges[name] = (min(least, before[0]), max(most, before[1]))
 
     def close(self) -> WrittenFile:
-        """Write the rest; from here on the file is whole."""
+        """Write the rest and close the file."""
         self.flush()
         self.writer.close()
         size = self.stream.tell()
@@ -136,7 +136,7 @@ class DayFile:
         return WrittenFile(self.path, self.day.isoformat(), self.rows, size, now, file_stats(self))
 
     def discard(self) -> None:
-        """Let go of a file that will not be whole."""
+        """Close and delete an incomplete file."""
         try:
             self.stream.close()
             self.system.delete_file(f"{HISTORY}/{self.path}")
@@ -154,14 +154,14 @@ def split_by_day(batch: pa.RecordBatch) -> Iterator[tuple[date, pa.RecordBatch]]
 
 
 def flush_if_large(days: dict[date, DayFile]) -> None:
-    """Write early where many days together hold more than one may."""
+    """Write early if many days together hold too much memory."""
     if sum(each.waiting_bytes for each in days.values()) > 2 * GROUP_BYTES:
         for file in days.values():
             file.flush()
 
 
 def file_stats(file: DayFile) -> str:
-    """What Delta is told of a file: how many rows, and the range of some columns."""
+    """The statistics of a file for Delta: rows, and ranges of some columns."""
     least = {
         name: format_statistic(name, found[0], up=False) for name, found in file.ranges.items()
     }
@@ -170,7 +170,7 @@ def file_stats(file: DayFile) -> str:
 
 
 def format_statistic(name: str, value: int, *, up: bool) -> int | str:
-    """A bound as Delta writes it: a moment to the millisecond, down for the least, up for the greatest."""
+    """A bound as Delta writes it: times in milliseconds, minimum rounded down, maximum rounded up."""
     if not name.endswith("_at"):
         return value
     millis = -(-value // 1000) if up else value // 1000

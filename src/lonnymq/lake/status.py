@@ -1,4 +1,4 @@
-"""How a lake stands: what is in it, how far it is behind a database, and what holds the rest back."""
+"""The status of a lake: its contents, its lag behind a database, and what holds rows back."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ GENERATION_BITS = 44  # a position is the database's generation times 2^44, and 
 
 @dataclass(frozen=True, slots=True)
 class SourceStatus:
-    """What the lake has of one source: of which days, in how many files."""
+    """The contents of one source: rows, files and days."""
 
     source: str
     rows: int
@@ -36,7 +36,7 @@ class SourceStatus:
 
 @dataclass(frozen=True, slots=True)
 class SourceLag:
-    """How far the lake is behind a database: in rows, in milliseconds, in transactions.
+    """The lag of the lake behind a database: rows, milliseconds, transactions.
 
     `upto` is the position up to which the lake has it. The time is that since the first attempt finished that the
     lake does not have. `confirmed` is up to where PostgreSQL knows it to be safe, and may drop it.
@@ -59,7 +59,7 @@ class SourceLag:
 
 @dataclass(frozen=True, slots=True)
 class LakeStatus:
-    """A lake, and how it stands to one database; `readers` are all who keep that one's history from being dropped."""
+    """The status of a lake. `readers` are all readers that keep the database's history from being dropped."""
 
     lake: str
     version: int
@@ -76,7 +76,7 @@ def read_status(
     source: str | None = None,
     storage_options: Mapping[str, str] | None = None,
 ) -> LakeStatus:
-    """How the lake stands, and with a `url` how far it is behind that database. Needs no Spark."""
+    """The status of the lake, and with a `url` the lag behind that database. Needs no Spark."""
     location = resolve_lake(lake, storage_options)
     table = open_table(location, HISTORY)
     behind: SourceLag | None = None
@@ -89,7 +89,7 @@ def read_status(
 def measure_lag(
     table: DeltaTable, url: str, *, schema: str, source: str | None
 ) -> tuple[SourceLag, list[HistoryReader]]:
-    """How far the table is behind a database."""
+    """Measure the lag of the table behind a database."""
     database = identify_source(url, schema=schema, source=source)
     upto, reader = database.synced_position(table) or 0, database.reader(table)
     with Queue(
@@ -119,13 +119,13 @@ def measure_lag(
 
 
 def count_transactions(first: int, following: int) -> int:
-    """How many transactions lie between two positions; of an older generation's nobody knows how many there were."""
+    """The number of transactions between two positions; those of older generations are unknown."""
     generation = following >> GENERATION_BITS << GENERATION_BITS
     return following - max(first, generation)
 
 
 def list_source_status(table: DeltaTable) -> list[SourceStatus]:
-    """What a table has of each source, as its log tells it."""
+    """The contents of each source, from the table's log."""
     found: dict[str, list[DataFile]] = {}
     for each in list_files(table):
         found.setdefault(each.source, []).append(each)
@@ -133,7 +133,7 @@ def list_source_status(table: DeltaTable) -> list[SourceStatus]:
 
 
 def summarize_source(name: str, files: list[DataFile]) -> SourceStatus:
-    """One source, from its files."""
+    """Summarize a source from its files."""
     days = [each.day for each in files if each.day is not None]
     return SourceStatus(
         source=name,

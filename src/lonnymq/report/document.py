@@ -151,7 +151,7 @@ def collect_backlog(
 
 
 def sort_reached_limits(rows: Rows) -> Rows:
-    """Limits that were reached, the longest first."""
+    """Reached limits, the longest first."""
 
     def for_long(each: dict[str, Any]) -> int:
         return int(each["hours_at_concurrency"] + each["hours_at_rate"])
@@ -163,7 +163,7 @@ def sort_reached_limits(rows: Rows) -> Rows:
 
 
 def collect_errors(frame: DataFrame) -> Rows:
-    """Errors over all channels, the most frequent first, each with the channel that met it most."""
+    """The most frequent errors over all channels, each with its main channel."""
     each = frame.groupBy("source", "channel", "error").agg(
         *(F.sum(name).alias(name) for name in ("attempts", "dead")),
         F.min("first_at").alias("first_at"),
@@ -183,7 +183,7 @@ def collect_errors(frame: DataFrame) -> Rows:
 
 
 def sum_by_day(found: dict[str, list[Any]], times: list[int]) -> Rows:
-    """What became due and ended on each day, for the picture of the forecast."""
+    """Due and finished attempts of each day, for the forecast chart."""
     by_day: dict[int, dict[str, Any]] = {}
     for at, due, ended in zip(times, found["due"], found["ended"], strict=True):
         midnight = at // DAY_MS * DAY_MS

@@ -1,4 +1,4 @@
-"""The page of a report: one HTML file that holds its style, its scripts, its charts' library and its numbers."""
+"""Renders the page of a report: one HTML file with style, scripts, chart library and data."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MAX_BYTES = 10_000_000
 
 
 def render_page(document: dict[str, Any]) -> str:
-    """The document as a page that needs nothing else: no file, no network."""
+    """The document as a page that needs no other file and no network."""
     theme = read_static("early_theme.js")
     library = read_static(LIBRARY)
     script = (
@@ -59,7 +59,7 @@ def render_page(document: dict[str, Any]) -> str:
 
 
 def read_style() -> str:
-    """The dashboard's look, and what a report adds to it."""
+    """The styles of the dashboard, and those of the report."""
     shared = [
         (DASHBOARD_STYLE / f"{each}.css").read_text(encoding="utf-8") for each in DASHBOARD_STYLES
     ]
@@ -67,7 +67,7 @@ def read_style() -> str:
 
 
 def fill_template(template: str, **values: str) -> str:
-    """A template with `{{name}}` replaced, once from left to right: what is put in is not looked at again."""
+    """Replace each `{{name}}` of a template once; inserted text is not scanned again."""
     parts = template.split("{{")
     filled = [parts[0]]
     for part in parts[1:]:
@@ -77,7 +77,7 @@ def fill_template(template: str, **values: str) -> str:
 
 
 def to_script_json(document: dict[str, Any]) -> str:
-    """JSON that cannot end the script it stands in, whatever a tenant is called."""
+    """JSON that cannot end the surrounding script, whatever the names of tenants."""
     text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     for harmful in "<>&\u2028\u2029":
         text = text.replace(harmful, f"\\u{ord(harmful):04x}")
@@ -85,15 +85,15 @@ def to_script_json(document: dict[str, Any]) -> str:
 
 
 def make_title(document: dict[str, Any]) -> str:
-    """What the page is called."""
+    """The title of the page."""
     return f"Queue report, {format_time(document['begin'])} to {format_time(document['end'])} UTC"
 
 
 def hash_script(script: str) -> str:
-    """What a content security policy knows an inline script by."""
+    """The hash of an inline script for the content security policy."""
     return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
 def read_static(name: str) -> str:
-    """A file of the page's."""
+    """Read a static file."""
     return (STATIC / name).read_text(encoding="utf-8")

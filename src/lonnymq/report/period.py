@@ -37,11 +37,11 @@ class TimeRange:
 
     @property
     def is_short(self) -> bool:
-        """Whether it is shorter than a day."""
+        """Whether the range is shorter than a day."""
         return self.end - self.begin < DAY
 
     def of_days(self) -> TimeRange:
-        """The whole days that it lies in."""
+        """The range widened to whole days."""
         last = floor_day(self.end)
         return TimeRange(floor_day(self.begin), last if last == self.end else last + DAY)
 
@@ -70,7 +70,7 @@ def load_period(
 
 
 def list_days(lake: Lake, source: str | None) -> list[date]:
-    """The days of which the lake has history."""
+    """The days with history in the lake."""
     found = compute_day_versions(open_table(lake, HISTORY))
     names = sorted({name for name, _ in found})
     if source is not None and found and source not in names:
@@ -86,7 +86,7 @@ def choose_range(
     end: datetime | None,
     source: str | None,
 ) -> TimeRange:
-    """The time that is asked for; else the last week that there is, or what there is if it is less than a day."""
+    """The requested range. Default: the last week in the lake, or all history if shorter than a day."""
     if begin is not None and end is not None:
         if begin >= end:
             raise InvalidArgument(f"the end of the report, {end}, must be after the start, {begin}")
@@ -104,7 +104,7 @@ def choose_range(
 def find_extent(
     spark: SparkSession, lake: Lake, within: TimeRange, source: str | None
 ) -> TimeRange:
-    """From the first to the last moment of which there is anything, in whole seconds."""
+    """The range from the first to the last attempt, in whole seconds."""
     rows = read_history(spark, lake, within.begin, within.end, source)
     moments = rows.select(
         F.min(F.unix_millis("created_at")).alias("first"),
@@ -136,7 +136,7 @@ def analyze_short_range(
 def find_last_time(
     spark: SparkSession, lake: Lake, day: date, source: str | None
 ) -> datetime | None:
-    """When the last attempt ended that the lake knows of: what comes after is not known yet."""
+    """The end of the last attempt in the lake."""
     rows = read_history(spark, lake, day, day + DAY, source)
     found = rows.select(F.max(F.unix_millis("finished_at"))).head()
     last = found[0] if found else None
@@ -144,10 +144,10 @@ def find_last_time(
 
 
 def floor_day(moment: datetime) -> datetime:
-    """The beginning of a moment's UTC day."""
+    """Midnight of the UTC day of a time."""
     return day_start(moment.astimezone(UTC).date())
 
 
 def day_start(day: date) -> datetime:
-    """The beginning of a UTC day."""
+    """Midnight of a UTC day."""
     return datetime(day.year, day.month, day.day, tzinfo=UTC)

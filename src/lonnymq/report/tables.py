@@ -32,7 +32,7 @@ SERIES_COLUMNS = (
 
 
 def collect_rows(frame: DataFrame) -> Rows:
-    """A small frame's rows; moments as epoch milliseconds, days as text."""
+    """Collect a small frame; times as epoch milliseconds, days as text."""
     columns = [
         F.unix_millis(name).alias(name)
         if kind == "timestamp"
@@ -46,22 +46,22 @@ def collect_rows(frame: DataFrame) -> Rows:
 
 
 def to_columns(rows: Rows) -> dict[str, list[Any]]:
-    """Rows as columns: a name is written once, not once a row."""
+    """Rows as columns, so that JSON holds each name once."""
     return {name: [round_number(each[name]) for each in rows] for name in rows[0]} if rows else {}
 
 
 def round_number(value: Any) -> Any:
-    """A number with as many digits as a page shows."""
+    """A number with the digits that a page shows."""
     return float(f"{value:.4g}") if isinstance(value, float) else value
 
 
 def to_epoch_ms(moment: datetime) -> int:
-    """A moment in epoch milliseconds."""
+    """A time in epoch milliseconds."""
     return round(moment.timestamp() * 1000)
 
 
 def list_times(period: Period) -> list[int]:
-    """Where the buckets begin, all of them."""
+    """The start of each bucket of the period."""
     first = to_epoch_ms(period.begin) // period.every_ms * period.every_ms
     return list(range(first, to_epoch_ms(period.end), period.every_ms))
 
@@ -69,7 +69,7 @@ def list_times(period: Period) -> list[int]:
 def collect_details(
     hours: DataFrame, keys: list[tuple[str, str]], times: list[int]
 ) -> list[dict[str, Any]]:
-    """The series of the tenants that are shown in full, in the order of the list of tenants."""
+    """The time series of detailed tenants, in the order of `keys`."""
     spark = hours.sparkSession
     wanted = spark.createDataFrame(
         [(*key, place) for place, key in enumerate(keys)],
@@ -149,7 +149,7 @@ def write_csv(frame: DataFrame, path: Path) -> int:
 
 
 def format_value(value: Any, *, is_moment: bool) -> Any:
-    """A value as a CSV file has it."""
+    """A value as text for a CSV file."""
     if value is None:
         return ""
     if is_moment:

@@ -14,7 +14,7 @@ BACKLOG_MS = 1000  # a tenant whose messages wait longer than that has a backlog
 
 @dataclass(frozen=True, slots=True)
 class WaitStats:
-    """How long messages waited, in milliseconds, from being due to being begun."""
+    """Statistics of waits in milliseconds, from due to started."""
 
     messages: int
     mean: float
@@ -44,7 +44,7 @@ def summarize_replay(
     counted: Sequence[int] | None = None,
     weights: Mapping[str, int] | None = None,
 ) -> ReplayResult:
-    """Sum a replay up, of all attempts or of those with these numbers; a weight that is not given is 1."""
+    """Summarize all attempts of a replay, or those in `counted`; the default weight is 1."""
     started, channel = replayed.started_at, work.channel
     waits = list(map(int.__sub__, started, map(max, replayed.due_at, work.created_at)))
     if counted is not None:
@@ -70,7 +70,7 @@ def summarize_replay(
 
 
 def summarize_waits(waits: Sequence[int]) -> WaitStats:
-    """Percentiles, each a wait that was; zeros if there was none."""
+    """Nearest-rank percentiles; zeros without waits."""
     if not waits:
         return WaitStats(0, 0.0, 0, 0, 0, 0)
     ordered, last = sorted(waits), len(waits) - 1
@@ -81,7 +81,7 @@ def summarize_waits(waits: Sequence[int]) -> WaitStats:
 def measure_fairness(
     weights: Sequence[int], channel: Sequence[int], started: Sequence[int], waits: Sequence[int]
 ) -> tuple[float | None, dict[int, float]]:
-    """Jain's index of what each backlogged tenant was given, hour by hour; and the part that each had."""
+    """Jain's index over tenants with a backlog, as a mean of hours, and the share of each tenant."""
     if max(waits, default=0) <= BACKLOG_MS:
         return None, {}
     many = len(weights)

@@ -26,7 +26,7 @@ QUEUE = "max_concurrency"  # what the whole queue has a limit of
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One option of one channel, or of all: then `channel` is None; or the limit of the whole queue."""
+    """A changed option of a channel, of all channels (`channel` is None), or of the queue."""
 
     channel: str | None
     option: str
@@ -34,7 +34,7 @@ class Setting:
     is_queue: bool = False
 
     def __str__(self) -> str:
-        """As it is written on a command line."""
+        """The setting as on a command line."""
         value = "none" if self.value is None else self.value
         if self.is_queue:
             return f"{self.option}={value}"
@@ -54,7 +54,7 @@ class Scenario:
     max_concurrency: int | None = None
 
     def with_settings(self, settings: Iterable[Setting]) -> Scenario:
-        """The same with these set, in their order: a later one has the last word."""
+        """The scenario with changed settings; later settings win."""
         limits, default_limits, most = dict(self.limits), self.default_limits, self.max_concurrency
         for each in settings:
             change: dict[str, Any] = {each.option: each.value}
@@ -109,7 +109,7 @@ def parse_settings(text: str) -> list[Setting]:
 
 
 def parse_value(text: str, option: str, said: str) -> int | None:
-    """One value of an option; None takes the limit away."""
+    """Parse a value of an option; None removes the limit."""
     said = said.strip()
     if said.lower() in NO_LIMIT and option not in REQUIRED:
         return None
@@ -123,7 +123,7 @@ def parse_value(text: str, option: str, said: str) -> int | None:
 
 
 def find_similar(name: str, known: Iterable[str]) -> list[str]:
-    """Names that are like this one: first those that differ in capitals, or in the zeros before a number."""
+    """Similar names: first those that differ in case or leading zeros."""
 
     def plain(text: str) -> str:
         return re.sub(r"\d+", lambda found: found[0].lstrip("0"), text.casefold())
@@ -133,7 +133,7 @@ def find_similar(name: str, known: Iterable[str]) -> list[str]:
 
 
 def check_channels(settings: Iterable[Setting], channels: Iterable[str]) -> None:
-    """Refuse a setting of a channel that is not among these, with those whose names are like it."""
+    """Raise for a setting of an unknown channel, with similar names."""
     known = sorted(channels)
     for each in settings:
         if each.channel is None or each.channel in known:

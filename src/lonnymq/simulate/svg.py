@@ -42,7 +42,7 @@ STYLE = """
 
 
 def render_svg(found: Results, *, title: str = "What if", about: str = "") -> str:
-    """The sweep as SVG that needs nothing else, light or dark as its reader likes it."""
+    """The results as a self-contained SVG with light and dark theme."""
     lines = -(-len(found) // PANELS_PER_LINE)
     rows = choose_rows(found)
     tall = HEAD + ROW * len(rows) + FOOT
@@ -82,7 +82,7 @@ LEGEND = LEGEND_SINGLE + " Grey: first panel."
 
 
 class Scale:
-    """Milliseconds along a panel, each power of ten as wide as the next."""
+    """The logarithmic time axis of a panel."""
 
     def __init__(self, width: int, longest: int) -> None:
         self.width = width
@@ -91,12 +91,12 @@ class Scale:
         )
 
     def at(self, ms: float) -> float:
-        """Where a wait is; what is shorter than a millisecond is at the start."""
+        """The x position of a wait; waits below a millisecond are at the start."""
         return round(log10(max(1.0, min(ms, self.most))) / log10(self.most) * self.width, 1)
 
     @property
     def ticks(self) -> list[int]:
-        """What is written below a panel, with room for each."""
+        """The tick labels that fit below a panel."""
         kept: list[int] = []
         for tick in TICKS:
             if tick <= self.most and (not kept or self.at(tick) - self.at(kept[-1]) >= 40):
@@ -105,7 +105,7 @@ class Scale:
 
 
 def choose_rows(found: Results) -> list[str | None]:
-    """All tenants together, which is None; those who wait longest in any scenario; and the others, which is empty."""
+    """The rows of a panel: None for all tenants, those with the longest waits, and '' for the others."""
     worst: dict[str, int] = {}
     for _, given in found:
         for name, waits in given.tenants.items():
@@ -116,7 +116,7 @@ def choose_rows(found: Results) -> list[str | None]:
 
 
 def draw_labels(rows: Sequence[str | None], found: Results, y: int) -> list[str]:
-    """The names of the rows of a line of panels."""
+    """The row labels of a line of panels."""
     made = []
     many = len({name for _, given in found for name in given.tenants}) - len(rows) + 2
     for place, row in enumerate(rows):
@@ -170,7 +170,7 @@ def draw_panel(
 def draw_marks(
     row: str | None, y: int, rows: Sequence[str | None], given: ReplayResult, was: ReplayResult | None, scale: Scale
 ) -> list[str]:  # fmt: skip
-    """One row of a panel: as it was in the first panel, from p50 to p99, and the share."""
+    """A row of a panel: marks of the first panel, the line from p50 to p99, and the share."""
     now, before = find_waits(row, rows, given), find_waits(row, rows, was) if was else None
     made = [
         f'<line class="was" x1="{x}" x2="{x}" y1="{y - 6}" y2="{y + 6}"/>'
@@ -196,7 +196,7 @@ def draw_marks(
 def find_waits(
     row: str | None, rows: Sequence[str | None], given: ReplayResult
 ) -> tuple[float, float] | None:
-    """The p50 and p99 of a row; of the others, those of the median tenant."""
+    """The p50 and p99 of a row; for the others, the medians."""
     if row is None:
         return given.all.p50, given.all.p99
     if row:

@@ -32,14 +32,14 @@ class Workload:
 
 @dataclass(frozen=True, slots=True)
 class ReplayTimes:
-    """When each attempt was due and when it began; -1 if it never did."""
+    """When each attempt was due and when it started; -1 if never."""
 
     due_at: list[int]
     started_at: list[int]
 
 
 class Attempt(Protocol):
-    """What is needed of a row of history; times are epoch milliseconds."""
+    """The columns of history that a workload needs; times are epoch milliseconds."""
 
     @property
     def message_id(self) -> int: ...  # noqa: D102
@@ -112,7 +112,7 @@ def build_workload(
 def find_counted(
     due: Sequence[int], came: Sequence[int], begin: int | None, end: int | None
 ) -> list[int] | None:
-    """The numbers of attempts that could have been taken first at a moment from `begin` on and before `end`."""
+    """The numbers of attempts that became ready from `begin` on and before `end`."""
     if begin is None and end is None:
         return None
     moments = map(max, due, came)
@@ -124,7 +124,7 @@ def find_counted(
 
 
 def max_concurrent(attempts: Iterable[Attempt]) -> int:
-    """How many were being worked on at the busiest moment."""
+    """The maximum number of attempts that ran at the same time."""
     steps = []
     for row in attempts:
         steps += [(row.dequeued_at, 1), (row.finished_at, -1)]
@@ -141,7 +141,7 @@ MAX_GROWTH = 1000
 def scale_workload(
     work: Workload, by: float, *, seed: int = 1, counted: Sequence[int] | None = None
 ) -> tuple[Workload, list[int] | None]:
-    """The workload with so many times the messages, and which of its attempts count; the same from the same seed.
+    """Multiply the messages of a workload; returns the workload and the attempts that count, by seed.
 
     By 1.5, every message comes once and half of them come twice; by 0.8, a fifth is left out. The second of two comes
     somewhere between the first and the next message of its tenant: rushes stay rushes, and quiet hours quiet.
@@ -186,7 +186,7 @@ def scale_workload(
 
 
 def arrival_gaps(work: Workload) -> list[int]:
-    """How long after each message the next of its tenant comes; after the last one, as long as before it."""
+    """The time from each message to the tenant's next; the last message repeats the gap before it."""
     found = [0] * len(work)
     last: dict[int, int] = {}
     arrivals = [number for number in range(len(work)) if number not in work.after]
