@@ -2,7 +2,7 @@
 
     python cluster_sync.py master python dsn lake folder
 
-Once while a task of the second slice has its file open, and once when a task of the third slice has written its file
+Once while a task of the second batch has its file open, and once when a task of the third slice has written its file
 whole but has not told the driver yet. Prints what the command says; leaves a file for each kill in the folder.
 """
 
@@ -24,8 +24,8 @@ KILLS = {2: "writing", 3: "written"}  # in which slice, and when
 ROWS = 8  # a commit
 
 
-class Slices:
-    """Sends the tasks of one slice after the other; in some of them the first that comes to a point is killed."""
+class Batches:
+    """Sends the tasks of one batch after the other; in some of them the first that comes to a point is killed."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.begun = str(folder), 0
@@ -70,7 +70,7 @@ def kill(point: str, folder: str) -> None:
 
 
 def main(master: str, python: str, dsn: str, lake: str, folder: str) -> None:
-    syncer.run_export = Slices(Path(folder)).run  # type: ignore[assignment]
+    syncer.run_export = Batches(Path(folder)).run  # type: ignore[assignment]
     conf = {
         "spark.ui.enabled": "false",
         "spark.pyspark.python": python,

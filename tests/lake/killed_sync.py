@@ -2,7 +2,7 @@
 
     python killed_sync.py writing|written|committed|settings dsn lake
 
-writing: a task of the second slice has written a file, and the others have not. written: all files of the second
+writing: a task of the second batch has written a file, and the others have not. written: all files of the second
 slice are there, the table does not know of them. committed: the table has the slice, PostgreSQL has not heard of it.
 settings: what channels are set to is in the lake, no history is.
 
@@ -40,21 +40,21 @@ def die() -> None:
 
 
 class Dying(Syncer):
-    """Dies when something of the second slice is done."""
+    """Dies when something of the second batch is done."""
 
-    slices_begun = 0
+    batches_begun = 0
 
     def make_job(self, found: Any) -> ExportJob:
-        self.slices_begun += 1
+        self.batches_begun += 1
         return super().make_job(found)
 
     def commit(self, files: list[WrittenFile], since: int | None, upto: int) -> None:
-        if self.slices_begun == 2 and POINT == "written":
+        if self.batches_begun == 2 and POINT == "written":
             die()
         super().commit(files, since, upto)
 
     def confirm(self, queue: Any, upto: int) -> None:
-        if self.slices_begun == 2 and POINT == "committed":
+        if self.batches_begun == 2 and POINT == "committed":
             die()
         super().confirm(queue, upto)
 
@@ -65,14 +65,14 @@ class Dying(Syncer):
 
 
 def export_here(_: object, job: ExportJob) -> list[WrittenFile]:
-    """Do the tasks of a slice one after the other, in this process."""
+    """Do the tasks of a batch one after the other, in this process."""
     ids = pa.RecordBatch.from_pydict({"id": list(range(len(job.parts)))})
     written = export_parts(iter([ids]), job=job)
     return [WrittenFile(**row) for batch in written for row in batch.to_pylist()]
 
 
 def die_in_the_second(spark: Any, job: ExportJob) -> list[WrittenFile]:
-    """Do the tasks of a slice on Spark; in the second slice one of them dies when its file is whole."""
+    """Do the tasks of a batch on Spark; in the second batch one of them dies when its file is whole."""
     from pyspark import cloudpickle
 
     cloudpickle.register_pickle_by_value(sys.modules[__name__])
@@ -100,7 +100,7 @@ def main() -> None:
     else:
         spark = SimpleNamespace(sparkContext=SimpleNamespace(defaultParallelism=2))
         run = export_here
-    sys.modules["lonnymq.lake.syncer"].run_errand = run  # type: ignore[attr-defined]
+    sys.modules["lonnymq.lake.syncer"].run_export = run  # type: ignore[attr-defined]
     with Dying(spark, resolve_lake(LAKE), identify_source(DSN, source="shop"), rows=8) as syncer:
         list(syncer.sync_batches(Event()))
 
