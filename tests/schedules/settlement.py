@@ -209,7 +209,11 @@ class Settlements(Availability):
         """A dead message goes back to where it stood, with all its attempts, unless its name is taken."""
         world, changes = self.view(session), self.open[session].changes
         touched = {tag for each in self.others(session) for tag in each.changes.dead}
-        for tag, id_ in statement.messages:
+        given: set[tuple[str, str]] = set()  # names that dead messages of this call have taken
+        redriven = [
+            each for each in statement.messages if answers.get(each[1], [""])[0] == "redriven"
+        ]
+        for tag, id_ in sorted(statement.messages, key=lambda each: each not in redriven):
             dead = world.dead.get(tag)
             live = world.messages.get(tag)
             words = {"redriven"} if dead else {"not_found"}
@@ -222,8 +226,9 @@ class Settlements(Availability):
                     self.is_maybe_dead(world, m) for m in world.messages.values()
                     if m and m.tag != tag and (m.channel, m.name) == (dead.channel, dead.name)
                 ]  # fmt: skip
-                words |= {"duplicate"} if names else set()
-                words -= {"redriven"} if names and not all(names) else set()
+                is_given = (dead.channel, dead.name) in given
+                words |= {"duplicate"} if names or is_given else set()
+                words -= {"redriven"} if is_given or (names and not all(names)) else set()
             word = answers.get(id_, ("nothing", None))[0]
             if word not in words:
                 raise Violation("redrive", f"{tag} was answered {word}; expected {words}")
@@ -231,6 +236,7 @@ class Settlements(Availability):
                 assert dead is not None
                 changes.dead[tag] = None
                 changes.messages[tag] = replace(dead, attempt=0, lease=None)
+                given |= {(dead.channel, dead.name)} if dead.name else set()
 
 
 def acknowledged(message: Message, outcome: str, stored: Any) -> tuple[str, int | None]:
