@@ -12,8 +12,8 @@ from typing import Any
 from psycopg import Connection, connect
 
 from lonnymq import calls
+from lonnymq.embedded_postgres import temporary
 from lonnymq.install import install, sql_files
-from lonnymq.server import temporary
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference.md"
 PARTS = {

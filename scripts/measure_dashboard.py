@@ -28,8 +28,8 @@ import httpx
 import psycopg
 
 from lonnymq.dashboard import create_app
+from lonnymq.embedded_postgres import temporary
 from lonnymq.install import install
-from lonnymq.server import temporary
 
 VIEWS = (
     "overview",

@@ -18,7 +18,7 @@ from urllib.parse import quote
 import psycopg
 import pytest
 
-from lonnymq.programs import account_for
+from lonnymq.embedded_postgres.binaries import account_for
 from lonnymq.testing import run, with_database
 
 DEBIAN_15 = Path("/usr/lib/postgresql/15/bin")

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from lonnymq import errors, results
     from lonnymq.calls import NewMessage
+    from lonnymq.embedded_postgres import embedded
     from lonnymq.queue import Queue
     from lonnymq.queue_async import AsyncQueue
     from lonnymq.results import Lease
-    from lonnymq.server import embedded
     from lonnymq.worker import (
         Context,
         Contexts,
@@ -54,7 +54,7 @@ HOME = {
     "SyncContext": "lonnymq.worker",
     "SyncContexts": "lonnymq.worker",
     "Worker": "lonnymq.worker",
-    "embedded": "lonnymq.server",
+    "embedded": "lonnymq.embedded_postgres",
 }
 
 

@@ -59,6 +59,10 @@ class Unreachable(LonnyMQError):
     """The database does not answer a process of Spark's: the text says where it was looked for and what came back."""
 
 
+class EmbeddedUnavailable(LonnyMQError):
+    """The embedded PostgreSQL did not start: the text says what is missing, or shows the end of the server's log."""
+
+
 class StageLost(LonnyMQError):
     """Rows that were staged for a load are gone, as after a crash of the server: load them again."""
 

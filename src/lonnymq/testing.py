@@ -11,8 +11,8 @@ from uuid import uuid4
 import pytest
 
 if TYPE_CHECKING:
+    from lonnymq.embedded_postgres import TemporaryServer
     from lonnymq.queue import Queue
-    from lonnymq.server import TemporaryServer
 
 TEMPLATE = "lonnymq_template"
 STOP_THE_CLOCK = """
@@ -65,8 +65,8 @@ class Clock:
 @pytest.fixture(scope="session")
 def lonnymq_server() -> Iterator[TemporaryServer]:
     """A private PostgreSQL, started when the first test asks for it and gone at the end of the session."""
+    from lonnymq.embedded_postgres import temporary
     from lonnymq.install import install
-    from lonnymq.server import temporary
 
     with temporary() as server:
         run(server.dsn, f"create database {TEMPLATE}")

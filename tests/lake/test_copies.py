@@ -21,6 +21,7 @@ from copies import caught_up, cut_off, dump, promote, restore, run, spend_ids, s
 from lake.dying_sync import do_here
 from lake.stocking import settle
 from lonnymq import Queue
+from lonnymq.embedded_postgres import TemporaryServer, temporary
 from lonnymq.errors import Unreachable
 from lonnymq.figures.refresh import marks
 from lonnymq.lake import DatabaseWentBack, IdentifierHidden, LakeBusy, OtherDatabase, ServerReplaced
@@ -28,7 +29,6 @@ from lonnymq.lake.lives import read_rewinds
 from lonnymq.lake.origin import origin_at, taking_turns
 from lonnymq.lake.place import lake_at
 from lonnymq.lake.syncing import Syncer
-from lonnymq.server import TemporaryServer, temporary
 from support import DEBIAN_15, missing
 
 pytestmark = pytest.mark.timeout(300)

@@ -10,11 +10,11 @@ from pyspark.sql import SparkSession
 
 from lake.stocking import Stock
 from lonnymq import Queue
+from lonnymq.embedded_postgres import temporary
 from lonnymq.lake import OtherDatabase
 from lonnymq.lake.origin import origin_at
 from lonnymq.lake.place import lake_at
 from lonnymq.lake.syncing import Synced, Syncer
-from lonnymq.server import temporary
 from support import eventually
 
 

@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource
 
 from lonnymq import Queue
-from lonnymq.server import temporary
+from lonnymq.embedded_postgres import temporary
 from lonnymq.spark import batch_write
 from lonnymq.spark.direct import write_direct
 from lonnymq.spark.options import Options, read_options

@@ -87,12 +87,10 @@ def refusal_of(error: BaseException, *, dsn: str | None, schema: str) -> Refused
     """The refusal that an exception stands for; None if it is a fault of the program."""
     import psycopg
 
-    from lonnymq.programs import EmbeddedUnavailable
-
     match error:
         case Refused():
             return error
-        case EmbeddedUnavailable():
+        case errors.EmbeddedUnavailable():
             return Refused(f"There is no server: {error}.", Code.UNREACHABLE)
         case errors.SchemaNewer():
             return Refused(schema_newer(schema), Code.NOT_INSTALLED)

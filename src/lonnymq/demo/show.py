@@ -25,8 +25,8 @@ from lonnymq.demo.story import FLOODING, Story
 from lonnymq.demo.verdict import Promise, Wait, promises, waits
 from lonnymq.doctor.health import invariants
 from lonnymq.doctor.patient import Patient
+from lonnymq.embedded_postgres import temporary
 from lonnymq.queue import Queue
-from lonnymq.server import temporary
 
 WORKERS = 3
 BEAT = 0.25  # seconds between two jobs of a quiet tenant

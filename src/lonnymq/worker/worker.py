@@ -15,10 +15,10 @@ import psycopg
 from lonnymq.calls import Bytes, Duration, schema_name
 from lonnymq.calls.check import milliseconds, number, optional
 from lonnymq.calls.check import name as checked_name
+from lonnymq.embedded_postgres.server import DSN_VARIABLE, EmbeddedServer, embedded
 from lonnymq.errors import InvalidArgument
 from lonnymq.queue import Queue
 from lonnymq.results import MissedTicks
-from lonnymq.server import DSN_VARIABLE, EmbeddedServer, embedded
 from lonnymq.worker.exposing import exposed, place_of
 from lonnymq.worker.handlers import Function, Handlers
 from lonnymq.worker.hooks import Hook, Hooks

