@@ -18,8 +18,8 @@ from typing import Any, TypeVar
 import psycopg
 
 import lonnymq
+from lonnymq.client import Message
 from lonnymq.errors import ChannelFull
-from lonnymq.handles import Message
 from lonnymq.results import Batch, Created, CreateManyResult, HistoryRow
 
 FLOODING = "acme"

@@ -27,9 +27,9 @@ from typing import Any, NamedTuple
 import httpx
 import psycopg
 
+from lonnymq import install
 from lonnymq.dashboard import create_app
 from lonnymq.embedded_postgres import temporary
-from lonnymq.install import install
 
 VIEWS = (
     "overview",

@@ -18,7 +18,7 @@ from random import Random
 
 import psycopg
 
-from lonnymq.install import sql_files
+from lonnymq.client.installation import sql_files
 
 from .scheduler import Failure, play
 from .stage import Stage, temporary_stage

@@ -8,8 +8,8 @@ from typing import Any
 
 import psycopg
 
+from lonnymq import install
 from lonnymq.embedded_postgres import temporary
-from lonnymq.install import install
 from lonnymq.testing import run, with_database
 
 START = 1_700_000_000_000

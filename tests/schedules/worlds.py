@@ -239,7 +239,7 @@ def upgraded() -> Iterator[Callable[[int], Failure | None]]:
 
 def begin(server: TemporaryServer) -> Stage:
     """A stage on a server that will not be there in the end."""
-    from lonnymq.install import install
+    from lonnymq import install
 
     run_once(server.dsn, f"create database {DATABASE}")
     install(with_database(server.dsn, DATABASE))

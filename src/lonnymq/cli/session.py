@@ -16,8 +16,8 @@ from lonnymq.cli.output import Output
 from lonnymq.cli.refusals import Code, Refused, complain, refusal_of
 
 if TYPE_CHECKING:
+    from lonnymq.client import Queue
     from lonnymq.embedded_postgres import Server
-    from lonnymq.queue import Queue
 
 SHARED = {"dsn": (Dsn, None), "schema": (Schema, None), "as_json": (Json, False)}
 
@@ -57,7 +57,7 @@ class Session:
     @cached_property
     def queue(self) -> Queue:
         """The queue."""
-        from lonnymq.queue import Queue
+        from lonnymq.client import Queue
 
         queue = Queue(self.dsn, schema=self.schema)
         self.opened.append(queue)

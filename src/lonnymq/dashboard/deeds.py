@@ -8,9 +8,9 @@ from typing import Any
 
 from psycopg import AsyncConnection
 
-from lonnymq import calls
-from lonnymq.calls import Call
-from lonnymq.connections_async import execute
+from lonnymq.client import calls
+from lonnymq.client._async.connections import execute
+from lonnymq.client.call import Call
 from lonnymq.dashboard.bodies import id_from, text_in
 from lonnymq.dashboard.problems import Problem, invalid, not_found
 from lonnymq.dashboard.queues import Row, fetch

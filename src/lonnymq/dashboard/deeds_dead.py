@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from lonnymq import calls
-from lonnymq.calls import Call
+from lonnymq.client import calls
+from lonnymq.client.call import Call
 from lonnymq.dashboard.bodies import id_from, text_in
 from lonnymq.dashboard.cursors import NEWEST
 from lonnymq.dashboard.deeds import Deed, Did, Hand, Will, messages

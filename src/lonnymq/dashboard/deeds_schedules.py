@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lonnymq import calls
+from lonnymq.client import calls
 from lonnymq.dashboard.bodies import text_in
 from lonnymq.dashboard.deeds import Deed, Did, Hand, Will, refuse_unknown
 from lonnymq.dashboard.problems import Problem, not_found

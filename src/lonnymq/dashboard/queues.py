@@ -14,8 +14,8 @@ from psycopg import AsyncConnection
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import dict_row
 
-from lonnymq.calls import schema_name
-from lonnymq.connections_async import Source, source_of
+from lonnymq.client._async.connections import AsyncSource, source_of
+from lonnymq.client.call import schema_name
 from lonnymq.dashboard.creating import Creating
 from lonnymq.dashboard.problems import Problem
 from lonnymq.errors import InvalidArgument, LonnyMQError, NotInstalled, TooLarge, translate
@@ -48,7 +48,7 @@ class Shown:
         if isinstance(source, str):
             source = with_our_name(source)
             self.database = place_name(source)
-        self.source: Source = source_of(source)
+        self.source: AsyncSource = source_of(source)
         self.places = asyncio.Semaphore(AT_ONCE)
         self.creating = Creating()
 

@@ -13,9 +13,9 @@ from typing import Any, Self
 import psycopg
 from psycopg.conninfo import make_conninfo
 
+from lonnymq.client import Queue
 from lonnymq.demo.jobs import PARENT
 from lonnymq.demo.story import Killed
-from lonnymq.queue import Queue
 
 STARTS_WITHIN = 60.0
 AT_WORK_WITHIN = 5.0  # until one of them has something to be killed over

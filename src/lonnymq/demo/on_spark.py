@@ -6,8 +6,8 @@ import tempfile
 
 from rich.console import Console
 
+from lonnymq.client import Queue
 from lonnymq.demo.verdict import Promise
-from lonnymq.queue import Queue
 
 EVENTS, TENANTS = 5_000, 20
 SCHEMA = "events"  # a queue of its own beside the show's, in the same database

@@ -18,6 +18,7 @@ from rich.text import Text
 from lonnymq.cli.look import Looker
 from lonnymq.cli.screen import View, screen
 from lonnymq.cli.words import duration
+from lonnymq.client import Queue
 from lonnymq.demo.crew import Crew
 from lonnymq.demo.on_spark import act_on_spark
 from lonnymq.demo.reporting import act_of_report, default_file
@@ -26,7 +27,6 @@ from lonnymq.demo.verdict import Promise, Wait, promises, waits
 from lonnymq.doctor.health import invariants
 from lonnymq.doctor.patient import Patient
 from lonnymq.embedded_postgres import temporary
-from lonnymq.queue import Queue
 
 WORKERS = 3
 BEAT = 0.25  # seconds between two jobs of a quiet tenant

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from lonnymq.calls import NewMessage
-from lonnymq.queue import Queue
+from lonnymq.client import NewMessage, Queue
 from lonnymq.results import Created, CreateManyResult
 
 FLOODING = "acme"

@@ -10,7 +10,7 @@ from typing import Any
 
 from psycopg import Connection, Error, connect
 
-from lonnymq.calls.check import milliseconds
+from lonnymq.client.arguments import milliseconds
 from lonnymq.doctor import health, sessions, settings, tables
 from lonnymq.doctor.finding import Finding, Report
 from lonnymq.doctor.installed import installed

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from hashlib import sha256
 from importlib.metadata import version
 
+from lonnymq.client.installation import rank, sql_files
 from lonnymq.doctor.finding import Finding
 from lonnymq.doctor.patient import Patient
-from lonnymq.install import rank, sql_files
 
 INSTALLED = """
 select i.library_version, i.library_rank > %s::integer[] or exists (

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from psycopg import Connection, IsolationLevel
 
-from lonnymq.calls import schema_name
+from lonnymq.client import Queue
+from lonnymq.client.call import schema_name
 from lonnymq.errors import Unreachable
 from lonnymq.lake.lives import Lives, Mark, read_lives
 from lonnymq.lake.refusals import IdentifierHidden, OtherDatabase, ServerReplaced
 from lonnymq.lake.writing import source_name
-from lonnymq.queue import Queue
 from lonnymq.spark.connecting import check_installed, conninfo, open_connection
 from lonnymq.spark.options import Options, read_options
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pyarrow as pa
 
+from lonnymq.client import Queue
 from lonnymq.lake.columns import OF_CHANNELS
 from lonnymq.lake.place import CHANNELS, Lake
 from lonnymq.lake.tables import made_table
-from lonnymq.queue import Queue
 from lonnymq.results import ChannelPolicy
 from lonnymq.spark.schemas import INSTANT, arrow_schema
 

@@ -8,11 +8,11 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lonnymq.client import Queue
 from lonnymq.lake.listing import Listed, listed
 from lonnymq.lake.origin import NAME, origin_at
 from lonnymq.lake.place import HISTORY, Lake, lake_at
 from lonnymq.lake.tables import table_at
-from lonnymq.queue import Queue
 from lonnymq.results import HistoryLag, HistoryReader
 from lonnymq.spark.connecting import conninfo
 

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 from psycopg import OperationalError
 
+from lonnymq.client import Queue
 from lonnymq.errors import InvalidArgument, LonnyMQError, Unreachable
 from lonnymq.lake.committing import Once, commit_files, commit_rewind
 from lonnymq.lake.disk import to_disk
@@ -32,7 +33,6 @@ from lonnymq.lake.place import HISTORY, Lake, lake_at
 from lonnymq.lake.refusals import DatabaseWentBack
 from lonnymq.lake.settings import Settings
 from lonnymq.lake.tables import made_table
-from lonnymq.queue import Queue
 from lonnymq.results import HistoryPart
 from lonnymq.spark.connecting import conninfo
 

@@ -35,7 +35,7 @@ def address(value: str, *, user: str | None = None, password: str | None = None)
 
 def queue(value: str) -> str:
     """The name of a schema."""
-    from lonnymq.calls import schema_name
+    from lonnymq.client.call import schema_name
 
     return schema_name(value)
 

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from lonnymq import connections
-from lonnymq.calls import Call, schema_name
-from lonnymq.calls.call import statement
+from lonnymq.client._sync import connections
+from lonnymq.client.call import Call, schema_name, statement
 from lonnymq.errors import InvalidArgument
 from lonnymq.spark.outages import FIRST_SECONDS, patiently
 
@@ -67,7 +66,7 @@ def by_executors(verdicts: DataFrame, url: str, schema: str) -> dict[str, int]:
 def decide(url: str, schema: str, batches: Iterable[list[dict[str, Any]]]) -> Counter[str]:
     """Tell the queue, on a connection of our own; said twice it means the same, so that an outage is waited for."""
     answers: Counter[str] = Counter()
-    source = connections.Own(url)
+    source = connections.DsnSource(url)
     try:
         for rows in batches:
             for at in range(0, len(rows), MOST_AT_ONCE):

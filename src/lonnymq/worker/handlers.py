@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args, get_origin, get_type_hints
 
-from lonnymq.calls import Duration
-from lonnymq.calls.check import milliseconds, optional
-from lonnymq.calls.check import name as checked_name
+from lonnymq.client.arguments import Duration, milliseconds, optional
+from lonnymq.client.arguments import name as checked_name
 from lonnymq.errors import InvalidArgument
 from lonnymq.worker.context import Context, Contexts, SyncContext, SyncContexts
 from lonnymq.worker.payloads import Decode, decoder

@@ -9,7 +9,7 @@ import socket
 from importlib.metadata import version
 from typing import Any
 
-from lonnymq import calls
+from lonnymq.client import calls
 from lonnymq.worker.jobs import Jobs
 from lonnymq.worker.link import Link
 from lonnymq.worker.settings import Settings

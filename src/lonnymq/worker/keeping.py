@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 
-from lonnymq import calls
+from lonnymq.client import calls
 from lonnymq.worker.context import Facts
 from lonnymq.worker.jobs import Jobs
 from lonnymq.worker.link import Backoff, Link

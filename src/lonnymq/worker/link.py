@@ -9,9 +9,10 @@ from typing import TypeVar
 
 import psycopg
 
-from lonnymq import calls
-from lonnymq.calls import Call, Dequeued
-from lonnymq.connections_async import Own, run, run_dequeue
+from lonnymq.client import calls
+from lonnymq.client._async.connections import AsyncDsnSource, run, run_dequeue
+from lonnymq.client.call import Call
+from lonnymq.client.calls.lease import Dequeued
 from lonnymq.results import LeasedMessage
 from lonnymq.worker.log import logger
 from lonnymq.worker.texts import without_password
@@ -34,7 +35,7 @@ class Link:
 
     def __init__(self, dsn: str, schema: str) -> None:
         self.dsn, self.schema = dsn, schema
-        self.source = Own(dsn)
+        self.source = AsyncDsnSource(dsn)
         self.is_down = False
         self.quiet_until = 0.0
 

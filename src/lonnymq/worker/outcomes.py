@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from lonnymq.calls import Bytes, Duration, Moment
-from lonnymq.calls.check import milliseconds, moment, not_both, optional
-from lonnymq.calls.check import state as checked_state
+from lonnymq.client.arguments import (
+    Bytes,
+    Duration,
+    Moment,
+    milliseconds,
+    moment,
+    not_both,
+    optional,
+)
+from lonnymq.client.arguments import state as checked_state
 from lonnymq.errors import LonnyMQError
 
 

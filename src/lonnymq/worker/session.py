@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Coroutine, Iterable
 from typing import Any
 
-from lonnymq import calls
+from lonnymq.client import calls
 from lonnymq.worker.context import Facts
 from lonnymq.worker.ending import end_all
 from lonnymq.worker.fetching import Fetcher

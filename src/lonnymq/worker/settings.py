@@ -7,7 +7,7 @@ import secrets
 import socket
 from dataclasses import dataclass
 
-from lonnymq.calls.check import MAX_NAME_BYTES
+from lonnymq.client.arguments import MAX_NAME_BYTES
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from lonnymq.calls import Call, schema_name
-from lonnymq.calls.arrays import Identifiers, Tokens
-from lonnymq.calls.call import Row, statement
+from lonnymq.client.arrays import Identifiers, Tokens
+from lonnymq.client.call import Call, Row, schema_name, statement
 from lonnymq.results import LeasedMessage
 from lonnymq.worker.outcomes import Complete, Defer, Fail, Outcome
 

@@ -12,12 +12,12 @@ from typing import Any, TypeVar
 
 import psycopg
 
-from lonnymq.calls import Bytes, Duration, schema_name
-from lonnymq.calls.check import milliseconds, number, optional
-from lonnymq.calls.check import name as checked_name
+from lonnymq.client import Queue
+from lonnymq.client.arguments import Bytes, Duration, milliseconds, number, optional
+from lonnymq.client.arguments import name as checked_name
+from lonnymq.client.call import schema_name
 from lonnymq.embedded_postgres.server import DSN_VARIABLE, EmbeddedServer, embedded
 from lonnymq.errors import InvalidArgument
-from lonnymq.queue import Queue
 from lonnymq.results import MissedTicks
 from lonnymq.worker.exposing import exposed, place_of
 from lonnymq.worker.handlers import Function, Handlers

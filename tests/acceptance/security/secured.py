@@ -12,8 +12,8 @@ from urllib.parse import quote
 import psycopg
 import trustme
 
+from lonnymq import install
 from lonnymq.embedded_postgres import TemporaryServer, temporary
-from lonnymq.install import install
 from support import DEBIAN_15, missing
 
 PASSWORD = "Pass-canary:/@4711"

@@ -1,0 +1,99 @@
+"""The functions of messages that need no lease: create, cancel, purge, peek, explain."""
+# mypy: disable-error-code="empty-body"
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from lonnymq.client.arguments import Bytes, Count, Identifier, Ids, Name
+from lonnymq.client.call import Call, Row, scalar, statement
+from lonnymq.client.describe import ADMIN, NOBODY, PRODUCER, VIEWER, sql_builder, sql_function
+from lonnymq.client.new_message import NewMessage, checked, columns
+from lonnymq.errors import ChannelFull, ChannelReleasing
+from lonnymq.results import (
+    CancelAnswer,
+    Cancelled,
+    Created,
+    CreateManyResult,
+    CreateResult,
+    Dropped,
+    Duplicate,
+    Explanation,
+    PeekedMessage,
+    Refused,
+)
+
+CREATED = "r.answer, r.id, r.reason, r.size, r.max_size"
+CREATE_TYPES = "text bytea bigint bigint text text jsonb"
+CREATE_MANY_TYPES = "text[] bytea[] bigint[] bigint[] text[] text[] jsonb[]"
+
+
+@sql_builder(PRODUCER, method=False)
+def message_create(schema: str, message: NewMessage) -> Call[CreateResult]:
+    """Append one message; a refusal is raised."""
+    values = checked(message)
+
+    def parse(rows: Sequence[Row]) -> CreateResult:
+        return unrefused(values.channel, creation(rows[0]))
+
+    return Call(statement(schema, "message_create", CREATE_TYPES, CREATED), tuple(values), parse)
+
+
+@sql_builder(PRODUCER, method=False)
+def message_create_many(
+    schema: str, messages: Iterable[Bytes | NewMessage], *, channel: str | None
+) -> Call[list[CreateManyResult]]:
+    """Append many messages, in the order given; refusals are among the results."""
+    values = columns(messages, channel=channel)
+    sql = statement(schema, "message_create_many", CREATE_MANY_TYPES, CREATED)
+    return Call(f"{sql} order by r.ordinal", values, lambda found: list(map(creation, found)))
+
+
+def creation(row: Row) -> CreateManyResult:
+    """What became of one new message."""
+    answer, message_id, reason, size, max_size = row
+    if answer == "created":
+        return Created(message_id)
+    if answer == "duplicate":
+        return Duplicate(message_id)
+    return (Dropped if answer == "dropped" else Refused)(reason, size, max_size)
+
+
+def unrefused(channel: str, result: CreateManyResult) -> CreateResult:
+    """The result, unless it is a refusal: that is raised."""
+    if not isinstance(result, Refused):
+        return result
+    if result.reason == "releasing":
+        raise ChannelReleasing(channel)
+    raise ChannelFull(channel, size=result.size, max_size=result.max_size)
+
+
+@sql_builder(NOBODY, method=False)
+def message_announce(schema: str, channels: Iterable[str]) -> Call[int]:
+    """Tell the engine of messages that COPY put in, in the same transaction."""
+    return scalar(schema, "message_announce", "text[]", (sorted(set(channels)),))
+
+
+@sql_function(PRODUCER, using=True)
+def message_cancel(message_id: Identifier) -> CancelAnswer:
+    """Delete a message that nobody is working on."""
+
+
+@sql_function(PRODUCER, function="message_cancel", using=True)
+def message_cancel_many(message_ids: Ids) -> list[Cancelled]:
+    """Delete many messages that nobody is working on."""
+
+
+@sql_function(ADMIN)
+def message_purge(channel: Name, *, limit: Count = 10_000) -> int:
+    """Delete a channel's waiting messages, at most `limit`, and say how many."""
+
+
+@sql_function(VIEWER)
+def message_peek(channel: Name, *, limit: Count = 10) -> list[PeekedMessage]:
+    """Look at a channel's first messages and take none."""
+
+
+@sql_function(VIEWER)
+def message_explain(message_id: Identifier) -> Explanation:
+    """Say why a message is not running."""

@@ -1,0 +1,108 @@
+"""The functions of schedules, and of the workers that look after them."""
+# mypy: disable-error-code="empty-body"
+
+from __future__ import annotations
+
+from lonnymq.client.arguments import (
+    Content,
+    Count,
+    Flag,
+    Identifier,
+    Json,
+    JsonOrEmpty,
+    Missed,
+    Name,
+    Period,
+    Text,
+    Time,
+    Times,
+)
+from lonnymq.client.describe import ADMIN, CONSUMER, READER, VIEWER, sql_function
+from lonnymq.results import (
+    PauseAnswer,
+    ResumeAnswer,
+    Schedule,
+    ScheduleDeleteAnswer,
+    ScheduleRan,
+    ScheduleSetAnswer,
+    Ticked,
+    WorkerGoneAnswer,
+    WorkerSeen,
+    WorkerSeenAnswer,
+)
+
+
+@sql_function(CONSUMER)
+def schedule_set(
+    name: Text,
+    *,
+    channel: Name,
+    cron: Text | None = None,
+    every_ms: Period | None = None,
+    zone: Text = "UTC",
+    content: Content = b"",
+    kind: Name | None = None,
+    headers: Json | None = None,
+    missed: Missed = "once",
+) -> ScheduleSetAnswer:
+    """Say what a schedule creates and when, by a cron line or an interval; workers do it."""
+
+
+@sql_function(VIEWER)
+def schedule_list(*, after: Text | None = None, limit: Count = 100) -> list[Schedule]:
+    """A page of schedules, after a name."""
+
+
+@sql_function(CONSUMER)
+def schedule_due(*, within_ms: Period = 0, limit: Count = 1000) -> list[Schedule]:
+    """The schedules whose next tick comes within so long, and those of which nobody knows it yet."""
+
+
+@sql_function(CONSUMER)
+def schedule_tick(
+    name: Text, *, version: Identifier, upto_at: Time, ticks: Times, next_at: Time | None = None
+) -> Ticked:
+    """Create the messages of ticks that have come, each once, and remember it."""
+
+
+@sql_function(ADMIN)
+def schedule_run(name: Text) -> ScheduleRan:
+    """Create the message of a schedule now, beside its ticks."""
+
+
+@sql_function(ADMIN)
+def schedule_pause(name: Text) -> PauseAnswer:
+    """Stop a schedule until it is resumed."""
+
+
+@sql_function(ADMIN)
+def schedule_resume(name: Text) -> ResumeAnswer:
+    """Let a paused schedule go on with the first tick after now."""
+
+
+@sql_function(ADMIN)
+def schedule_delete(name: Text) -> ScheduleDeleteAnswer:
+    """Delete a schedule; the messages that it created stay."""
+
+
+@sql_function(CONSUMER)
+def worker_seen(
+    name: Name,
+    *,
+    concurrency: Count,
+    running: Count = 0,
+    stopping: Flag = False,
+    about: JsonOrEmpty = None,
+    again_ms: Period = 10_000,
+) -> WorkerSeenAnswer:
+    """Say that a worker is there, to be said again within `again_ms`."""
+
+
+@sql_function(CONSUMER)
+def worker_gone(name: Name) -> WorkerGoneAnswer:
+    """Say that a worker has ended."""
+
+
+@sql_function(READER)
+def worker_list(*, after: Text | None = None, limit: Count = 100) -> list[WorkerSeen]:
+    """A page of workers that said that they are there, after a name."""
