@@ -112,13 +112,9 @@ def make_builder(
     plan = Plan(function, stub)
 
     @wraps(stub)
-    def build(schema: str, *args: P.args, **named: P.kwargs) -> Call[Answer]:
-        given = {**plan.defaults, **dict(zip(plan.names, args, strict=False)), **named}
-        if len(given) != len(plan.names) or len(args) > len(plan.names):
-            plan.signature.bind(*args, **named)  # raises and says which
-        return Call(
-            statement(schema, function, plan.types, plan.columns), plan.check(given), plan.parse
-        )
+    def build(schema: str, *given: P.args, **named: P.kwargs) -> Call[Answer]:
+        call: Call[Answer] = plan.build(schema, *given, **named)
+        return call
 
     return cast("Callable[Concatenate[str, P], Call[Answer]]", build)
 
@@ -130,22 +126,6 @@ class Plan:
         self.function, self.stub = function, stub
 
     @cached_property
-    def signature(self) -> inspect.Signature:
-        """The parameters, as Python has them."""
-        return inspect.signature(self.stub)
-
-    @cached_property
-    def names(self) -> list[str]:
-        """The names of the parameters."""
-        return list(self.signature.parameters)
-
-    @cached_property
-    def defaults(self) -> dict[str, Any]:
-        """The parameters that may be left out."""
-        found = self.signature.parameters.values()
-        return {each.name: each.default for each in found if each.default is not each.empty}
-
-    @cached_property
     def hints(self) -> Mapping[str, Any]:
         """The types, as objects."""
         return get_type_hints(self.stub, include_extras=True)
@@ -153,40 +133,33 @@ class Plan:
     @cached_property
     def arguments(self) -> list[tuple[str, bool, Argument]]:
         """Each parameter: its name, whether it may be None, and how it is handed over."""
-        return [(name, *argument_of(self.hints[name])) for name in self.names]
+        return [
+            (name, *argument_of(self.hints[name]))
+            for name in inspect.signature(self.stub).parameters
+        ]
 
     @cached_property
-    def types(self) -> str:
-        """The SQL types of the placeholders."""
-        return " ".join(each.sql for _, _, each in self.arguments)
+    def build(self) -> Callable[..., Call[Any]]:
+        """The builder, compiled: it costs a call no more than one that is written by hand."""
+        known = inspect.signature(self.stub).parameters.values()
+        plain = [each.replace(annotation=each.empty, default=each.empty) for each in known]
+        schema = inspect.Parameter("schema", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        values = "".join(f"{value_text(*each)}, " for each in self.arguments)
+        source = f"def build{inspect.Signature([schema, *plain])}: return _call(schema, ({values}))"
+        names: dict[str, Any] = {f"_{name}": each.check for name, _, each in self.arguments}
+        names["_call"] = self.make_call()
+        exec(source, names)  # noqa: S102 - its only words are the parameters of descriptions
+        build = names["build"]
+        build.__defaults__, build.__kwdefaults__ = self.stub.__defaults__, self.stub.__kwdefaults__
+        return cast("Callable[..., Call[Any]]", build)
 
-    @cached_property
-    def checks(self) -> list[tuple[str, bool, Callable[[str, Any], Any], bool]]:
-        """The same for `check`, which is called each time; the last says whether it answers several values."""
-        return [(name, may, each.check, " " in each.sql) for name, may, each in self.arguments]
-
-    def check(self, given: Mapping[str, Any]) -> tuple[Any, ...]:
-        """The values to send."""
-        values: list[Any] = []
-        for name, may_be_none, check, is_several in self.checks:
-            value = given[name]
-            if value is None and may_be_none:
-                values.append(None)
-            elif is_several:
-                values.extend(check(name, value))
-            else:
-                values.append(check(name, value))
-        return tuple(values)
-
-    @cached_property
-    def columns(self) -> str:
-        """What to select."""
-        return self.decoding[0]
-
-    @cached_property
-    def parse(self) -> Parse:
-        """What makes an answer of the rows."""
-        return self.decoding[1]
+    def make_call(self) -> Callable[[str, tuple[Any, ...]], Call[Any]]:
+        """What makes a call of checked values."""
+        function, types = self.function, " ".join(each.sql for _, _, each in self.arguments)
+        columns, parse = self.decoding
+        return lambda schema, values: Call(
+            statement(schema, function, types, columns), values, parse
+        )
 
     @cached_property
     def decoding(self) -> tuple[str, Parse]:
@@ -204,11 +177,17 @@ class Plan:
             record = Record(cast("Callable[..., Any]", answer))
             return record.columns, record.decode_one
         convert = converter_of(answer)
-        return (
-            ("r", decode_value)
-            if convert is None
-            else ("r::text", lambda rows: convert(rows[0][0]))
-        )
+        if convert is None:
+            return "r", decode_value
+        return "r::text", lambda rows: convert(rows[0][0])
+
+
+def value_text(name: str, may_be_none: bool, argument: Argument) -> str:
+    """The value of an argument, as Python is written."""
+    checked = f"_{name}({name!r}, {name})"
+    if " " in argument.sql:
+        return f"*{checked}"
+    return f"None if {name} is None else {checked}" if may_be_none else checked
 
 
 def argument_of(annotation: Any) -> tuple[bool, Argument]:
