@@ -30,7 +30,7 @@ def run_using(using: object, call: Call[Answer]) -> Answer:
     execute = SYNC_EXECUTORS.get(library(using))
     if execute is None:
         raise UnknownConnection(
-            f"using= of a Queue takes {SYNC}, not {described(using)}; AsyncQueue takes {ASYNC}"
+            f"using= of a Queue takes {SYNC}, not {described(using)}. using= of an AsyncQueue takes {ASYNC}"
         )
     with translated():
         rows = execute(using, call.sql, call.parameters)
@@ -42,7 +42,7 @@ async def run_using_async(using: object, call: Call[Answer]) -> Answer:
     execute = ASYNC_EXECUTORS.get(library(using))
     if execute is None:
         raise UnknownConnection(
-            f"using= of an AsyncQueue takes {ASYNC}, not {described(using)}; Queue takes {SYNC}"
+            f"using= of an AsyncQueue takes {ASYNC}, not {described(using)}. using= of a Queue takes {SYNC}"
         )
     with translated():
         rows = await execute(using, call.sql, call.parameters)
