@@ -16,7 +16,7 @@ import pytest
 
 from lonnymq.embedded_postgres import binaries
 from lonnymq.embedded_postgres.binaries import account_for
-from lonnymq.embedded_postgres.server import embedded, memory, temporary
+from lonnymq.embedded_postgres.server import embedded, memory_folder, temporary
 from lonnymq.errors import EmbeddedUnavailable
 from support import DEBIAN_15, accepts, eventually, missing
 
@@ -100,7 +100,7 @@ def watchdogs_of(folder: Path) -> list[int]:
 @pytest.fixture
 def place() -> Iterator[Path]:
     """A folder that is its owner's alone, in memory where there is room: an initdb waits for the disk."""
-    with tempfile.TemporaryDirectory(dir=memory()) as name:
+    with tempfile.TemporaryDirectory(dir=memory_folder()) as name:
         yield Path(name)
 
 

@@ -3,7 +3,7 @@
 import psycopg
 import pytest
 
-from lonnymq.client.adapters import numbered
+from lonnymq.client.adapters import number_placeholders
 from lonnymq.client.calls import DESCRIPTIONS
 from unit.test_calls import every_call
 
@@ -16,7 +16,7 @@ where p.pronamespace = 'lonnymq'::regnamespace group by 1
 def test_every_call_can_be_prepared(dsn_18: str, connect) -> None:
     connection = connect(dsn_18)
     for number, call in enumerate(every_call().values()):
-        connection.execute(f"prepare call_{number} as {numbered(call.sql)}".encode())
+        connection.execute(f"prepare call_{number} as {number_placeholders(call.sql)}".encode())
 
 
 def test_no_argument_is_left_out(dsn_18: str, connect) -> None:
@@ -28,7 +28,7 @@ def test_no_argument_is_left_out(dsn_18: str, connect) -> None:
 
 
 def test_a_column_and_a_type_that_do_not_exist_are_found(dsn_18: str, connect) -> None:
-    sql = numbered(every_call()["message_create"].sql)
+    sql = number_placeholders(every_call()["message_create"].sql)
     for right, wrong in (("r.reason", "r.nothing"), ("::bytea", "::integer")):
         with pytest.raises(psycopg.ProgrammingError):
             connect(dsn_18).execute(f"prepare wrong as {sql.replace(right, wrong)}".encode())

@@ -25,7 +25,7 @@ import psycopg
 
 from lonnymq.embedded_postgres.binaries import embedded_binaries
 from lonnymq.embedded_postgres.cluster import Cluster, make_private
-from lonnymq.embedded_postgres.server import TemporaryServer, memory, temporary
+from lonnymq.embedded_postgres.server import TemporaryServer, memory_folder, temporary
 from lonnymq.testing import run as run_once
 from lonnymq.testing import with_database
 
@@ -250,7 +250,7 @@ def begin(server: TemporaryServer) -> Stage:
 
 def empty_cluster(prefix: str) -> Cluster:
     """A folder for a cluster of PostgreSQL 18, with nothing in it."""
-    folder = Path(tempfile.mkdtemp(prefix=prefix, dir=memory())).resolve()
+    folder = Path(tempfile.mkdtemp(prefix=prefix, dir=memory_folder())).resolve()
     if os.geteuid() == 0:
         folder.chmod(0o711)
     cluster = Cluster(folder, embedded_binaries(), {"fsync": False, **SETTINGS})

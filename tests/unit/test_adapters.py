@@ -7,12 +7,15 @@ import sys
 import pytest
 
 from lonnymq.client import calls
-from lonnymq.client.adapters import library, numbered, run_using, run_using_async
+from lonnymq.client.adapters import library_of, number_placeholders, run_using, run_using_async
 from lonnymq.errors import UnknownConnection
 
 
 def test_placeholders_are_numbered_for_asyncpg() -> None:
-    assert numbered("select f(%s::text, %s::bigint[])") == "select f($1::text, $2::bigint[])"
+    assert (
+        number_placeholders("select f(%s::text, %s::bigint[])")
+        == "select f($1::text, $2::bigint[])"
+    )
 
 
 def test_an_object_that_is_no_connection_is_refused_with_a_list_of_those_that_are() -> None:
@@ -28,7 +31,7 @@ def test_a_subclass_of_a_librarys_connection_is_of_that_library() -> None:
     class TenantSession(Session):
         pass
 
-    assert library(TenantSession()) == "sqlalchemy"
+    assert library_of(TenantSession()) == "sqlalchemy"
 
 
 @pytest.mark.parametrize(

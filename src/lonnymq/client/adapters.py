@@ -27,10 +27,10 @@ ASYNC = (
 
 def run_using(using: object, call: Call[Answer]) -> Answer:
     """Run a call on the caller's connection."""
-    execute = SYNC_EXECUTORS.get(library(using))
+    execute = SYNC_EXECUTORS.get(library_of(using))
     if execute is None:
         raise UnknownConnection(
-            f"using= of a Queue takes {SYNC}, not {described(using)}. using= of an AsyncQueue takes {ASYNC}"
+            f"using= of a Queue takes {SYNC}, not {type_name(using)}. using= of an AsyncQueue takes {ASYNC}"
         )
     with translated():
         rows = execute(using, call.sql, call.parameters)
@@ -39,17 +39,17 @@ def run_using(using: object, call: Call[Answer]) -> Answer:
 
 async def run_using_async(using: object, call: Call[Answer]) -> Answer:
     """Run a call on the caller's async connection."""
-    execute = ASYNC_EXECUTORS.get(library(using))
+    execute = ASYNC_EXECUTORS.get(library_of(using))
     if execute is None:
         raise UnknownConnection(
-            f"using= of an AsyncQueue takes {ASYNC}, not {described(using)}. using= of a Queue takes {SYNC}"
+            f"using= of an AsyncQueue takes {ASYNC}, not {type_name(using)}. using= of a Queue takes {SYNC}"
         )
     with translated():
         rows = await execute(using, call.sql, call.parameters)
     return call.parse(rows)
 
 
-def library(using: object) -> str:
+def library_of(using: object) -> str:
     """Which library a connection is of, and which half: the key of its executor."""
     for kind in type(using).__mro__:
         root, _, rest = kind.__module__.partition(".")
@@ -64,19 +64,19 @@ def library(using: object) -> str:
     return "unknown"
 
 
-def described(using: object) -> str:
+def type_name(using: object) -> str:
     """The type of what was given, as its module names it."""
     return f"{type(using).__module__}.{type(using).__qualname__}"
 
 
 @lru_cache(maxsize=1024)
-def numbered(sql: str) -> str:
+def number_placeholders(sql: str) -> str:
     """The statement with $1, $2 and so on for its placeholders."""
     numbers = count(1)
     return re.sub("%s", lambda _: f"${next(numbers)}", sql)
 
 
-def on_psycopg(using: Any, sql: str, parameters: tuple[Any, ...]) -> Rows:
+def execute_on_psycopg(using: Any, sql: str, parameters: tuple[Any, ...]) -> Rows:
     """Run on psycopg, whatever kind of cursors and rows the connection makes by itself."""
     connection = using if isinstance(using, Connection) else using.connection
     return (
@@ -86,14 +86,14 @@ def on_psycopg(using: Any, sql: str, parameters: tuple[Any, ...]) -> Rows:
     )
 
 
-async def on_psycopg_async(using: Any, sql: str, parameters: tuple[Any, ...]) -> Rows:
+async def execute_on_psycopg_async(using: Any, sql: str, parameters: tuple[Any, ...]) -> Rows:
     """Run on psycopg's async half."""
     connection = using if isinstance(using, AsyncConnection) else using.connection
     cursor = AsyncCursor(connection, row_factory=tuple_row)
     return await (await cursor.execute(sql.encode(), parameters, prepare=False)).fetchall()
 
 
-def on_sqlalchemy(using: Any, sql: str, parameters: tuple[Any, ...]) -> Rows:
+def execute_on_sqlalchemy(using: Any, sql: str, parameters: tuple[Any, ...]) -> Rows:
     """Run on a Connection, or on the one that a Session's transaction is on."""
     connection = using if hasattr(using, "exec_driver_sql") else using.connection()
     if connection.dialect.driver != "psycopg":
@@ -104,24 +104,24 @@ def on_sqlalchemy(using: Any, sql: str, parameters: tuple[Any, ...]) -> Rows:
     return rows
 
 
-async def on_sqlalchemy_async(using: Any, sql: str, parameters: tuple[Any, ...]) -> Rows:
+async def execute_on_sqlalchemy_async(using: Any, sql: str, parameters: tuple[Any, ...]) -> Rows:
     """Run on an AsyncConnection, or on the one that an AsyncSession's transaction is on."""
     connection = using if hasattr(using, "exec_driver_sql") else await using.connection()
     driver = connection.dialect.driver
     if driver not in ("psycopg", "psycopg_async", "asyncpg"):
         raise UnknownConnection(f"using= takes SQLAlchemy on psycopg or asyncpg, not on {driver}")
-    written = numbered(sql) if driver == "asyncpg" else sql
+    written = number_placeholders(sql) if driver == "asyncpg" else sql
     rows: Rows = (await connection.exec_driver_sql(written, parameters)).fetchall()
     return rows
 
 
-async def on_asyncpg(using: Any, sql: str, parameters: tuple[Any, ...]) -> Rows:
+async def execute_on_asyncpg(using: Any, sql: str, parameters: tuple[Any, ...]) -> Rows:
     """Run on asyncpg, whose placeholders are numbered."""
-    rows: Rows = await using.fetch(numbered(sql), *parameters)
+    rows: Rows = await using.fetch(number_placeholders(sql), *parameters)
     return rows
 
 
-def on_django(using: Any, sql: str, parameters: tuple[Any, ...]) -> Rows:
+def execute_on_django(using: Any, sql: str, parameters: tuple[Any, ...]) -> Rows:
     """Run on a Django connection."""
     if using.vendor != "postgresql":
         raise UnknownConnection(
@@ -134,12 +134,12 @@ def on_django(using: Any, sql: str, parameters: tuple[Any, ...]) -> Rows:
 
 
 SYNC_EXECUTORS: dict[str, Callable[[Any, str, tuple[Any, ...]], Rows]] = {
-    "psycopg": on_psycopg,
-    "sqlalchemy": on_sqlalchemy,
-    "django": on_django,
+    "psycopg": execute_on_psycopg,
+    "sqlalchemy": execute_on_sqlalchemy,
+    "django": execute_on_django,
 }
 ASYNC_EXECUTORS: dict[str, Callable[[Any, str, tuple[Any, ...]], Awaitable[Rows]]] = {
-    "psycopg async": on_psycopg_async,
-    "sqlalchemy async": on_sqlalchemy_async,
-    "asyncpg": on_asyncpg,
+    "psycopg async": execute_on_psycopg_async,
+    "sqlalchemy async": execute_on_sqlalchemy_async,
+    "asyncpg": execute_on_asyncpg,
 }

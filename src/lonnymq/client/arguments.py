@@ -42,7 +42,7 @@ def not_both(one: str, value: object, other: str, other_value: object) -> None:
 def number(allowed: str, value: object, *, least: int, most: int) -> int:
     """An int in the range; a bool, a float (nan, inf) or a string is none."""
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise InvalidArgument(f"{allowed}, not {shown(value)}")
+        raise InvalidArgument(f"{allowed}, not {describe_value(value)}")
     return value
 
 
@@ -87,7 +87,7 @@ def text(what: str, value: object) -> str:
 def encoded(what: str, value: object) -> bytes:
     """The UTF-8 of a string that PostgreSQL can store."""
     if not isinstance(value, str):
-        raise InvalidArgument(f"{what} must be a str, not {shown(value)}")
+        raise InvalidArgument(f"{what} must be a str, not {describe_value(value)}")
     if "\0" in value:
         raise InvalidArgument(f"{what} must not contain NUL (U+0000)")
     try:
@@ -111,7 +111,9 @@ def content(what: str, value: object, *, most: int = MAX_CONTENT_BYTES) -> bytes
     if isinstance(value, str):
         raise InvalidArgument(f"{what} must be bytes, not str: write text.encode()")
     if not isinstance(value, bytes | bytearray | memoryview):
-        raise InvalidArgument(f"{what} must be bytes, bytearray or memoryview, not {shown(value)}")
+        raise InvalidArgument(
+            f"{what} must be bytes, bytearray or memoryview, not {describe_value(value)}"
+        )
     size = value.nbytes if isinstance(value, memoryview) else len(value)
     if size > most:
         raise TooLarge(f"{what} must be at most {most} bytes, not {size}: {TooLarge.__doc__}")
@@ -126,14 +128,18 @@ def state(what: str, value: object) -> bytes:
 def headers(what: str, value: object) -> str:
     """A JSON object as text."""
     if not isinstance(value, Mapping):
-        raise InvalidArgument(f"{what} must be a mapping that JSON can hold, not {shown(value)}")
-    return as_json(what, value)
+        raise InvalidArgument(
+            f"{what} must be a mapping that JSON can hold, not {describe_value(value)}"
+        )
+    return encode_json(what, value)
 
 
-def as_json(what: str, value: Mapping[str, Any]) -> str:
+def encode_json(what: str, value: Mapping[str, Any]) -> str:
     """The mapping as JSON that jsonb can hold; a timedelta is written in milliseconds."""
     try:
-        written = json.dumps(dict(value), allow_nan=False, ensure_ascii=False, default=plain)
+        written = json.dumps(
+            dict(value), allow_nan=False, ensure_ascii=False, default=encode_duration
+        )
         written.encode()
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidArgument(f"{what} must be a mapping that JSON can hold: {error}") from error
@@ -142,7 +148,7 @@ def as_json(what: str, value: Mapping[str, Any]) -> str:
     return written
 
 
-def plain(value: object) -> object:
+def encode_duration(value: object) -> object:
     """What JSON has no form for but we do: a timedelta is its milliseconds."""
     if isinstance(value, timedelta):
         return value // MILLISECOND
@@ -152,14 +158,14 @@ def plain(value: object) -> object:
 def yes_or_no(what: str, value: object) -> bool:
     """A bool and nothing that merely looks like one."""
     if not isinstance(value, bool):
-        raise InvalidArgument(f"{what} must be True or False, not {shown(value)}")
+        raise InvalidArgument(f"{what} must be True or False, not {describe_value(value)}")
     return value
 
 
 def token(what: str, value: object) -> UUID:
     """A lease's token."""
     if not isinstance(value, UUID):
-        raise InvalidArgument(f"{what} must be a UUID, not {shown(value)}")
+        raise InvalidArgument(f"{what} must be a UUID, not {describe_value(value)}")
     return value
 
 
@@ -167,11 +173,11 @@ def error_text(value: object) -> str:
     """What went wrong, made storable rather than refused: any failure must be reportable."""
     said = f"{type(value).__name__}: {value}" if isinstance(value, BaseException) else value
     if not isinstance(said, str):
-        raise InvalidArgument(f"error must be a str or an exception, not {shown(value)}")
+        raise InvalidArgument(f"error must be a str or an exception, not {describe_value(value)}")
     return said.replace("\0", "\N{REPLACEMENT CHARACTER}").encode(errors="replace").decode()
 
 
-def shown(value: object) -> str:
+def describe_value(value: object) -> str:
     """A value in an error message, short enough to read."""
     huge = isinstance(value, int) and abs(value) >= 10**30
     return f"{type(value).__name__} {'out of range' if huge else repr(value)[:80]}"
@@ -179,25 +185,27 @@ def shown(value: object) -> str:
 
 def names(what: str, values: object) -> list[str]:
     """Names in a collection; a single string would be a collection of single letters."""
-    return [name(f"one of the {what}", each) for each in listed(what, values, "str")]
+    return [name(f"one of the {what}", each) for each in check_collection(what, values, "str")]
 
 
 def identifiers(what: str, values: object) -> Identifiers:
     """Message ids in a collection."""
     return Identifiers(
-        identifier(f"one of the {what}", each) for each in listed(what, values, "int")
+        identifier(f"one of the {what}", each) for each in check_collection(what, values, "int")
     )
 
 
 def moments(what: str, values: object) -> Identifiers:
     """Times in a collection."""
-    return Identifiers(moment(f"one of the {what}", each) for each in listed(what, values, "times"))
+    return Identifiers(
+        moment(f"one of the {what}", each) for each in check_collection(what, values, "times")
+    )
 
 
-def listed(what: str, values: object, of: str) -> Iterable[object]:
+def check_collection(what: str, values: object, of: str) -> Iterable[object]:
     """The values of a collection."""
     if isinstance(values, str) or not isinstance(values, Iterable):
-        raise InvalidArgument(f"{what} must be a list of {of}, not {shown(values)}")
+        raise InvalidArgument(f"{what} must be a list of {of}, not {describe_value(values)}")
     return values
 
 

@@ -22,7 +22,7 @@ class Tokens(list[Any]):
     """The elements of a uuid[], none of them null."""
 
 
-def column(values: Iterable[object]) -> list[object] | None:
+def optional_column(values: Iterable[object]) -> list[object] | None:
     """A column of which rows may say nothing, or None where none says anything: then it is quicker to store."""
     found = list(values)
     return None if found.count(None) == len(found) else found

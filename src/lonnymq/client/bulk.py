@@ -10,7 +10,7 @@ from lonnymq.client.arguments import Bytes
 from lonnymq.client.call import Call, schema_name
 from lonnymq.client.calls.message import message_announce
 from lonnymq.client.calls.queue import epoch
-from lonnymq.client.new_message import Checked, NewMessage, batch
+from lonnymq.client.new_message import Checked, NewMessage, check_messages
 
 
 class Bulk:
@@ -22,7 +22,7 @@ class Bulk:
         self, schema: str, messages: Iterable[Bytes | NewMessage], *, channel: str | None
     ) -> None:
         self.schema = schema_name(schema)
-        self.messages = batch(messages, channel=channel)
+        self.messages = check_messages(messages, channel=channel)
         self.channels: set[str] = set()
         self.count = 0
 
@@ -41,14 +41,14 @@ class Bulk:
         for message in self.messages:
             self.channels.add(message.channel)
             self.count += 1
-            yield row_of(message, now)
+            yield copy_row(message, now)
 
     def announcement(self) -> Call[int]:
         """What tells the engine of the rows."""
         return message_announce(self.schema, self.channels)
 
 
-def row_of(message: Checked, now: int) -> tuple[Any, ...]:
+def copy_row(message: Checked, now: int) -> tuple[Any, ...]:
     """One row of the COPY."""
     run_at = message.dequeue_at if message.dequeue_at is not None else now + (message.delay_ms or 0)
     headers = None if message.headers is None else json.loads(message.headers)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from lonnymq.client import arguments as check
-from lonnymq.client.arrays import Contents, Texts, column
+from lonnymq.client.arrays import Contents, Texts, optional_column
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Checked(NamedTuple):
     headers: str | None
 
 
-def checked(message: NewMessage, *, channel: str | None = None) -> Checked:
+def check_message(message: NewMessage, *, channel: str | None = None) -> Checked:
     """The message's values, each of them storable; one that names no channel goes to `channel`."""
     check.not_both("dequeue_at", message.dequeue_at, "delay_ms", message.delay_ms)
     return Checked(
@@ -49,16 +49,16 @@ def checked(message: NewMessage, *, channel: str | None = None) -> Checked:
     )
 
 
-def batch(
+def check_messages(
     messages: Iterable[check.Bytes | NewMessage], *, channel: str | None
 ) -> Iterator[Checked]:
     """The messages, checked, one by one."""
     for item in messages:
         message = item if isinstance(item, NewMessage) else NewMessage(item)
-        yield checked(message, channel=channel)
+        yield check_message(message, channel=channel)
 
 
-def columns(
+def message_columns(
     messages: Iterable[check.Bytes | NewMessage], *, channel: str | None
 ) -> tuple[object, ...]:
     """The messages, checked, as `message_create_many`'s arrays; bare bytes are the quick way."""
@@ -73,8 +73,8 @@ def columns(
         names = [channel if each.channel is None else each.channel for each in told]
         contents = Contents([check.content("content", each.content) for each in told])
         return Texts([check.name("channel", each) for each in names]), contents, *(None,) * 5
-    channels, contents_of, *others = zip(*batch(told, channel=channel), strict=True)
-    return Texts(channels), Contents(contents_of), *map(column, others)
+    channels, contents_of, *others = zip(*check_messages(told, channel=channel), strict=True)
+    return Texts(channels), Contents(contents_of), *map(optional_column, others)
 
 
 def is_plain(message: NewMessage) -> bool:

@@ -55,14 +55,14 @@ class EmbeddedServer(Server):
     def __init__(self, folder: Path) -> None:
         self.cluster = Cluster(folder, embedded_binaries())
         super().__init__(self.cluster.dsn)
-        with _gate(folder):
-            self._locks = _join(folder)
+        with _lock_gate(folder):
+            self._locks = _lock_shared(folder)
             try:
                 _start_watchdog(self.cluster)
                 self.cluster.create()
                 self.cluster.start()
             except BaseException:
-                _leave(self._locks)
+                _release(self._locks)
                 raise
         atexit.register(self.close)
 
@@ -77,11 +77,11 @@ class EmbeddedServer(Server):
             return
         atexit.unregister(self.close)
         if not self.cluster.folder.exists():  # removed under the server, which notices and ends
-            _leave(self._locks)
+            _release(self._locks)
             return
-        with _gate(self.cluster.folder):
-            _leave(self._locks)
-            if (alone := _try_alone(self.cluster.folder / "users")) is not None:
+        with _lock_gate(self.cluster.folder):
+            _release(self._locks)
+            if (alone := _try_exclusive(self.cluster.folder / "users")) is not None:
                 self.cluster.stop()
                 os.close(alone)
 
@@ -93,7 +93,7 @@ class TemporaryServer(Server):
         super().__init__(cluster.dsn)
         self.cluster = cluster
         self._maker = os.getpid()
-        self._locks = _join(cluster.folder)
+        self._locks = _lock_shared(cluster.folder)
         try:
             _start_watchdog(cluster, remove=True)
             cluster.create(durable=False)
@@ -123,7 +123,7 @@ class TemporaryServer(Server):
         atexit.unregister(self.close)
         self.cluster.stop("immediate")
         shutil.rmtree(self.cluster.folder, ignore_errors=True)
-        _leave(self._locks)
+        _release(self._locks)
 
 
 def embedded(data_dir: str | os.PathLike[str] | None = None, *, dsn: str | None = None) -> Server:
@@ -148,14 +148,14 @@ def temporary(
     400 ms on a disk. It does not wait for the disk unless told `fsync=True`; a crash of the server loses nothing.
     """
     programs = Path(bin_dir) if bin_dir else embedded_binaries()
-    place = None if on_disk else memory()
+    place = None if on_disk else memory_folder()
     folder = Path(tempfile.mkdtemp(prefix="lonnymq-", dir=place)).resolve()
     if os.geteuid() == 0:
         folder.chmod(0o711)  # so that the server's user may pass
     return TemporaryServer(Cluster(folder, programs, {"fsync": False, **settings}))
 
 
-def memory() -> Path | None:
+def memory_folder() -> Path | None:
     """A folder in memory with room for a temporary server, or None."""
     shared = Path("/dev/shm")  # noqa: S108  only ever used through mkdtemp
     roomy = shared.is_dir() and shutil.disk_usage(shared).free >= MEMORY_BYTES
@@ -175,7 +175,7 @@ def default_folder() -> Path:
     return base / "postgresql-18"
 
 
-def _take(path: Path, how: int) -> int:
+def _lock_file(path: Path, how: int) -> int:
     """Open a lock file and lock it; the lock lasts until the descriptor is closed, here and in forked children."""
     lock = os.open(path, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
@@ -188,25 +188,25 @@ def _take(path: Path, how: int) -> int:
     return lock
 
 
-def _join(folder: Path) -> list[int]:
-    return [_take(folder / name, fcntl.LOCK_SH) for name in ("users", "watched")]
+def _lock_shared(folder: Path) -> list[int]:
+    return [_lock_file(folder / name, fcntl.LOCK_SH) for name in ("users", "watched")]
 
 
-def _leave(locks: list[int]) -> None:
+def _release(locks: list[int]) -> None:
     while locks:
         os.close(locks.pop())
 
 
-def _try_alone(path: Path) -> int | None:
+def _try_exclusive(path: Path) -> int | None:
     try:
-        return _take(path, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return _lock_file(path, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return None
 
 
 @contextlib.contextmanager
-def _gate(folder: Path) -> Iterator[None]:
-    gate = _take(folder / "gate", fcntl.LOCK_EX)
+def _lock_gate(folder: Path) -> Iterator[None]:
+    gate = _lock_file(folder / "gate", fcntl.LOCK_EX)
     try:
         yield
     finally:
@@ -218,7 +218,7 @@ def _start_watchdog(cluster: Cluster, *, remove: bool = False) -> None:
 
     Without one (a process that gave up its rights may be unable to start Python) the next to leave stops the server.
     """
-    if (lock := _try_alone(cluster.folder / "watchdog")) is None:
+    if (lock := _try_exclusive(cluster.folder / "watchdog")) is None:
         return
     stop = cluster.command(cluster.data, "pg_ctl", "stop", "-w", "-t", "60", "-m", "fast")
     places = [cluster.folder, cluster.socket_folder, "remove" if remove else "keep"]

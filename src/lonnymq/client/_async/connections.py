@@ -235,7 +235,7 @@ def cursor_for(connection: AsyncConnection[Any], sql: str) -> AsyncCursor[Any]:
     return cursor
 
 
-async def copy_in(source: AsyncSource, bulk: Bulk) -> int:
+async def copy_messages(source: AsyncSource, bulk: Bulk) -> int:
     """Copy messages in and announce them, in one transaction."""
     async with source.connection() as connection:
         with translated():

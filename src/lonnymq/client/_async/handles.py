@@ -1,4 +1,4 @@
-"""A message and a channel as an AsyncQueue hands them out: its methods, said of the one thing at hand."""
+"""The message and the channel of an AsyncQueue: its methods, with the message or the channel filled in."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, eq=False)
 class AsyncMessage(LeasedMessage):
-    """A leased message: settle it before `lease_until`, or extend the lease."""
+    """A leased message: complete, defer or fail the message before `lease_until`, or extend the lease."""
 
     queue: AsyncQueue = field(repr=False)
 
     async def heartbeat(self, lease_ms: Duration = 30_000) -> HeartbeatAnswer:
-        """Extend the lease to so long from now."""
+        """Extend the lease to `lease_ms` from now."""
         return await self.queue.heartbeat(self, lease_ms=lease_ms)
 
     async def complete(self, *, using: Any = None) -> CompleteAnswer:
-        """Be done with it; `using` your connection, when your transaction commits."""
+        """Complete the message. With `using`, the message is completed when your transaction commits."""
         return await self.queue.complete(self, using=using)
 
     async def defer(
@@ -51,7 +51,7 @@ class AsyncMessage(LeasedMessage):
         state: Bytes | None = None,
         using: Any = None,
     ) -> DeferAnswer:
-        """Put it back for later, keeping `state` for whoever takes it next; no attempt is used up."""
+        """Put the message back for later and keep `state` with the message. This attempt does not count."""
         return await self.queue.defer(
             self, delay_ms=delay_ms, dequeue_at=dequeue_at, state=state, using=using
         )
@@ -64,35 +64,35 @@ class AsyncMessage(LeasedMessage):
         dead: bool = False,
         using: Any = None,
     ) -> FailAnswer:
-        """Give up on this attempt: it is retried by its channel's policy or after `retry_ms`, or is dead."""
+        """Fail this attempt. The message is retried after `retry_ms` or as the channel says, or is dead."""
         return await self.queue.fail(self, error=error, retry_ms=retry_ms, dead=dead, using=using)
 
 
 @dataclass(frozen=True, slots=True)
 class AsyncChannel:
-    """One tenant's channel by name; it exists from its first message, or once it is set."""
+    """One tenant's channel by name. The channel exists from the first message on, or once you set options."""
 
     name: str
     queue: AsyncQueue = field(repr=False)
 
     async def set(self, **options: Unpack[ChannelOptions]) -> ChannelSetAnswer:
-        """Set its policy; what is not given stays."""
+        """Set options of the channel. Options that you do not give stay as they are."""
         return await self.queue.channel_set(self.name, **options)
 
     async def pause(self) -> PauseAnswer:
-        """Stop handing out its messages."""
+        """Stop the channel: no message is dequeued until you resume the channel."""
         return await self.queue.channel_pause(self.name)
 
     async def resume(self) -> ResumeAnswer:
-        """Hand out its messages again."""
+        """Resume the channel."""
         return await self.queue.channel_resume(self.name)
 
     async def release(self) -> ReleaseAnswer:
-        """Retire it: no new messages, gone when drained."""
+        """Retire the channel: the channel takes no new messages and is removed when the last message is done."""
         return await self.queue.channel_release(self.name)
 
     async def stats(self) -> ChannelStats | None:
-        """Its figures, or None if there is no such channel."""
+        """Show the state and the options of the channel, or None if the channel does not exist."""
         return next(iter(await self.queue.channel_stats(self.name)), None)
 
     async def create(
@@ -106,7 +106,7 @@ class AsyncChannel:
         headers: Mapping[str, Any] | None = None,
         using: Any = None,
     ) -> CreateResult:
-        """Add a message; `using` your connection, it is there when your transaction commits."""
+        """Add a message. With `using`, the message is created when your transaction commits."""
         return await self.queue.create(
             self.name,
             content,
@@ -121,15 +121,15 @@ class AsyncChannel:
     async def create_many(
         self, messages: Iterable[Bytes | NewMessage], *, using: Any = None
     ) -> list[CreateManyResult]:
-        """Add many messages in one call, in this order; each has its result, and none is raised."""
+        """Add many messages in one call, in this order. Each message has a result, and refusals are not raised."""
         return await self.queue.create_many(messages, channel=self.name, using=using)
 
     async def copy(self, messages: Iterable[Bytes | NewMessage]) -> int:
-        """Load messages in bulk by COPY."""
+        """Load messages with COPY and answer how many."""
         return await self.queue.copy(messages, channel=self.name)
 
     async def purge(self, *, limit: int = 10_000) -> int:
-        """Delete its waiting messages, at most `limit`, and say how many."""
+        """Delete up to `limit` waiting messages of the channel, and answer how many."""
         return await self.queue.purge(self.name, limit=limit)
 
     async def peek(self, *, limit: int = 10) -> list[PeekedMessage]:

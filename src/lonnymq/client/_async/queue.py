@@ -9,7 +9,7 @@ from typing import Any, Self, Unpack
 
 from lonnymq import tracing
 from lonnymq.client import calls
-from lonnymq.client._async.connections import copy_in, run_dequeue
+from lonnymq.client._async.connections import copy_messages, run_dequeue
 from lonnymq.client._async.handles import AsyncChannel, AsyncMessage
 from lonnymq.client._async.install import install_async
 from lonnymq.client._async.methods import AsyncMethods
@@ -31,10 +31,11 @@ from lonnymq.results import (
 class AsyncQueue(AsyncMethods):
     """A queue in one schema of a PostgreSQL database.
 
-    Over a DSN it opens connections as it needs them and may be used by many tasks; `close` closes the idle ones.
-    Over a pool each call borrows a connection.
-    Over a connection each call joins the transaction that is open on it, or commits by itself if none is.
-    Where a method takes `using`, it runs on that connection, inside the caller's transaction, and commits nothing.
+    With a DSN, the queue opens connections when calls need them, and can be used by many tasks.
+    `close` closes the idle connections.
+    With a pool, each call borrows a connection.
+    With a connection, each call joins the open transaction, or commits by itself if no transaction is open.
+    A method with `using` runs on the connection that you give, inside your transaction, and commits nothing.
     """
 
     def __init__(self, source: Any, *, schema: str = "lonnymq") -> None:
@@ -48,29 +49,29 @@ class AsyncQueue(AsyncMethods):
         await self.close()
 
     async def close(self) -> None:
-        """Close the idle connections that were opened here; what the caller gave stays open."""
+        """Close the idle connections that this queue opened. A connection or a pool that you gave stays open."""
         await self._source.close()
 
     async def install(self, *, roles: bool | None = None) -> None:
-        """Bring the schema to this version of the library; any number of processes may do so at once.
+        """Install or upgrade the queue in the schema. Any number of processes can install at once.
 
-        With `roles` its functions are granted to roles by what each is for; unsaid, that stays as it is.
+        With `roles=True` the functions are granted to roles. With None the roles stay as they are.
         """
         async with self._source.connection() as connection:
             await install_async(connection, schema=self.schema, roles=roles)
 
     def channel(self, name: str) -> AsyncChannel:
-        """A channel by name, to say things of it; nothing is stored yet."""
+        """Get a channel by name. Nothing is stored yet."""
         return AsyncChannel(checked_name("channel", name), self)
 
     async def set(self, **options: Unpack[QueueOptions]) -> QueueSetAnswer:
-        """Set the queue's policy and the defaults of new channels; what is not given stays."""
+        """Set options of the queue and defaults of new channels. Options that you do not give stay as they are."""
         return await self._run(calls.queue_set(self.schema, options))
 
     async def channel_set(
         self, channel: str, **options: Unpack[ChannelOptions]
     ) -> ChannelSetAnswer:
-        """Set a channel's policy; what is not given stays."""
+        """Set options of a channel. Options that you do not give stay as they are."""
         return await self._run(calls.channel_set(self.schema, channel, options))
 
     async def create(
@@ -85,7 +86,7 @@ class AsyncQueue(AsyncMethods):
         headers: Mapping[str, Any] | None = None,
         using: Any = None,
     ) -> CreateResult:
-        """Add a message to a channel; raises ChannelFull or ChannelReleasing if the channel refuses it."""
+        """Add a message to a channel. Raises ChannelFull or ChannelReleasing if the channel refuses the message."""
         message = NewMessage(content, channel, dequeue_at, delay_ms, name, kind, headers)
         if tracing.PACKAGE in tracing.modules:
             with tracing.creating(self.schema, message) as carrying:
@@ -99,7 +100,7 @@ class AsyncQueue(AsyncMethods):
         channel: str | None = None,
         using: Any = None,
     ) -> list[CreateManyResult]:
-        """Add many messages in one call, in this order; each has its result, and none is raised."""
+        """Add many messages in one call, in this order. Each message has a result, and refusals are not raised."""
         if tracing.PACKAGE in tracing.modules:
             with tracing.creating_many(self.schema, messages, NewMessage) as carrying:
                 call = calls.message_create_many(self.schema, carrying, channel=channel)
@@ -111,16 +112,18 @@ class AsyncQueue(AsyncMethods):
     async def copy(
         self, messages: Iterable[Bytes | NewMessage], *, channel: str | None = None
     ) -> int:
-        """Load messages in bulk by COPY, past any capacity; say how many."""
+        """Load messages with COPY and answer how many. COPY does not look at the capacity of channels."""
         if tracing.PACKAGE in tracing.modules:
             with tracing.creating_many(self.schema, messages, NewMessage) as carrying:
-                return await copy_in(self._source, Bulk(self.schema, carrying, channel=channel))
-        return await copy_in(self._source, Bulk(self.schema, messages, channel=channel))
+                return await copy_messages(
+                    self._source, Bulk(self.schema, carrying, channel=channel)
+                )
+        return await copy_messages(self._source, Bulk(self.schema, messages, channel=channel))
 
     async def dequeue(
         self, limit: int = 1, *, lease_ms: Duration = 30_000, worker: str | None = None
     ) -> Batch[AsyncMessage]:
-        """Lease up to `limit` messages, fair to all channels; an empty batch says why and when to look again."""
+        """Lease up to `limit` messages, fair to all channels. An empty batch says why, and when to dequeue again."""
         for pause in retry_pauses():
             batch = await self._dequeue_once(limit, lease_ms, worker)
             if batch.why != "contended":

@@ -227,7 +227,7 @@ def cursor_for(connection: Connection[Any], sql: str) -> Cursor[Any]:
     return cursor
 
 
-def copy_in(source: Source, bulk: Bulk) -> int:
+def copy_messages(source: Source, bulk: Bulk) -> int:
     """Copy messages in and announce them, in one transaction."""
     with source.connection() as connection, translated(), connection.transaction():
         now = execute(connection, bulk.clock(), prepare=False)

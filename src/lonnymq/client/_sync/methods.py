@@ -63,43 +63,43 @@ class Methods(Base):
     """One method a SQL function."""
 
     def channel_pause(self, channel: str) -> PauseAnswer:
-        """Stop handing out a channel's messages."""
+        """Stop a channel: no message of the channel is dequeued until you resume the channel."""
         return self._run(calls.channel_pause(self.schema, channel))
 
     def channel_resume(self, channel: str) -> ResumeAnswer:
-        """Hand out a paused channel's messages again."""
+        """Resume a paused channel."""
         return self._run(calls.channel_resume(self.schema, channel))
 
     def channel_release(self, channel: str) -> ReleaseAnswer:
-        """Retire a channel: no new messages, gone when drained."""
+        """Retire a channel: the channel takes no new messages and is removed when the last message is done."""
         return self._run(calls.channel_release(self.schema, channel))
 
     def channel_stats(
         self, channel: str | None = None, *, after: str | None = None, limit: int = 100
     ) -> list[ChannelStats]:
-        """One channel's figures, or those of all, a page at a time after a name."""
+        """Show the state and the options of a channel, or of all channels page by page, after a name."""
         return self._run(calls.channel_stats(self.schema, channel, after=after, limit=limit))
 
     def channel_policy_list(
         self, *, after: str | None = None, limit: int = 1000
     ) -> list[ChannelPolicy]:
-        """The defaults, then the policies of all channels, a page at a time after a name."""
+        """List the default options and then the options of all channels, page by page, after a name."""
         return self._run(calls.channel_policy_list(self.schema, after=after, limit=limit))
 
     def channel_active(
         self, channels: Iterable[str] | None = None, *, limit: int = 100, count: int = 1000
     ) -> list[ChannelActivity]:
-        """The channels in which something goes on, up to `limit` of each sort, or those that are named."""
+        """List channels with work: up to `limit` of each kind, or the channels that you name."""
         return self._run(calls.channel_active(self.schema, channels, limit=limit, count=count))
 
     def channel_permitted(self, channel: str) -> bool:
-        """Whether who is connected may use a channel: True unless it is confined to others."""
+        """Tell whether the connected login may use a channel: True unless the login is confined to other channels."""
         return self._run(calls.channel_permitted(self.schema, channel))
 
     def producer_confine(
         self, role: str, *, channels: Iterable[str] = (), prefixes: Iterable[str] = ()
     ) -> ConfineAnswer:
-        """Confine a role and its members to these channels, and to those whose names begin so."""
+        """Confine a role and its members to some channels: by name, or by the beginning of the name."""
         return self._run(
             calls.producer_confine(self.schema, role, channels=channels, prefixes=prefixes)
         )
@@ -109,7 +109,7 @@ class Methods(Base):
         return self._run(calls.producer_free(self.schema, role))
 
     def producer_list(self) -> list[Confined]:
-        """The roles that are confined to some channels."""
+        """List the roles that are confined to some channels."""
         return self._run(calls.producer_list(self.schema))
 
     def dead_list(
@@ -120,7 +120,7 @@ class Methods(Base):
         after: int | None = None,
         limit: int = 100,
     ) -> list[DeadMessage]:
-        """A page of dead messages, after an id."""
+        """List dead messages page by page, after an id."""
         return self._run(calls.dead_list(self.schema, channel, kind=kind, after=after, limit=limit))
 
     def dead_ids(
@@ -131,7 +131,7 @@ class Methods(Base):
         after: int | None = None,
         limit: int = 1000,
     ) -> list[int]:
-        """A page of the ids of dead messages, after an id."""
+        """List the ids of dead messages page by page, after an id."""
         return self._run(calls.dead_ids(self.schema, channel, kind=kind, after=after, limit=limit))
 
     def dead_redrive(
@@ -142,7 +142,7 @@ class Methods(Base):
         kind: str | None = None,
         limit: int = 1000,
     ) -> list[Redriven]:
-        """Let dead messages live again, at their place in time; channel '*' means all."""
+        """Put dead messages back into their channels, by id or by channel. The channel '*' means all channels."""
         return self._run(
             calls.dead_redrive(self.schema, message_ids, channel=channel, kind=kind, limit=limit)
         )
@@ -155,65 +155,65 @@ class Methods(Base):
         kind: str | None = None,
         limit: int = 10_000,
     ) -> int:
-        """Delete dead messages for good, and say how many; channel '*' means all."""
+        """Delete dead messages, by id or by channel, and answer how many. The channel '*' means all channels."""
         return self._run(
             calls.dead_purge(self.schema, message_ids, channel=channel, kind=kind, limit=limit)
         )
 
     def history_horizon(self, start: int = 0, *, rows: int = 10_000) -> Horizon:
-        """How far a slice of about so many rows from `start` may reach."""
+        """Answer how far you can read from `start` for about `rows` finished attempts."""
         return self._run(calls.history_horizon(self.schema, start, rows=rows))
 
     def history_read(self, start: int = 0, *, upto: int | None = None) -> list[HistoryRow]:
-        """The finished attempts of a slice, the same whenever it is read."""
+        """Read the finished attempts from `start` up to `upto`. Each time you read the same attempts."""
         return self._run(calls.history_read(self.schema, start, upto=upto))
 
     def history_cut(
         self, start: int = 0, *, rows: int = 100_000, parts: int = 10
     ) -> list[HistoryPart]:
-        """What is settled from `start` on, in parts of about so many rows for readers side by side."""
+        """Cut the history from `start` on into parts of about `rows` finished attempts, for parallel readers."""
         return self._run(calls.history_cut(self.schema, start, rows=rows, parts=parts))
 
     def history_lag(self, start: int = 0, *, most: int = 1_000_000) -> HistoryLag:
-        """How far somebody is behind who has read up to `start`, and what holds the rest back."""
+        """Show how far a reader at position `start` is behind, and which transaction holds back the rest."""
         return self._run(calls.history_lag(self.schema, start, most=most))
 
     def history_resume(self, reader: str, position: int) -> HistoryResume:
-        """Where a reader goes on that has read up to `position`, also after a failover or a restore."""
+        """Answer where a reader at `position` continues, also after a failover or a restore."""
         return self._run(calls.history_resume(self.schema, reader, position))
 
     def history_reader_list(self) -> list[HistoryReader]:
-        """Who reads history, and up to where; what one of them has not confirmed is kept."""
+        """List the readers of history. History that a reader has not confirmed is kept."""
         return self._run(calls.history_reader_list(self.schema))
 
     def history_forget(self, reader: str) -> ForgetAnswer:
-        """Let a reader that will not come back keep nothing any more."""
+        """Forget a reader of history, so that no history is kept for the reader."""
         return self._run(calls.history_forget(self.schema, reader))
 
     def history_confirm(self, reader: str, *, upto: int) -> ConfirmAnswer:
-        """Say how far a reader has come, so that the rest is kept for it."""
+        """Confirm that a reader has stored the history up to `upto`. Later history is kept for the reader."""
         return self._run(calls.history_confirm(self.schema, reader, upto=upto))
 
     def history_prune(self) -> int:
-        """Drop history that is past its time and confirmed by every reader."""
+        """Drop history that is old enough and confirmed by every reader. Answer how many days were dropped."""
         return self._run(calls.history_prune(self.schema))
 
     def heartbeat(self, message: Leased, *, lease_ms: Duration = 30_000) -> HeartbeatAnswer:
-        """Extend a lease to so long from now."""
+        """Extend the lease of a message to `lease_ms` from now."""
         return self._run(calls.message_heartbeat(self.schema, message, lease_ms=lease_ms))
 
     def heartbeat_many(
         self, messages: Iterable[Leased], *, lease_ms: Duration = 30_000
     ) -> list[Heartbeat]:
-        """Extend many leases in one call."""
+        """Extend the leases of many messages to `lease_ms` from now, in one call."""
         return self._run(calls.message_heartbeat_many(self.schema, messages, lease_ms=lease_ms))
 
     def complete(self, message: Leased, *, using: Any = None) -> CompleteAnswer:
-        """Be done with a message."""
+        """Complete a message."""
         return self._run(calls.message_complete(self.schema, message), using)
 
     def complete_many(self, messages: Iterable[Leased], *, using: Any = None) -> list[Completed]:
-        """Be done with many messages in one call; one answer each, in this order."""
+        """Complete many messages in one call. The answers have the order of the messages."""
         return self._run(calls.message_complete_many(self.schema, messages), using)
 
     def defer(
@@ -225,7 +225,7 @@ class Methods(Base):
         state: Bytes | None = None,
         using: Any = None,
     ) -> DeferAnswer:
-        """Put a message back for later, with state; no attempt is used up."""
+        """Put a message back for later and keep `state` with the message. This attempt does not count."""
         return self._run(
             calls.message_defer(
                 self.schema, message, delay_ms=delay_ms, dequeue_at=dequeue_at, state=state
@@ -242,7 +242,7 @@ class Methods(Base):
         state: Bytes | None = None,
         using: Any = None,
     ) -> list[Deferred]:
-        """Put many messages back for later, all in the same way."""
+        """Put many messages back for later, all with the same delay and state."""
         return self._run(
             calls.message_defer_many(
                 self.schema, messages, delay_ms=delay_ms, dequeue_at=dequeue_at, state=state
@@ -259,7 +259,7 @@ class Methods(Base):
         dead: bool = False,
         using: Any = None,
     ) -> FailAnswer:
-        """Give up on an attempt: retried by the channel's policy or after `retry_ms`, or dead."""
+        """Fail this attempt. The message is retried after `retry_ms` or as the channel says, or is dead."""
         return self._run(
             calls.message_fail(self.schema, message, error=error, retry_ms=retry_ms, dead=dead),
             using,
@@ -274,7 +274,7 @@ class Methods(Base):
         dead: bool = False,
         using: Any = None,
     ) -> list[Failed]:
-        """Give up on an attempt of each of many messages, all for the same reason."""
+        """Fail an attempt of many messages, all with the same error."""
         return self._run(
             calls.message_fail_many(
                 self.schema, messages, error=error, retry_ms=retry_ms, dead=dead
@@ -283,47 +283,47 @@ class Methods(Base):
         )
 
     def cancel(self, message_id: int, *, using: Any = None) -> CancelAnswer:
-        """Delete a message that nobody is working on."""
+        """Delete a message that is not leased."""
         return self._run(calls.message_cancel(self.schema, message_id), using)
 
     def cancel_many(self, message_ids: Iterable[int], *, using: Any = None) -> list[Cancelled]:
-        """Delete many messages that nobody is working on."""
+        """Delete many messages that are not leased."""
         return self._run(calls.message_cancel_many(self.schema, message_ids), using)
 
     def purge(self, channel: str, *, limit: int = 10_000) -> int:
-        """Delete a channel's waiting messages, at most `limit`, and say how many."""
+        """Delete up to `limit` waiting messages of a channel, and answer how many."""
         return self._run(calls.message_purge(self.schema, channel, limit=limit))
 
     def peek(self, channel: str, *, limit: int = 10) -> list[PeekedMessage]:
-        """Look at a channel's first messages and take none."""
+        """Show the first messages of a channel without a lease."""
         return self._run(calls.message_peek(self.schema, channel, limit=limit))
 
     def explain(self, message_id: int) -> Explanation:
-        """Say why a message is not running."""
+        """Explain why a message is not running."""
         return self._run(calls.message_explain(self.schema, message_id))
 
     def installed(self) -> Installed:
-        """Which version of the queue is in the schema."""
+        """Show which version of the queue is installed in the schema."""
         return self._run(calls.queue_installed(self.schema))
 
     def epoch(self) -> int:
-        """The queue's clock: epoch milliseconds of the database."""
+        """Answer the time of the database in epoch milliseconds."""
         return self._run(calls.epoch(self.schema))
 
     def stats(self) -> QueueStats:
-        """The queue's figures."""
+        """Show the state and the options of the queue."""
         return self._run(calls.queue_stats(self.schema))
 
     def sweep(self, *, limit: int = 1000) -> Swept:
-        """Expire leases, forget idle channels, drop old history; safe from anywhere, by many."""
+        """Expire leases, remove idle channels and drop old history. Any number of processes can sweep at once."""
         return self._run(calls.queue_sweep(self.schema, limit=limit))
 
     def check(self) -> list[Violation]:
-        """Look for broken invariants; none means healthy."""
+        """Check the queue for broken invariants. An empty list means that the queue is healthy."""
         return self._run(calls.queue_check(self.schema))
 
     def repair(self) -> list[Repair]:
-        """Mend broken invariants, and say which."""
+        """Repair broken invariants, and list the repairs."""
         return self._run(calls.queue_repair(self.schema))
 
     def schedule_set(
@@ -339,7 +339,7 @@ class Methods(Base):
         headers: Mapping[str, Any] | None = None,
         missed: MissedTicks = "once",
     ) -> ScheduleSetAnswer:
-        """Say what a schedule creates and when, by a cron line or an interval; workers do it."""
+        """Create or change a schedule, with a cron line or an interval. Workers create the messages."""
         return self._run(
             calls.schedule_set(
                 self.schema,
@@ -356,11 +356,11 @@ class Methods(Base):
         )
 
     def schedule_list(self, *, after: str | None = None, limit: int = 100) -> list[Schedule]:
-        """A page of schedules, after a name."""
+        """List schedules page by page, after a name."""
         return self._run(calls.schedule_list(self.schema, after=after, limit=limit))
 
     def schedule_due(self, *, within_ms: Duration = 0, limit: int = 1000) -> list[Schedule]:
-        """The schedules whose next tick comes within so long, and those of which nobody knows it yet."""
+        """List the schedules with a tick within `within_ms`, and the schedules whose next tick is not known yet."""
         return self._run(calls.schedule_due(self.schema, within_ms=within_ms, limit=limit))
 
     def schedule_tick(
@@ -372,7 +372,7 @@ class Methods(Base):
         ticks: Iterable[Moment],
         next_at: Moment | None = None,
     ) -> Ticked:
-        """Create the messages of ticks that have come, each once, and remember it."""
+        """Create the messages of ticks that are due, each message once."""
         return self._run(
             calls.schedule_tick(
                 self.schema, name, version=version, upto_at=upto_at, ticks=ticks, next_at=next_at
@@ -380,19 +380,19 @@ class Methods(Base):
         )
 
     def schedule_run(self, name: str) -> ScheduleRan:
-        """Create the message of a schedule now, beside its ticks."""
+        """Create the message of a schedule now, in addition to the ticks."""
         return self._run(calls.schedule_run(self.schema, name))
 
     def schedule_pause(self, name: str) -> PauseAnswer:
-        """Stop a schedule until it is resumed."""
+        """Stop a schedule until you resume the schedule."""
         return self._run(calls.schedule_pause(self.schema, name))
 
     def schedule_resume(self, name: str) -> ResumeAnswer:
-        """Let a paused schedule go on with the first tick after now."""
+        """Resume a paused schedule with the first tick after now."""
         return self._run(calls.schedule_resume(self.schema, name))
 
     def schedule_delete(self, name: str) -> ScheduleDeleteAnswer:
-        """Delete a schedule; the messages that it created stay."""
+        """Delete a schedule. Messages of the schedule that exist already stay."""
         return self._run(calls.schedule_delete(self.schema, name))
 
     def worker_seen(
@@ -405,7 +405,7 @@ class Methods(Base):
         about: Mapping[str, Any] | None = None,
         again_ms: Duration = 10_000,
     ) -> WorkerSeenAnswer:
-        """Say that a worker is there, to be said again within `again_ms`."""
+        """Report that a worker is alive. The next report is due within `again_ms`."""
         return self._run(
             calls.worker_seen(
                 self.schema,
@@ -419,9 +419,9 @@ class Methods(Base):
         )
 
     def worker_gone(self, name: str) -> WorkerGoneAnswer:
-        """Say that a worker has ended."""
+        """Report that a worker has ended."""
         return self._run(calls.worker_gone(self.schema, name))
 
     def worker_list(self, *, after: str | None = None, limit: int = 100) -> list[WorkerSeen]:
-        """A page of workers that said that they are there, after a name."""
+        """List workers page by page, after a name."""
         return self._run(calls.worker_list(self.schema, after=after, limit=limit))

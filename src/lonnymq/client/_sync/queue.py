@@ -10,7 +10,7 @@ from typing import Any, Self, Unpack
 
 from lonnymq import tracing
 from lonnymq.client import calls
-from lonnymq.client._sync.connections import copy_in, run_dequeue
+from lonnymq.client._sync.connections import copy_messages, run_dequeue
 from lonnymq.client._sync.handles import Channel, Message
 from lonnymq.client._sync.install import install
 from lonnymq.client._sync.methods import Methods
@@ -32,10 +32,11 @@ from lonnymq.results import (
 class Queue(Methods):
     """A queue in one schema of a PostgreSQL database.
 
-    Over a DSN it opens connections as it needs them and may be used from many threads; `close` closes the idle ones.
-    Over a pool each call borrows a connection.
-    Over a connection each call joins the transaction that is open on it, or commits by itself if none is.
-    Where a method takes `using`, it runs on that connection, inside the caller's transaction, and commits nothing.
+    With a DSN, the queue opens connections when calls need them, and can be used from many threads.
+    `close` closes the idle connections.
+    With a pool, each call borrows a connection.
+    With a connection, each call joins the open transaction, or commits by itself if no transaction is open.
+    A method with `using` runs on the connection that you give, inside your transaction, and commits nothing.
     """
 
     def __init__(self, source: Any, *, schema: str = "lonnymq") -> None:
@@ -49,27 +50,27 @@ class Queue(Methods):
         self.close()
 
     def close(self) -> None:
-        """Close the idle connections that were opened here; what the caller gave stays open."""
+        """Close the idle connections that this queue opened. A connection or a pool that you gave stays open."""
         self._source.close()
 
     def install(self, *, roles: bool | None = None) -> None:
-        """Bring the schema to this version of the library; any number of processes may do so at once.
+        """Install or upgrade the queue in the schema. Any number of processes can install at once.
 
-        With `roles` its functions are granted to roles by what each is for; unsaid, that stays as it is.
+        With `roles=True` the functions are granted to roles. With None the roles stay as they are.
         """
         with self._source.connection() as connection:
             install(connection, schema=self.schema, roles=roles)
 
     def channel(self, name: str) -> Channel:
-        """A channel by name, to say things of it; nothing is stored yet."""
+        """Get a channel by name. Nothing is stored yet."""
         return Channel(checked_name("channel", name), self)
 
     def set(self, **options: Unpack[QueueOptions]) -> QueueSetAnswer:
-        """Set the queue's policy and the defaults of new channels; what is not given stays."""
+        """Set options of the queue and defaults of new channels. Options that you do not give stay as they are."""
         return self._run(calls.queue_set(self.schema, options))
 
     def channel_set(self, channel: str, **options: Unpack[ChannelOptions]) -> ChannelSetAnswer:
-        """Set a channel's policy; what is not given stays."""
+        """Set options of a channel. Options that you do not give stay as they are."""
         return self._run(calls.channel_set(self.schema, channel, options))
 
     def create(
@@ -84,7 +85,7 @@ class Queue(Methods):
         headers: Mapping[str, Any] | None = None,
         using: Any = None,
     ) -> CreateResult:
-        """Add a message to a channel; raises ChannelFull or ChannelReleasing if the channel refuses it."""
+        """Add a message to a channel. Raises ChannelFull or ChannelReleasing if the channel refuses the message."""
         message = NewMessage(content, channel, dequeue_at, delay_ms, name, kind, headers)
         if tracing.PACKAGE in tracing.modules:
             with tracing.creating(self.schema, message) as carrying:
@@ -98,7 +99,7 @@ class Queue(Methods):
         channel: str | None = None,
         using: Any = None,
     ) -> list[CreateManyResult]:
-        """Add many messages in one call, in this order; each has its result, and none is raised."""
+        """Add many messages in one call, in this order. Each message has a result, and refusals are not raised."""
         if tracing.PACKAGE in tracing.modules:
             with tracing.creating_many(self.schema, messages, NewMessage) as carrying:
                 call = calls.message_create_many(self.schema, carrying, channel=channel)
@@ -106,16 +107,16 @@ class Queue(Methods):
         return self._run(calls.message_create_many(self.schema, messages, channel=channel), using)
 
     def copy(self, messages: Iterable[Bytes | NewMessage], *, channel: str | None = None) -> int:
-        """Load messages in bulk by COPY, past any capacity; say how many."""
+        """Load messages with COPY and answer how many. COPY does not look at the capacity of channels."""
         if tracing.PACKAGE in tracing.modules:
             with tracing.creating_many(self.schema, messages, NewMessage) as carrying:
-                return copy_in(self._source, Bulk(self.schema, carrying, channel=channel))
-        return copy_in(self._source, Bulk(self.schema, messages, channel=channel))
+                return copy_messages(self._source, Bulk(self.schema, carrying, channel=channel))
+        return copy_messages(self._source, Bulk(self.schema, messages, channel=channel))
 
     def dequeue(
         self, limit: int = 1, *, lease_ms: Duration = 30_000, worker: str | None = None
     ) -> Batch[Message]:
-        """Lease up to `limit` messages, fair to all channels; an empty batch says why and when to look again."""
+        """Lease up to `limit` messages, fair to all channels. An empty batch says why, and when to dequeue again."""
         for pause in retry_pauses():
             batch = self._dequeue_once(limit, lease_ms, worker)
             if batch.why != "contended":

@@ -27,53 +27,53 @@ ACTIVITY = Record(ChannelActivity)
 
 @sql_function(ADMIN, method=False)
 def channel_set(channel: Name, options: Json) -> ChannelSetAnswer:
-    """Set a channel's policy; what is not given stays."""
+    """Set options of a channel. Options that you do not give stay as they are."""
 
 
 @sql_function(ADMIN)
 def channel_pause(channel: Name) -> PauseAnswer:
-    """Stop handing out a channel's messages."""
+    """Stop a channel: no message of the channel is dequeued until you resume the channel."""
 
 
 @sql_function(ADMIN)
 def channel_resume(channel: Name) -> ResumeAnswer:
-    """Hand out a paused channel's messages again."""
+    """Resume a paused channel."""
 
 
 @sql_function(ADMIN)
 def channel_release(channel: Name) -> ReleaseAnswer:
-    """Retire a channel: no new messages, gone when drained."""
+    """Retire a channel: the channel takes no new messages and is removed when the last message is done."""
 
 
 @sql_function(VIEWER)
 def channel_stats(
     channel: Name | None = None, *, after: Text | None = None, limit: Count = 100
 ) -> list[ChannelStats]:
-    """One channel's figures, or those of all, a page at a time after a name."""
+    """Show the state and the options of a channel, or of all channels page by page, after a name."""
 
 
 @sql_function(READER)
 def channel_policy_list(*, after: Text | None = None, limit: Count = 1000) -> list[ChannelPolicy]:
-    """The defaults, then the policies of all channels, a page at a time after a name."""
+    """List the default options and then the options of all channels, page by page, after a name."""
 
 
 @sql_builder(VIEWER)
 def channel_active(
     schema: str, channels: Iterable[str] | None = None, *, limit: int = 100, count: int = 1000
 ) -> Call[list[ChannelActivity]]:
-    """The channels in which something goes on, up to `limit` of each sort, or those that are named."""
+    """List channels with work: up to `limit` of each kind, or the channels that you name."""
     values = (whole("limit", limit), whole("count", count), optional(names, "channels", channels))
     return ACTIVITY.call(schema, "channel_active", "integer integer text[]", values)
 
 
 @sql_function(EVERYBODY)
 def channel_permitted(channel: Name) -> bool:
-    """Whether who is connected may use a channel: True unless it is confined to others."""
+    """Tell whether the connected login may use a channel: True unless the login is confined to other channels."""
 
 
 @sql_function(ADMIN)
 def producer_confine(role: Name, *, channels: Names = (), prefixes: Names = ()) -> ConfineAnswer:
-    """Confine a role and its members to these channels, and to those whose names begin so."""
+    """Confine a role and its members to some channels: by name, or by the beginning of the name."""
 
 
 @sql_function(ADMIN)
@@ -83,4 +83,4 @@ def producer_free(role: Name) -> FreeAnswer:
 
 @sql_function(VIEWER)
 def producer_list() -> list[Confined]:
-    """The roles that are confined to some channels."""
+    """List the roles that are confined to some channels."""

@@ -16,7 +16,7 @@ def dead_list(
     after: Identifier | None = None,
     limit: Count = 100,
 ) -> list[DeadMessage]:
-    """A page of dead messages, after an id."""
+    """List dead messages page by page, after an id."""
 
 
 @sql_function(VIEWER)
@@ -27,7 +27,7 @@ def dead_ids(
     after: Identifier | None = None,
     limit: Count = 1000,
 ) -> list[int]:
-    """A page of the ids of dead messages, after an id."""
+    """List the ids of dead messages page by page, after an id."""
 
 
 @sql_function(ADMIN)
@@ -38,7 +38,7 @@ def dead_redrive(
     kind: Name | None = None,
     limit: Count = 1000,
 ) -> list[Redriven]:
-    """Let dead messages live again, at their place in time; channel '*' means all."""
+    """Put dead messages back into their channels, by id or by channel. The channel '*' means all channels."""
 
 
 @sql_function(ADMIN)
@@ -49,4 +49,4 @@ def dead_purge(
     kind: Name | None = None,
     limit: Count = 10_000,
 ) -> int:
-    """Delete dead messages for good, and say how many; channel '*' means all."""
+    """Delete dead messages, by id or by channel, and answer how many. The channel '*' means all channels."""

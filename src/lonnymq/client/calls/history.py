@@ -19,46 +19,46 @@ from lonnymq.results import (
 
 @sql_function(READER)
 def history_horizon(start: Position = 0, *, rows: Identifier = 10_000) -> Horizon:
-    """How far a slice of about so many rows from `start` may reach."""
+    """Answer how far you can read from `start` for about `rows` finished attempts."""
 
 
 @sql_function(READER)
 def history_read(start: Position = 0, *, upto: Position | None = None) -> list[HistoryRow]:
-    """The finished attempts of a slice, the same whenever it is read."""
+    """Read the finished attempts from `start` up to `upto`. Each time you read the same attempts."""
 
 
 @sql_function(READER)
 def history_cut(
     start: Position = 0, *, rows: Identifier = 100_000, parts: Count = 10
 ) -> list[HistoryPart]:
-    """What is settled from `start` on, in parts of about so many rows for readers side by side."""
+    """Cut the history from `start` on into parts of about `rows` finished attempts, for parallel readers."""
 
 
 @sql_function(READER)
 def history_lag(start: Position = 0, *, most: Identifier = 1_000_000) -> HistoryLag:
-    """How far somebody is behind who has read up to `start`, and what holds the rest back."""
+    """Show how far a reader at position `start` is behind, and which transaction holds back the rest."""
 
 
 @sql_function(READER)
 def history_resume(reader: Name, position: Position) -> HistoryResume:
-    """Where a reader goes on that has read up to `position`, also after a failover or a restore."""
+    """Answer where a reader at `position` continues, also after a failover or a restore."""
 
 
 @sql_function(READER)
 def history_reader_list() -> list[HistoryReader]:
-    """Who reads history, and up to where; what one of them has not confirmed is kept."""
+    """List the readers of history. History that a reader has not confirmed is kept."""
 
 
 @sql_function(ADMIN)
 def history_forget(reader: Name) -> ForgetAnswer:
-    """Let a reader that will not come back keep nothing any more."""
+    """Forget a reader of history, so that no history is kept for the reader."""
 
 
 @sql_function(CONSUMER)
 def history_confirm(reader: Name, *, upto: Position) -> ConfirmAnswer:
-    """Say how far a reader has come, so that the rest is kept for it."""
+    """Confirm that a reader has stored the history up to `upto`. Later history is kept for the reader."""
 
 
 @sql_function(ADMIN)
 def history_prune() -> int:
-    """Drop history that is past its time and confirmed by every reader."""
+    """Drop history that is old enough and confirmed by every reader. Answer how many days were dropped."""

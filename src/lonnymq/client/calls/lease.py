@@ -64,13 +64,13 @@ def message_dequeue(
     worker: str | None,
     cursor: list[int] | None,
 ) -> Call[Dequeued[Handle]]:
-    """Lease up to `limit` messages; `make` gets each one's values in LeasedMessage's order."""
+    """Lease up to `limit` messages. `make` gets the values of each message in the order of LeasedMessage."""
 
     def parse(rows: Sequence[Row]) -> Dequeued[Handle]:
         answer, look_at, position = rows[-1][:3]
         if answer != "leased":
             return Dequeued(Batch((), answer, look_at, rows[-1][DEQUEUED_AT]), position)
-        return Dequeued(Batch(tuple(make(*leased(row)) for row in rows)), position)
+        return Dequeued(Batch(tuple(make(*lease_values(row)) for row in rows)), position)
 
     values = (
         check.count("limit", limit),
@@ -82,7 +82,7 @@ def message_dequeue(
     return Call(sql, values, parse)
 
 
-def leased(row: Row) -> Sequence[Any]:
+def lease_values(row: Row) -> Sequence[Any]:
     """The values of a LeasedMessage, with its headers read."""
     if row[HEADERS] is None:
         return row[3:]
@@ -91,24 +91,24 @@ def leased(row: Row) -> Sequence[Any]:
 
 @sql_function(CONSUMER)
 def message_heartbeat(message: LeaseArgument, *, lease_ms: Period = 30_000) -> HeartbeatAnswer:
-    """Extend a lease to so long from now."""
+    """Extend the lease of a message to `lease_ms` from now."""
 
 
 @sql_function(CONSUMER, function="message_heartbeat")
 def message_heartbeat_many(
     messages: LeaseArguments, *, lease_ms: Period = 30_000
 ) -> list[Heartbeat]:
-    """Extend many leases in one call."""
+    """Extend the leases of many messages to `lease_ms` from now, in one call."""
 
 
 @sql_function(CONSUMER, using=True)
 def message_complete(message: LeaseArgument) -> CompleteAnswer:
-    """Be done with a message."""
+    """Complete a message."""
 
 
 @sql_function(CONSUMER, function="message_complete", using=True)
 def message_complete_many(messages: LeaseArguments) -> list[Completed]:
-    """Be done with many messages in one call; one answer each, in this order."""
+    """Complete many messages in one call. The answers have the order of the messages."""
 
 
 @sql_builder(CONSUMER, using=True)
@@ -120,8 +120,8 @@ def message_defer(
     dequeue_at: Moment | None = None,
     state: Bytes | None = None,
 ) -> Call[DeferAnswer]:
-    """Put a message back for later, with state; no attempt is used up."""
-    values = (*check.lease_of("message", message), *later(delay_ms, dequeue_at, state))
+    """Put a message back for later and keep `state` with the message. This attempt does not count."""
+    values = (*check.lease_of("message", message), *deferral_values(delay_ms, dequeue_at, state))
     return scalar(schema, "message_defer", "bigint uuid bigint bytea bigint", values)
 
 
@@ -134,14 +134,14 @@ def message_defer_many(
     dequeue_at: Moment | None = None,
     state: Bytes | None = None,
 ) -> Call[list[Deferred]]:
-    """Put many messages back for later, all in the same way."""
+    """Put many messages back for later, all with the same delay and state."""
     ids, tokens = check.leases_of("messages", messages)
-    shared = ([value] * len(ids) for value in later(delay_ms, dequeue_at, state))
+    shared = ([value] * len(ids) for value in deferral_values(delay_ms, dequeue_at, state))
     types = "bigint[] uuid[] bigint[] bytea[] bigint[]"
     return DEFERRED.call(schema, "message_defer", types, (ids, tokens, *shared))
 
 
-def later(
+def deferral_values(
     delay_ms: Duration | None, dequeue_at: Moment | None, state: Bytes | None
 ) -> tuple[object, object, object]:
     """When a deferred message runs and what it keeps."""
@@ -161,7 +161,7 @@ def message_fail(
     retry_ms: Period | None = None,
     dead: Flag = False,
 ) -> FailAnswer:
-    """Give up on an attempt: retried by the channel's policy or after `retry_ms`, or dead."""
+    """Fail this attempt. The message is retried after `retry_ms` or as the channel says, or is dead."""
 
 
 @sql_builder(CONSUMER, function="message_fail", using=True)
@@ -173,7 +173,7 @@ def message_fail_many(
     retry_ms: Duration | None = None,
     dead: bool = False,
 ) -> Call[list[Failed]]:
-    """Give up on an attempt of each of many messages, all for the same reason."""
+    """Fail an attempt of many messages, all with the same error."""
     ids, tokens = check.leases_of("messages", messages)
     values = (
         None if error is None else check.error_text(error),

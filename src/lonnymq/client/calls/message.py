@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from lonnymq.client.arguments import Bytes, Count, Identifier, Ids, Name
 from lonnymq.client.call import Call, Row, scalar, statement
 from lonnymq.client.describe import ADMIN, NOBODY, PRODUCER, VIEWER, sql_builder, sql_function
-from lonnymq.client.new_message import NewMessage, checked, columns
+from lonnymq.client.new_message import NewMessage, check_message, message_columns
 from lonnymq.errors import ChannelFull, ChannelReleasing
 from lonnymq.results import (
     CancelAnswer,
@@ -30,11 +30,11 @@ CREATE_MANY_TYPES = "text[] bytea[] bigint[] bigint[] text[] text[] jsonb[]"
 
 @sql_builder(PRODUCER, method=False)
 def message_create(schema: str, message: NewMessage) -> Call[CreateResult]:
-    """Append one message; a refusal is raised."""
-    values = checked(message)
+    """Add a message to a channel. A refusal is raised."""
+    values = check_message(message)
 
     def parse(rows: Sequence[Row]) -> CreateResult:
-        return unrefused(values.channel, creation(rows[0]))
+        return raise_refusal(values.channel, decode_creation(rows[0]))
 
     return Call(statement(schema, "message_create", CREATE_TYPES, CREATED), tuple(values), parse)
 
@@ -43,13 +43,15 @@ def message_create(schema: str, message: NewMessage) -> Call[CreateResult]:
 def message_create_many(
     schema: str, messages: Iterable[Bytes | NewMessage], *, channel: str | None
 ) -> Call[list[CreateManyResult]]:
-    """Append many messages, in the order given; refusals are among the results."""
-    values = columns(messages, channel=channel)
+    """Add many messages in this order. Refusals are among the results."""
+    values = message_columns(messages, channel=channel)
     sql = statement(schema, "message_create_many", CREATE_MANY_TYPES, CREATED)
-    return Call(f"{sql} order by r.ordinal", values, lambda found: list(map(creation, found)))
+    return Call(
+        f"{sql} order by r.ordinal", values, lambda found: list(map(decode_creation, found))
+    )
 
 
-def creation(row: Row) -> CreateManyResult:
+def decode_creation(row: Row) -> CreateManyResult:
     """What became of one new message."""
     answer, message_id, reason, size, max_size = row
     if answer == "created":
@@ -59,7 +61,7 @@ def creation(row: Row) -> CreateManyResult:
     return (Dropped if answer == "dropped" else Refused)(reason, size, max_size)
 
 
-def unrefused(channel: str, result: CreateManyResult) -> CreateResult:
+def raise_refusal(channel: str, result: CreateManyResult) -> CreateResult:
     """The result, unless it is a refusal: that is raised."""
     if not isinstance(result, Refused):
         return result
@@ -70,30 +72,30 @@ def unrefused(channel: str, result: CreateManyResult) -> CreateResult:
 
 @sql_builder(NOBODY, method=False)
 def message_announce(schema: str, channels: Iterable[str]) -> Call[int]:
-    """Tell the engine of messages that COPY put in, in the same transaction."""
+    """Announce messages that COPY has stored, in the same transaction."""
     return scalar(schema, "message_announce", "text[]", (sorted(set(channels)),))
 
 
 @sql_function(PRODUCER, using=True)
 def message_cancel(message_id: Identifier) -> CancelAnswer:
-    """Delete a message that nobody is working on."""
+    """Delete a message that is not leased."""
 
 
 @sql_function(PRODUCER, function="message_cancel", using=True)
 def message_cancel_many(message_ids: Ids) -> list[Cancelled]:
-    """Delete many messages that nobody is working on."""
+    """Delete many messages that are not leased."""
 
 
 @sql_function(ADMIN)
 def message_purge(channel: Name, *, limit: Count = 10_000) -> int:
-    """Delete a channel's waiting messages, at most `limit`, and say how many."""
+    """Delete up to `limit` waiting messages of a channel, and answer how many."""
 
 
 @sql_function(VIEWER)
 def message_peek(channel: Name, *, limit: Count = 10) -> list[PeekedMessage]:
-    """Look at a channel's first messages and take none."""
+    """Show the first messages of a channel without a lease."""
 
 
 @sql_function(VIEWER)
 def message_explain(message_id: Identifier) -> Explanation:
-    """Say why a message is not running."""
+    """Explain why a message is not running."""

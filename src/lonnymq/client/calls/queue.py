@@ -10,34 +10,34 @@ from lonnymq.results import Installed, QueueSetAnswer, QueueStats, Repair, Swept
 
 @sql_function(EVERYBODY)
 def queue_installed() -> Installed:
-    """Which version of the queue is in the schema."""
+    """Show which version of the queue is installed in the schema."""
 
 
 @sql_function(EVERYBODY, runs_as="caller")
 def epoch() -> int:
-    """The queue's clock: epoch milliseconds of the database."""
+    """Answer the time of the database in epoch milliseconds."""
 
 
 @sql_function(ADMIN, method=False)
 def queue_set(options: Json) -> QueueSetAnswer:
-    """Set the queue's policy; what is not given stays."""
+    """Set options of the queue. Options that you do not give stay as they are."""
 
 
 @sql_function(VIEWER)
 def queue_stats() -> QueueStats:
-    """The queue's figures."""
+    """Show the state and the options of the queue."""
 
 
 @sql_function(CONSUMER)
 def queue_sweep(*, limit: Count = 1000) -> Swept:
-    """Expire leases, forget idle channels, drop old history; safe from anywhere, by many."""
+    """Expire leases, remove idle channels and drop old history. Any number of processes can sweep at once."""
 
 
 @sql_function(VIEWER)
 def queue_check() -> list[Violation]:
-    """Look for broken invariants; none means healthy."""
+    """Check the queue for broken invariants. An empty list means that the queue is healthy."""
 
 
 @sql_function(ADMIN)
 def queue_repair() -> list[Repair]:
-    """Mend broken invariants, and say which."""
+    """Repair broken invariants, and list the repairs."""

@@ -45,44 +45,44 @@ def schedule_set(
     headers: Json | None = None,
     missed: Missed = "once",
 ) -> ScheduleSetAnswer:
-    """Say what a schedule creates and when, by a cron line or an interval; workers do it."""
+    """Create or change a schedule, with a cron line or an interval. Workers create the messages."""
 
 
 @sql_function(VIEWER)
 def schedule_list(*, after: Text | None = None, limit: Count = 100) -> list[Schedule]:
-    """A page of schedules, after a name."""
+    """List schedules page by page, after a name."""
 
 
 @sql_function(CONSUMER)
 def schedule_due(*, within_ms: Period = 0, limit: Count = 1000) -> list[Schedule]:
-    """The schedules whose next tick comes within so long, and those of which nobody knows it yet."""
+    """List the schedules with a tick within `within_ms`, and the schedules whose next tick is not known yet."""
 
 
 @sql_function(CONSUMER)
 def schedule_tick(
     name: Text, *, version: Identifier, upto_at: Time, ticks: Times, next_at: Time | None = None
 ) -> Ticked:
-    """Create the messages of ticks that have come, each once, and remember it."""
+    """Create the messages of ticks that are due, each message once."""
 
 
 @sql_function(ADMIN)
 def schedule_run(name: Text) -> ScheduleRan:
-    """Create the message of a schedule now, beside its ticks."""
+    """Create the message of a schedule now, in addition to the ticks."""
 
 
 @sql_function(ADMIN)
 def schedule_pause(name: Text) -> PauseAnswer:
-    """Stop a schedule until it is resumed."""
+    """Stop a schedule until you resume the schedule."""
 
 
 @sql_function(ADMIN)
 def schedule_resume(name: Text) -> ResumeAnswer:
-    """Let a paused schedule go on with the first tick after now."""
+    """Resume a paused schedule with the first tick after now."""
 
 
 @sql_function(ADMIN)
 def schedule_delete(name: Text) -> ScheduleDeleteAnswer:
-    """Delete a schedule; the messages that it created stay."""
+    """Delete a schedule. Messages of the schedule that exist already stay."""
 
 
 @sql_function(CONSUMER)
@@ -95,14 +95,14 @@ def worker_seen(
     about: JsonOrEmpty = None,
     again_ms: Period = 10_000,
 ) -> WorkerSeenAnswer:
-    """Say that a worker is there, to be said again within `again_ms`."""
+    """Report that a worker is alive. The next report is due within `again_ms`."""
 
 
 @sql_function(CONSUMER)
 def worker_gone(name: Name) -> WorkerGoneAnswer:
-    """Say that a worker has ended."""
+    """Report that a worker has ended."""
 
 
 @sql_function(READER)
 def worker_list(*, after: Text | None = None, limit: Count = 100) -> list[WorkerSeen]:
-    """A page of workers that said that they are there, after a name."""
+    """List workers page by page, after a name."""
