@@ -33,7 +33,7 @@ as $$
       octet_length(g.content), g.attempt, 'completed', g.channel, g.kind, g.name, g.worker
     from gone g
   ), told as (
-    insert into lonnymq.note (channel, slots, queue_slots, size)
+    insert into lonnymq.change (channel, slots, queue_slots, size)
     select g.channel, g.slot & 1, (g.slot >> 1) & 1, -(g.slot >> 2) from gone g where g.slot > 0
   )
   select i.id, case when g.id is null then 'not_found' else 'completed' end
@@ -120,7 +120,7 @@ end
 $$
 """
 MOVE_TWICE = """
-create trigger move_twice before insert on lonnymq.note
+create trigger move_twice before insert on lonnymq.change
 for each row when (new.slots > 0) execute function lonnymq.move_twice()
 """
 

@@ -57,7 +57,7 @@ select 'tenant ' || case i / %(channels)s %% 10 when 0 then 7 else i %% %(channe
 from generate_series(1, %(messages)s) as i
 """
 NOTES = """
-insert into lonnymq.note (channel, dequeue_at, message_id)
+insert into lonnymq.change (channel, dequeue_at, message_id)
 select distinct on (channel) channel, dequeue_at, id from lonnymq.message
 order by channel, dequeue_at, id
 """
@@ -80,7 +80,7 @@ def fill(connection: psycopg.Connection[Any], messages: int, channels: int) -> N
     connection.execute("set synchronous_commit = off")
     connection.execute(MESSAGES, {"messages": messages, "channels": channels})
     connection.execute(NOTES)
-    while connection.execute("select 1 from lonnymq.note limit 1").fetchone():
+    while connection.execute("select 1 from lonnymq.change limit 1").fetchone():
         connection.execute(FOLD)
     connection.execute(DEAD)
     connection.execute(HISTORY)

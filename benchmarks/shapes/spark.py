@@ -130,7 +130,7 @@ class Bench:
     def write(self, name: str, write: Callable[[Any], None]) -> Turn:
         def take() -> Reading:
             with psycopg.connect(self.dsn, autocommit=True) as connection:
-                connection.execute("truncate lonnymq.message, lonnymq.note")
+                connection.execute("truncate lonnymq.message, lonnymq.change")
             tidy(self.dsn)
             reading = timed(self.rows, lambda: write(self.frame(self.rows)))
             self.check(self.rows)

@@ -169,7 +169,7 @@ class Streams:
     def clear(self) -> None:
         with psycopg.connect(self.dsn, autocommit=True) as connection:
             connection.execute(
-                "truncate lonnymq.message, lonnymq.note, lonnymq.history, lonnymq.lease"
+                "truncate lonnymq.message, lonnymq.change, lonnymq.history, lonnymq.lease"
             )
         tidy(self.dsn)
 

@@ -120,16 +120,16 @@ def test_a_table_that_is_not_vacuumed_is_found(sick: str, value: str) -> None:
 
 def test_dead_rows_that_outnumber_the_living_are_found(sick: str, connect) -> None:
     connection = connect(sick)
-    connection.execute("alter table lonnymq.note set (autovacuum_enabled = false)")
+    connection.execute("alter table lonnymq.change set (autovacuum_enabled = false)")
     connection.execute(
-        "insert into lonnymq.note (channel) select 'x' from generate_series(1, 60000)"
+        "insert into lonnymq.change (channel) select 'x' from generate_series(1, 60000)"
     )
-    connection.execute("delete from lonnymq.note")
+    connection.execute("delete from lonnymq.change")
     connection.execute("select pg_stat_force_next_flush()")
-    connection.execute("alter table lonnymq.note reset (autovacuum_enabled)")
+    connection.execute("alter table lonnymq.change reset (autovacuum_enabled)")
     finding = eventually(lambda: next(iter(findings(sick)), None))
     assert finding.check == "dead rows"
-    assert "lonnymq.note has 60,000 dead rows" in finding.said
+    assert "lonnymq.change has 60,000 dead rows" in finding.said
     treat(sick, finding)
     eventually(lambda: is_cured(sick, "dead rows"))
 
@@ -415,7 +415,7 @@ def test_tables_that_were_granted_are_told_of(sick: str) -> None:
 
 
 def test_a_role_that_is_confined_and_gone_is_told_of(sick: str) -> None:
-    execute(sick, "insert into lonnymq.confined values ('gone', '{}', '{}')")
+    execute(sick, "insert into lonnymq.producer_restriction values ('gone', '{}', '{}')")
     assert "The role 'gone' is confined" in found(sick, "privileges").said
 
 
@@ -485,11 +485,11 @@ def test_dead_messages_are_told_of(sick: str) -> None:
 
 
 BREAKS = {
-    "in_flight": "update lonnymq.meter set in_flight = in_flight + 5 where channel_id <> 0",
-    "reachable": "update lonnymq.place set seat = null, wake_at = null, hold = null",
-    "lease_watched": "delete from lonnymq.lease; delete from lonnymq.note where message_ids is not null",
+    "in_flight": "update lonnymq.channel_counter set in_flight = in_flight + 5 where channel_id <> 0",
+    "reachable": "update lonnymq.channel_position set seat = null, wake_at = null, hold = null",
+    "lease_watched": "delete from lonnymq.lease; delete from lonnymq.change where message_ids is not null",
     "lease_shape": "update lonnymq.message set slot = 1 where token is null",
-    "stands_once": "delete from lonnymq.place",
+    "stands_once": "delete from lonnymq.channel_position",
 }
 
 

@@ -137,7 +137,7 @@ def stored(connection: psycopg.Connection[Any]) -> tuple[Any, ...]:
     """Everything that the queue holds, as one figure that changes when any of it does."""
     [row] = connection.execute(
         """
-        select (select count(*) from lonnymq.message), (select count(*) from lonnymq.note),
+        select (select count(*) from lonnymq.message), (select count(*) from lonnymq.change),
           (select count(*) from lonnymq.channel_setting), (select count(*) from lonnymq.dead),
           (select count(*) from lonnymq.history), (select count(*) from lonnymq.channel),
           (select count(*) from lonnymq.lease), (select q::text from lonnymq.queue q),

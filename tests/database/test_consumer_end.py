@@ -35,13 +35,15 @@ def test_a_consumer_that_stopped_to_read_is_ended_and_its_messages_are_there(
 ) -> None:
     queue.create("small", b"x")
     assert queue.dequeue().why == "contended"
-    assert waiting.execute("select lonnymq.consumer_end('0 seconds')").fetchone() == (1,)
+    assert waiting.execute("select lonnymq.consumer_terminate_stuck('0 seconds')").fetchone() == (
+        1,
+    )
     assert len(eventually(lambda: queue.dequeue(limit=20))) == 5
     assert queue.check() == []
 
 
 def test_a_consumer_that_is_only_slow_is_let_be(queue: Queue, waiting: psycopg.Connection) -> None:
-    assert waiting.execute("select lonnymq.consumer_end()").fetchone() == (0,)
+    assert waiting.execute("select lonnymq.consumer_terminate_stuck()").fetchone() == (0,)
     queue.sweep()
     waits = "select count(*) from pg_stat_activity where wait_event = 'ClientWrite' and datname = current_database()"
     assert waiting.execute(waits).fetchone() == (1,)
@@ -54,4 +56,6 @@ def test_a_session_that_reads_something_else_slowly_is_let_be(
     slow.pgconn.send_query(b"select repeat('x', 1000000) from generate_series(1, 20)")
     waits = "select count(*) from pg_stat_activity where pid = %s and wait_event = 'ClientWrite'"
     eventually(lambda: watcher.execute(waits, (slow.info.backend_pid,)).fetchone() == (1,))
-    assert watcher.execute("select lonnymq.consumer_end('0 seconds')").fetchone() == (0,)
+    assert watcher.execute("select lonnymq.consumer_terminate_stuck('0 seconds')").fetchone() == (
+        0,
+    )

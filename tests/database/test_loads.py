@@ -16,7 +16,7 @@ STORED = """
     from lonnymq.message where content <> 'before' order by channel, id
 """
 SIZES = """
-    select channel, sum(size) from lonnymq.note where size <> 0 group by channel order by channel
+    select channel, sum(size) from lonnymq.change where size <> 0 group by channel order by channel
 """
 
 

@@ -6,11 +6,11 @@ import pytest
 import lonnymq
 
 DAMAGE = {
-    "a count that is off": "update lonnymq.meter set in_flight = in_flight + 3",
+    "a count that is off": "update lonnymq.channel_counter set in_flight = in_flight + 3",
     "slots of what is not leased": "update lonnymq.message set slot = 1 where token is null",
     "a lease that nobody watches": "delete from lonnymq.lease",
     "a lease without an end": "update lonnymq.message set lease_until = null where token is not null",
-    "a channel that stands nowhere": "delete from lonnymq.place",
+    "a channel that stands nowhere": "delete from lonnymq.channel_position",
 }
 
 
@@ -21,7 +21,7 @@ def test_one_repair_mends_it_and_the_queue_goes_on(dsn: str, direct_dsn: str, da
         queue.create_many([b""] * 5, channel="acme")
         [leased] = queue.dequeue(limit=1)
         assert queue.check() == []
-        while connection.execute("select 1 from lonnymq.note").fetchone():
+        while connection.execute("select 1 from lonnymq.change").fetchone():
             queue.sweep()  # the lease is in its table
 
         connection.execute(damage)

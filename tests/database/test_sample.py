@@ -144,11 +144,11 @@ def test_attempts_are_counted_without_history_too_as_none(connection, queue):
 
 def test_the_figures_follow_the_statistics_where_a_table_is_large(connection, queue):
     queue.create_many([b"x"] * 50, channel="acme")
-    exact = connection.execute("select * from lonnymq.table_figure('lonnymq.message', 300)")
+    exact = connection.execute("select * from lonnymq.table_metric('lonnymq.message', 300)")
     assert exact.fetchone() == (50, True)
 
     def estimated():
-        row = connection.execute("select * from lonnymq.table_figure('lonnymq.message', 0)")
+        row = connection.execute("select * from lonnymq.table_metric('lonnymq.message', 0)")
         return row.fetchone() == (50, False)
 
     connection.execute("analyze lonnymq.message")

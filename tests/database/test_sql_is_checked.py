@@ -1,10 +1,9 @@
 """plpgsql_check over every function of the installed queue: PostgreSQL reads a body only when it is run."""
 
-from importlib.resources import files
-
 import psycopg
 import pytest
 
+from lonnymq.client.installation import sql_files
 from support import DEBIAN_15, missing
 
 CHECK = """
@@ -70,5 +69,4 @@ def test_every_function_says_what_it_is_for(connect, dsn_18: str) -> None:
 def test_every_function_is_a_file_of_its_name(connect, dsn_18: str) -> None:
     of_schema = "select proname from pg_proc where pronamespace = 'lonnymq'::regnamespace"
     installed = {name for (name,) in connect(dsn_18).execute(of_schema)}
-    written = files("lonnymq").joinpath("sql", "functions").iterdir()
-    assert installed == {file.name.removesuffix(".sql") for file in written}
+    assert installed == set(sql_files("functions"))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Any
 
 import psycopg
@@ -12,17 +13,24 @@ from psycopg.pq import TransactionStatus
 from psycopg.types.json import Jsonb
 
 from .statements import (
+    Acknowledge,
     Cancel,
     Check,
+    Claim,
     Create,
     Created,
     Dequeue,
     Leased,
     Nothing,
+    Purge,
+    Redrive,
+    Renew,
     SetChannel,
+    SetDefaults,
     SetQueue,
     Settle,
     Sweep,
+    Violation,
 )
 
 Connection = psycopg.Connection[Any]
@@ -48,6 +56,28 @@ DEQUEUE = """
 select answer, convert_from(content, 'UTF8'), id, token::text, channel, dequeue_at, name, attempt, state, lease_until,
   look_at, cursor
 from lonnymq.message_dequeue(%s, %s, null, %s::bigint[])
+"""
+CLAIM = """
+select answer, token, look_at, cursor
+from lonnymq.claim_take(%s, 1, %s, %s, %s, p_cursor => %s::bigint[], p_channels => %s::text[], p_last_id => %s,
+  p_last_at => %s)
+"""
+CLAIMED = """
+select convert_from(m.content, 'UTF8'), m.id, m.token::text, m.channel, m.dequeue_at, m.name, m.attempt, m.state,
+  m.lease_until
+from (
+  select p.* from lonnymq.claim_part p where p.stream = %s and p.seq = %s order by p.part desc limit 1
+) p
+cross join lateral unnest(p.message_ids) with ordinality as i (id, place)
+left join lateral lonnymq.claim_read(p.stream, p.seq, %s, p.part, i.place::integer, i.place::integer) m on true
+order by i.place
+"""
+DECIDE = "select lonnymq.claim_decide(%s::bigint[], %s::uuid[], %s::text[], %s::bigint[])"
+MOST_PARTS = 100
+OUTCOMES = ("completed", "deferred", "retrying", "dead")
+LEFT = """
+select convert_from(content, 'UTF8') from lonnymq.message where channel = %(channel)s
+union all select convert_from(content, 'UTF8') from lonnymq.dead where channel = %(channel)s
 """
 SETTLE = {
     "complete": "select id, answer, null from lonnymq.message_complete(%s::bigint[], %s::uuid[])",
@@ -78,12 +108,26 @@ def send(connection: Connection, statement: Any, run: Any) -> Any:
                 "select id, answer from lonnymq.message_cancel(%s::bigint[])", (ids,)
             ).fetchall()
             return {id_: (answer, None) for id_, answer in rows}
-        case SetChannel(options={"paused": paused}):
-            return word(
-                connection,
-                f"select lonnymq.channel_{'pause' if paused else 'resume'}(%s)",
-                statement.channel,
-            )
+        case Purge():
+            return purge(connection, statement)
+        case Redrive():
+            ids = [id_ for _, id_ in statement.messages]
+            query = "select id, answer from lonnymq.dead_redrive(%s::bigint[])"
+            return {id_: (answer, None) for id_, answer in connection.execute(query, (ids,))}
+        case Claim():
+            return claim(connection, statement, run)
+        case Acknowledge():
+            return acknowledge(connection, statement)
+        case Renew():
+            query = "select held, lost from lonnymq.claim_renew(%s, 1, %s)"
+            return connection.execute(query, (statement.stream, statement.lease_ms)).fetchall()
+        case SetChannel(options={"paused": _} | {"releasing": _}):
+            name = "release" if "releasing" in statement.options else "pause"
+            name = name if True in statement.options.values() else "resume"
+            return word(connection, f"select lonnymq.channel_{name}(%s)", statement.channel)
+        case SetDefaults():
+            options = {f"default_{name}": value for name, value in statement.options.items()}
+            return word(connection, "select lonnymq.queue_set(%s)", Jsonb(options))
         case SetChannel():
             return word(
                 connection,
@@ -98,10 +142,19 @@ def send(connection: Connection, statement: Any, run: Any) -> Any:
                 Jsonb({"max_concurrency": statement.max_concurrency}),
             )
         case Sweep():
-            return word(connection, "select s::text from lonnymq.queue_sweep() as s")
+            with unit(connection):
+                connection.execute("select lonnymq.queue_sweep()")
+                query = "select name from lonnymq.channel_setting"
+                return {name for [name] in connection.execute(query)}
         case Check():
             return connection.execute("select * from lonnymq.queue_check()").fetchall()
     raise AssertionError(statement)
+
+
+def unit(connection: Connection) -> AbstractContextManager[Any]:
+    """Several statements as one: in the transaction that is open, or in one of their own."""
+    is_idle = connection.info.transaction_status == TransactionStatus.IDLE
+    return connection.transaction() if is_idle else nullcontext()
 
 
 def end(connection: Connection, how: str, _: Any) -> None:
@@ -151,7 +204,8 @@ def burst(connection: Connection, statement: Create) -> list[Created]:
         "delay": first.delay_ms or 0,
     }
     connection.execute(BURST.format(**places).encode(), prepare=False)
-    full = word(connection, "select when_full from lonnymq.channel_stats(%s)", first.channel)
+    query = "select when_full from lonnymq.channel_policy(%s) where not releasing"
+    full = word(connection, query, first.channel)
     answers = stored(connection, statement)
     return [
         each if each.id else Created("dropped" if full == "drop" else "refused", None)
@@ -203,6 +257,74 @@ def settle(connection: Connection, statement: Settle) -> dict[int, tuple[str, in
     }
     rows = connection.execute(SETTLE[statement.how], (ids, tokens, *more[statement.how])).fetchall()
     return {id_: (answer, at) for id_, answer, at in rows}
+
+
+def purge(connection: Connection, statement: Purge) -> tuple[int, set[str]]:
+    """Purge a channel and look what is left of it, dead ones included."""
+    with unit(connection):
+        values = statement.channel, statement.limit
+        count = int(word(connection, "select lonnymq.message_purge(%s, %s)", *values))
+        return count, {tag for [tag] in connection.execute(LEFT, {"channel": statement.channel})}
+
+
+# ---- claims
+
+
+def claim(connection: Connection, statement: Claim, run: Any) -> list[Leased] | Nothing:
+    """Take a part of a claim, and read its messages."""
+    values = statement.stream, statement.seq, statement.limit, statement.lease_ms
+    channels = list(statement.channels) if statement.channels else None
+    more = statement.cursor, channels, statement.last_id, statement.last_at
+    with connection.transaction():
+        [row] = connection.execute(CLAIM, (*values, *more)).fetchall()
+        answer, token, look_at, cursor = row
+        run.cursors[statement.stream] = cursor
+        if answer != "claimed":
+            return Nothing(answer, look_at)
+        run.claim_tokens[statement.stream, statement.seq] = token
+        rows = connection.execute(CLAIMED, (statement.stream, statement.seq, token)).fetchall()
+        return [Leased(*row) for row in rows]
+
+
+def acknowledge(
+    connection: Connection, statement: Acknowledge
+) -> tuple[Counter[str], dict[int, Any]]:
+    """Settle a whole claim; how many of each outcome were counted, and what is stored of each message."""
+    counts: Counter[str] = Counter()
+    ids = [id_ for _, id_, _ in statement.leases]
+    values = statement.stream, statement.seq
+    with connection.transaction():
+        if statement.how == "release":
+            connection.execute("select lonnymq.claim_release(%s, 1, %s)", values)
+        else:
+            others = [
+                (id_, token, outcome)
+                for (_, id_, token), outcome in zip(
+                    statement.leases, statement.outcomes, strict=True
+                )
+                if outcome != "complete"
+            ]
+            if others:
+                connection.execute(
+                    DECIDE, (*map(list, zip(*others, strict=True)), [100] * len(others))
+                )
+            query = "select * from lonnymq.claim_acknowledge(%s, 1, %s, %s)"
+            for _ in range(MOST_PARTS):
+                [row] = connection.execute(query, (*values, statement.token)).fetchall()
+                *numbers, _, is_more = row
+                counts.update(dict(zip(OUTCOMES, numbers, strict=True)))
+                if not is_more:
+                    break
+            else:
+                raise Violation("claim", f"there are more parts after {MOST_PARTS}")
+        stored: dict[int, Any] = dict.fromkeys(ids, "gone")
+        dead = "select id from lonnymq.dead where id = any (%s)"
+        stored |= {id_: "dead" for [id_] in connection.execute(dead, (ids,))}
+        live = (
+            "select id, token::text, dequeue_at, attempt from lonnymq.message where id = any (%s)"
+        )
+        stored |= {id_: tuple(rest) for id_, *rest in connection.execute(live, (ids,))}
+    return counts, stored
 
 
 # ---- interruptions

@@ -11,7 +11,9 @@ committed when its first statement began, and what it did itself.
 
 **Order.** Within a channel, messages are leased by (`dequeue_at`, id) among those that were committed when the dequeue
 began, are due, and are not held by anybody. No message is leased before its `dequeue_at`. Between channels there are
-turns, so which channel comes next is the engine's choice, within the bounds of `Turns`.
+turns, so which channel comes next is the engine's choice, within two bounds (turns.py): channels that wait all the
+time are given equally many turns, and no channel is passed over more than twice by another, even by one that leaves
+and comes back.
 
 **Leases.** A dequeue hands out a message with a random token and a deadline. Until then nobody else gets the message.
 A lease of a dequeue that is rolled back never was. A lease whose deadline has passed is over: the message counts as
@@ -29,6 +31,19 @@ before it began, and none leases from a channel that was paused before it began.
 unheld. If somebody else's open transaction stands in the way, it says `contended`. When no such transaction is open,
 trying again at once must soon (`PATIENCE` tries) lead to a lease or to `empty`. A dequeue waits for nobody.
 
+**Sleep.** With `empty` goes `look_at`, the time to look again. A consumer may sleep until then or until a notification:
+nothing that is created, redriven, or let go on by a setting can be leased meanwhile without one.
+
+**Claims.** A claim leases as a dequeue does, but only what it wants, and keeps what it has until it is acknowledged:
+each message is completed then, or becomes what was decided of it. A claim that is released gives its messages back,
+as if they had never been leased.
+
+**Purge and redrive.** A purge deletes the first messages that wait in a channel, and none that somebody holds. A dead
+message that is redriven stands where it stood, with all its attempts, unless its name is taken.
+
+**Release.** A channel that is released refuses new messages and delivers what it has. A sweep forgets it and its
+settings when it is empty. **Defaults** are the settings of every channel that nobody has set.
+
 **Capacity.** `max_size` counts the live messages that the transaction can see: committed ones and its own. A channel
 that is full refuses or drops, as its `when_full` says.
 
@@ -36,7 +51,8 @@ that is full refuses or drops, as its `when_full` says.
 the first. Two transactions that create the same name wait for each other; that, two settings of the same channel, and
 two settlements of the same message are the only waits there are.
 
-Which session sees and holds what is PostgreSQL's business, and a file of its own: visibility.py. The words in which
+Which session sees and holds what is PostgreSQL's business, and a file of its own: visibility.py. What can be leased is
+in availability.py, how leases end in settlement.py, how full a channel is in capacity.py. The words in which
 sessions ask and are answered are in statements.py.
 
 The scheduler (scheduler.py) runs statements and tells the contract about each of them: `begins` before the statement
@@ -47,68 +63,38 @@ is sent, then `answers` with what the engine answered, or `fails` with its error
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Container
 from dataclasses import replace
-from math import inf
 from typing import Any
 
+from .availability import everything
+from .capacity import Lines
+from .settlement import Settlements
 from .statements import (
-    Cancel,
     Check,
+    Claim,
     Create,
     Created,
     Dequeue,
     Lease,
     Leased,
     Message,
-    NewMessage,
     Nothing,
+    Policy,
     SetChannel,
+    SetDefaults,
     SetQueue,
-    Settle,
     Sweep,
     Violation,
     describe,
 )
-from .visibility import READ_COMMITTED, Sessions, World
+from .visibility import READ_COMMITTED
 
 PATIENCE = 200  # immediate tries after `contended` when nobody is in the way
 LOOKED_AT = 500  # leases that one call takes back
 MANY = 2_000  # messages, above which turns are not counted: it would take too long
-RETRY_DELAYS_MS = (1000, 5000, 30000, 120000, 600000)
-RETRY_JITTER = 0.1
-SETTLED = {"complete": "completed", "defer": "deferred", "heartbeat": "extended"}
 
 
-class Turns:
-    """What one consumer was given while it was the only one: channels that always had more to give stay level.
-
-    Between any two moments two such channels of equal weight differ by at most two turns: one at either end.
-    """
-
-    def __init__(self) -> None:
-        self.given: dict[str, int] = {}
-
-    def forget(self) -> None:
-        """Something happened after which the count begins anew."""
-        self.given.clear()
-
-    def take(self, channels: list[str], backlogged: dict[str, int]) -> None:
-        """Add a call: whom it served, and the weights of the channels that had more before and after it."""
-        if not backlogged.keys() <= self.given.keys():  # one has come in: count anew
-            self.given.clear()
-        self.given = {name: self.given.get(name, 0) for name in backlogged}
-        for name in channels:
-            if name in self.given:
-                self.given[name] += 1
-        turns = {name: count / backlogged[name] for name, count in self.given.items()}
-        if turns and max(turns.values()) - min(turns.values()) > 2:
-            raise Violation(
-                "turns", f"messages given to channels that always had more: {self.given}"
-            )
-
-
-class Contract(Sessions):
+class Contract(Settlements):
     """One queue: judges each answer by what is committed, and by what each session's open transaction has changed."""
 
     # ---- create
@@ -175,7 +161,7 @@ class Contract(Sessions):
         if isinstance(answer, Nothing):
             self.judge_nothing(session, answer, before)
             answer = []
-        else:
+        elif answer:
             self.judge_leases(session, statement, answer)
         self.notice()
         for row in answer:
@@ -191,11 +177,27 @@ class Contract(Sessions):
         transaction.changes.has_dequeued = True
         if turns is not None:
             after = self.deliverable(session)
-            level = {
-                name: self.policy(self.committed, name).weight
-                for name in before.keys() & after.keys()
-            }
-            turns.take([row.channel for row in answer], level)
+            served = [row.channel for row in answer]
+            weights = {name: self.policy(self.committed, name).weight for name in served}
+            turns.take(served, before.keys() & after.keys(), weights)
+
+    def judge_claim(self, session: str, statement: Claim, answer: list[Leased] | Nothing) -> None:
+        """A claim leases as a dequeue does, but only what it wants."""
+        self.chooses = statement.chooses
+        try:
+            if isinstance(answer, Nothing):
+                found = {} if answer.word == "contended" else self.deliverable(session)
+                if found:
+                    raise Violation("empty", f"the claim was empty while it could have {found}")
+                answer = []
+            wrong = [
+                row.tag for row in answer if not statement.chooses(self.committed.messages[row.tag])
+            ]
+            if wrong:
+                raise Violation("claim", f"{describe(statement)} was given {wrong}")
+            self.judge_dequeue(session, Dequeue(statement.limit, statement.lease_ms), answer)
+        finally:
+            self.chooses = everything
 
     def judge_leases(self, session: str, statement: Dequeue, rows: list[Leased]) -> None:
         """Judge the messages one by one, then each channel's line, then the limits."""
@@ -328,226 +330,30 @@ class Contract(Sessions):
                 "look_at", f"look again at {answer.look_at}, but something is due at {moment}"
             )
 
-    # ---- what could be leased
-
-    def available(
-        self, session: str, channels: Container[str] | None = None
-    ) -> dict[str, list[Message]]:
-        """The messages of each channel that are certainly committed, due and unheld, limits aside."""
-        held, taken_back = self.held(session), self.is_dequeuing(session)
-        own = self.open[session].changes.messages if session in self.open else {}
-        found: dict[str, list[Message]] = defaultdict(list)
-        for tag, message in self.committed.messages.items():
-            if message is None or message.dequeue_at > self.now or tag in held or tag in own:
-                continue
-            if channels is not None and message.channel not in channels:
-                continue
-            lease = message.lease
-            if lease is not None and (
-                lease.until > self.now or taken_back or self.is_maybe_dead(self.committed, message)
-            ):
-                continue
-            found[message.channel].append(message)
-        return found
-
-    def in_flight(self) -> tuple[Counter[str], Counter[str]]:
-        """How many leases of each channel count, at least and at most."""
-        low: Counter[str] = Counter()
-        high: Counter[str] = Counter()
-        changed: dict[str, Message | None] = {}
-        is_dequeuing = False
-        for transaction in self.open.values():
-            changed |= transaction.changes.messages
-            is_dequeuing |= transaction.changes.has_dequeued
-        for tag, message in self.committed.messages.items():
-            if message is not None and message.lease:
-                is_over = message.lease.until <= self.now
-                low[message.channel] += not self.is_maybe_over(message)
-                high[message.channel] += not is_over or tag in changed or is_dequeuing
-        for tag, message in changed.items():
-            before = self.committed.messages.get(tag)
-            if (
-                message is not None
-                and message.lease
-                and (before is None or before.lease != message.lease)
-            ):
-                counted = before is not None and before.lease is not None
-                low[message.channel] += message.lease.until > self.now and not (
-                    counted and not self.is_maybe_over(before)
-                )
-                high[message.channel] += not counted
-        return low, high
-
-    def granted(self, channel: str) -> list[tuple[tuple[int | None, int], int]]:
-        """The leases of a channel in open transactions, as (rate, time)."""
-        return [
-            each[1:] for t in self.open.values() for each in t.changes.grants if each[0] == channel
-        ]
-
-    def deliverable(self, session: str) -> dict[str, int]:
-        """How many messages of each channel a dequeue must find, if it finds nothing else."""
-        _, high = self.in_flight()
-        limit = self.committed.queue_limit[-1] if self.committed.queue_limit else None
-        if limit is not None and sum(high.values()) >= limit:
-            return {}
-        found = {}
-        for channel, messages in self.available(session).items():
-            policy = self.policy(self.committed, channel)
-            room = inf if policy.max_concurrency is None else policy.max_concurrency - high[channel]
-            if policy.release_interval_ms is not None:
-                _, paid = self.rates[channel].moved(self.granted(channel), policy)
-                room = min(room, self.rates[channel].allows(paid, policy, self.now))
-            if room > 0 and not policy.paused:
-                found[channel] = int(min(room, len(messages)))
-        return found
-
-    def next_moment(self, session: str) -> int | None:
-        """When something can be leased if nobody does anything: it is due, a lease is over, or the rate allows it."""
-        messages = [message for message in self.committed.messages.values() if message is not None]
-        moments = {message.dequeue_at for message in messages}
-        moments |= {message.lease.until for message in messages if message.lease}
-        for channel in {message.channel for message in messages}:
-            interval, burst = self.policy(self.committed, channel).rate
-            if interval is not None:
-                moments.add(self.rates[channel].high - (burst - 1) * interval)
-        now = self.now
-        try:
-            for self.now in sorted(moment for moment in moments if moment > now):
-                if self.deliverable(session):
-                    return self.now
-        finally:
-            self.now = now
-        return None
-
-    # ---- settle
-
-    def judge_settle(
-        self, session: str, statement: Settle, answers: dict[int, tuple[str, int | None]]
-    ) -> None:
-        """The present lease is settled, another one is lost, and what is gone is not found."""
-        changes = self.open[session].changes
-        worlds, held = self.views(session), self.held(session)
-        for tag, id_, token in statement.leases:
-            if id_ not in answers:
-                raise Violation("settle", f"{describe(statement)} did not answer for {tag}")
-            word, at = answers[id_]
-            allowed = self.settle_words(worlds, statement, tag, token)
-            if statement.how == "heartbeat" and tag in held:
-                allowed |= {"settling", "lease_lost", "not_found"}
-            elif statement.how == "heartbeat" and self.is_dequeuing(session):
-                allowed.add("settling")
-            if word not in allowed:
-                expected = " or ".join(sorted(allowed))
-                raise Violation(
-                    "settle", f"{statement.how} of {tag} was answered {word}; expected {expected}"
-                )
-            if word in ("lease_lost", "not_found", "settling"):
-                continue
-            message = worlds[0].messages.get(tag) or worlds[-1].messages[tag]
-            assert message is not None
-            changed = self.settled(statement, message, word, at)
-            changes.messages[tag] = changed
-            if word == "dead":
-                changes.dead[tag] = replace(message, lease=None)
-            if word == "extended":
-                self.lapsed.discard(token)
-
-    def settle_words(
-        self, worlds: list[World], statement: Settle, tag: str, token: str
-    ) -> set[str]:
-        """What may be answered for one lease, by each of the views that there may have been."""
-        words: set[str] = set()
-        for world in worlds:
-            message = world.messages.get(tag)
-            if message is None:
-                words.add("not_found")
-                continue
-            if message.lease is not None and message.lease.token == token:
-                words.add(self.settle_word(world, statement, message))
-            else:
-                words.add("lease_lost")
-            if self.is_maybe_over(message):
-                words.add("lease_lost")
-            if self.is_maybe_dead(world, message):
-                words.add("not_found")
-        return words
-
-    def settle_word(self, world: World, statement: Settle, message: Message) -> str:
-        """What is answered for the present lease."""
-        if statement.how != "fail":
-            return SETTLED[statement.how]
-        is_last = message.attempt >= self.policy(world, message.channel).max_attempts
-        return "dead" if statement.dead or is_last else "retrying"
-
-    def settled(
-        self, statement: Settle, message: Message, word: str, at: int | None
-    ) -> Message | None:
-        """What a settlement makes of a message; `at` is the time in the answer."""
-        if word in ("completed", "dead"):
-            return None
-        if word == "retrying" and statement.delay_ms is None:
-            delay = RETRY_DELAYS_MS[min(message.attempt, len(RETRY_DELAYS_MS)) - 1]
-            if at is None or not delay <= at - self.now <= delay * (1 + RETRY_JITTER) + 1:
-                raise Violation(
-                    "settle", f"{message.tag} is retried at {at}, not {delay} ms after {self.now}"
-                )
-        elif at != self.now + (statement.delay_ms or 0):
+    def judge_sleep(self, session: str, look_at: int | None) -> None:
+        """Who was told to look again at `look_at`, and was not notified since, misses nothing by waiting."""
+        # A lease that was extended may be looked at a second late.
+        if (look_at is None or look_at > self.now + 1000) and (found := self.deliverable(session)):
             raise Violation(
-                "settle", f"{message.tag}: {at} was answered, not {self.now} + {statement.delay_ms}"
+                "asleep",
+                f"{session} waits until {look_at}, nobody notified it, and these can be leased: {found}",
             )
-        if word == "extended":
-            assert message.lease is not None
-            return replace(message, lease=replace(message.lease, until=at))
-        if word == "deferred":
-            state = message.state if statement.state is None else statement.state
-            return replace(
-                message, lease=None, dequeue_at=at, attempt=message.attempt - 1, state=state
-            )
-        return replace(message, lease=None, dequeue_at=at)
-
-    def judge_cancel(
-        self, session: str, statement: Cancel, answers: dict[int, tuple[str, int | None]]
-    ) -> None:
-        """A message that nobody has leased is taken back."""
-        held, world = self.held(session), self.view(session)
-        sure = self.held(session, maybe=False)
-        for tag, id_ in statement.messages:
-            message, words = world.messages.get(tag), set()
-            if message is None:
-                words = {"dead"} if tag in world.dead else {"not_found", "dead"}
-            elif message.lease is None:
-                words = {"cancelled"}
-            elif self.is_maybe_over(message):
-                words = {"cancelled", "leased", "dead"}
-            else:
-                words = {"leased"}
-            if tag in held:
-                words.add("busy")
-            if tag in sure:  # not who waits for this very session
-                words.discard("cancelled")
-            if self.is_dequeuing(session):
-                words.add("busy")
-            word = answers.get(id_, ("nothing", None))[0]
-            if word not in words:
-                raise Violation(
-                    "cancel", f"{tag} was answered {word}; expected {' or '.join(sorted(words))}"
-                )
-            if word == "cancelled":
-                self.open[session].changes.messages[tag] = None
 
     # ---- settings and housekeeping
 
     def judge_setchannel(self, session: str, statement: SetChannel, answer: str) -> None:
         """A setting is made, changed or left as it is; what is not given stays."""
         channel, options, words, changed = statement.channel, statement.options, set(), None
-        is_pause = "paused" in options
+        is_word = "paused" in options or "releasing" in options
         for world in reversed(self.views(session)):
             known, old = channel in world.policies, self.policy(world, channel)
             changed = replace(old, **options)
-            if is_pause:
+            if is_word:
                 word = (
-                    ("paused", "already_paused") if options["paused"] else ("resumed", "not_paused")
-                )
+                    ("releasing", "already_releasing") if "releasing" in options
+                    else ("paused", "already_paused") if options["paused"]
+                    else ("resumed", "not_paused")
+                )  # fmt: skip
                 words.add(word[changed == old])
                 is_known = known or any(m and m.channel == channel for m in world.messages.values())
                 words |= set() if is_known else {"not_found"}
@@ -580,10 +386,25 @@ class Contract(Sessions):
             )
         self.open[session].changes.queue_limit = [statement.max_concurrency]
 
-    def judge_sweep(self, session: str, statement: Sweep, answer: Any) -> None:
-        """A sweep takes back leases that are over; nothing depends on it."""
+    def judge_setdefaults(self, session: str, statement: SetDefaults, answer: str) -> None:
+        """The settings of every channel that nobody has set; made before there are channels."""
+        old = self.view(session).defaults or Policy()
+        new = replace(old, **statement.options)
+        if answer != ("changed" if new != old else "unchanged"):
+            raise Violation("setting", f"{describe(statement)} was answered {answer}")
+        self.open[session].changes.defaults = new
+
+    def judge_sweep(self, session: str, statement: Sweep, answer: set[str]) -> None:
+        """A sweep takes back leases that are over, and forgets channels that are released and empty."""
         self.notice()
-        self.open[session].changes.has_dequeued = True
+        world, changes = self.view(session), self.open[session].changes
+        changes.has_dequeued = True
+        for channel in world.policies.keys() - answer:
+            messages = [m for m in world.messages.values() if m and m.channel == channel]
+            alive = [m.tag for m in messages if not self.is_maybe_dead(world, m)]
+            if alive or not self.policy(world, channel).releasing:
+                raise Violation("release", f"the settings of {channel} are gone; it holds {alive}")
+            changes.policies[channel] = None
 
     def judge_check(self, session: str, statement: Check, answer: list[Any]) -> None:
         """queue_check finds nothing, ever, but for leases that are over and that nobody has looked at yet."""
@@ -594,78 +415,3 @@ class Contract(Sessions):
         ]
         if answer and all(lease.until > self.now for lease in leases):
             raise Violation("check", f"queue_check found {answer[:5]}")
-
-
-class Lines:
-    """The channels that a create is about, as one view shows them: how full they are, and who has which name."""
-
-    def __init__(self, contract: Contract, world: World, statement: Create) -> None:
-        self.world = world
-        channels = {row.channel for row in statement.rows}
-        self.policies = {name: contract.policy(world, name) for name in channels}
-        self.least: Counter[str] = Counter()
-        self.most: Counter[str] = Counter()
-        self.names: dict[tuple[str, str], tuple[int, bool]] = {}
-        limited = {name for name, policy in self.policies.items() if policy.max_size is not None}
-        if not limited and not any(row.name for row in statement.rows):
-            return
-        for message in world.messages.values():
-            if message is not None and message.channel in channels:
-                maybe_dead = contract.is_maybe_dead(world, message)
-                self.most[message.channel] += 1
-                self.least[message.channel] += not maybe_dead
-                if message.name:
-                    self.names[message.channel, message.name] = message.id, maybe_dead
-
-    def expected(self, row: NewMessage, statement: Create) -> dict[str, int | None]:
-        """The words that may be answered, with the id for a duplicate."""
-        words: dict[str, int | None] = {}
-        if row.name and (row.channel, row.name) in self.names:
-            id_, maybe_dead = self.names[row.channel, row.name]
-            words["duplicate"] = id_
-            if not maybe_dead:
-                return words
-        policy = self.policies[row.channel]
-        if (
-            policy.max_size is None
-            or statement.is_copy
-            or self.least[row.channel] < policy.max_size
-        ):
-            words["created"] = None
-        if (
-            policy.max_size is not None
-            and not statement.is_copy
-            and self.most[row.channel] >= policy.max_size
-        ):
-            words["dropped" if policy.when_full == "drop" else "refused"] = None
-        return words
-
-    def allows(self, row: NewMessage, got: Created, statement: Create, *, exact: bool) -> bool:
-        """Whether this view allows an answer; `exact` asks about the size in it, too."""
-        words = self.expected(row, statement)
-        if got.answer not in words or (got.answer == "duplicate" and got.id != words["duplicate"]):
-            return False
-        maximum = self.policies[row.channel].max_size
-        if (
-            not exact
-            or statement.is_copy
-            or statement.is_burst
-            or maximum is None
-            or got.answer == "duplicate"
-        ):
-            return True
-        least, most = self.least[row.channel] + 1, self.most[row.channel] + 1
-        if got.answer != "created":
-            least, most = maximum, max(maximum, most - 1)
-        return got.max_size == maximum and got.size is not None and least <= got.size <= most
-
-    def add(self, message: Message) -> None:
-        """A message of the same call was created."""
-        self.least[message.channel] += 1
-        self.most[message.channel] += 1
-        if message.name:
-            self.names[message.channel, message.name] = message.id, False
-
-    def describe(self, channel: str) -> str:
-        """How full a channel is."""
-        return f"{self.most[channel]} live messages of {self.policies[channel].max_size or 'any number'}"

@@ -18,18 +18,24 @@ from typing import Any
 import psycopg
 
 from . import calls
-from .contract import MANY, PATIENCE, Contract, Turns
+from .contract import MANY, PATIENCE, Contract
 from .stage import START, Stage
 from .statements import (
+    Acknowledge,
     Cancel,
     Check,
+    Claim,
     Create,
     Dequeue,
     Leased,
     NewMessage,
     Nothing,
     Policy,
+    Purge,
+    Redrive,
+    Renew,
     SetChannel,
+    SetDefaults,
     SetQueue,
     Settle,
     Statement,
@@ -37,7 +43,8 @@ from .statements import (
     Violation,
 )
 from .steps import Step
-from .visibility import READ_COMMITTED
+from .turns import Turns
+from .visibility import READ_COMMITTED, World
 
 SLOW_SECONDS = 10.0
 FEW, SHORT_SECONDS = (
@@ -48,6 +55,16 @@ MOST_AT_ONCE = 10_000  # messages that message_create_many takes
 DRAIN_ROUNDS = 10_000
 LIMITED_ROUNDS = 6
 KEEPS_TURNS = ("create", "create_many", "copy", "burst", "bulk")
+# Steps after which a consumer that waits for messages is notified if there are any for it.
+WAKES = {
+    *KEEPS_TURNS, "set", "pause", "resume", "queue", "redrive", "begin", "commit", "rollback", "savepoint",
+    "rollback_to", "check", "clock",
+}  # fmt: skip
+ENDS = {"settle", "cancel", "purge"}  # nobody is notified of slots and names that come free
+STREAM = "reader"
+SOON_MS = 50  # who was told to look again so soon does not wait to be notified
+LOOKS, LOOK_AGAIN_SECONDS = 3, 0.006  # so does a consumer that finds nothing, before it sleeps
+NOTIFY_SECONDS = 0.1
 
 
 @dataclass(frozen=True)
@@ -80,8 +97,9 @@ class Pending:
 class Run:
     """One schedule on one stage."""
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: Stage, *, seconds: float = 900) -> None:
         self.stage = stage
+        self.deadline = time.monotonic() + seconds
         self.contract = Contract(START)
         self.log: list[str] = []
         self.pending: dict[str, Pending] = {}
@@ -93,6 +111,9 @@ class Run:
         self.turns: dict[str, Turns] = {}
         self.channels: set[str] = set()
         self.relaxed: dict[str, Policy] = {}
+        self.sleepers: dict[str, int | None] = {}  # who found nothing, and when to look again
+        self.claims: dict[tuple[str, int], list[Leased]] = {}
+        self.claim_tokens: dict[tuple[str, int], str] = {}
         self.say: Callable[[str], None] = self.log.append
 
     # ---- the whole
@@ -117,6 +138,7 @@ class Run:
         for step in steps:
             self.take(step)
             self.collect()
+            self.judge_sleepers(step)
 
     def free(self) -> None:
         """Roll everything back, whatever state it is in."""
@@ -168,8 +190,13 @@ class Run:
                 if transaction or not self.dequeue(dequeue):
                     break
             return
-        if step.op == "dequeue":
-            self.dequeue(step)
+        if step.op == "flap":
+            self.flap(step)
+        elif step.op == "dequeue":
+            for _ in range(LOOKS):
+                if self.dequeue(step) or self.contract.open or name in self.sleepers:
+                    break
+                time.sleep(LOOK_AGAIN_SECONDS)
         elif step.op == "wide" and step.args["rate"]:
             self.set_many(step)
         if (statement := self.statement(step)) is not None:
@@ -255,6 +282,16 @@ class Run:
                 return SetChannel(self.known(args["channel"]), args["options"])
             case "pause" | "resume":
                 return SetChannel(self.known(args["channel"]), {"paused": step.op == "pause"})
+            case "release":
+                return SetChannel(self.known(args["channel"]), {"releasing": True})
+            case "defaults" if self.contract.committed == World() and not self.contract.open:
+                return SetDefaults(args["options"])
+            case "purge":
+                return Purge(args["channel"], args["limit"])
+            case "redrive":
+                return self.redrive(step)
+            case "claim" | "acknowledge" | "renew" if self.has_stream(step.session):
+                return getattr(self, step.op)(step)
             case "queue":
                 return SetQueue(args["max_concurrency"])
             case "sweep":
@@ -306,6 +343,108 @@ class Run:
         chosen = {pool[pick % len(pool)] for pick in step.args["picks"]} if pool else ()
         return Cancel(tuple((tag, id_) for id_, tag in sorted(chosen))) if chosen else None
 
+    def redrive(self, step: Step) -> Redrive | None:
+        """Messages by number among those that are dead, or may be; none whose name somebody else may hold."""
+        contract = self.contract
+        pool = [message for message in contract.committed.dead.values() if message]
+        pool += [
+            m
+            for m in contract.committed.messages.values()
+            if m and contract.is_maybe_dead(contract.committed, m)
+        ]
+        pool = [message for message in pool if not (message.name and contract.open)]
+        pool.sort(key=lambda message: message.id)
+        chosen = {pool[pick % len(pool)] for pick in step.args["picks"]} if pool else ()
+        return Redrive(tuple(sorted((m.tag, m.id) for m in chosen))) if chosen else None
+
+    # ---- claims
+
+    def has_stream(self, session: str) -> bool:
+        """Whether a session may use the stream: calls of a transaction of their own, one after the other."""
+        waiting = (each.statement for each in self.pending.values())
+        return session not in self.contract.open and not any(
+            isinstance(each, Acknowledge) for each in waiting
+        )
+
+    def claim(self, step: Step) -> Claim:
+        """A new claim, or one more part of the last one."""
+        stream, args = STREAM, step.args
+        numbers = [seq for name, seq in self.claim_tokens if name == stream]
+        if stream not in self.cursors:
+            self.cursors[stream] = None
+            self.stage.column("select lonnymq.stream_open(%s)", stream)
+        seq = max(numbers, default=1)
+        if (stream, seq) not in self.claims or not args["add"]:
+            seq += bool(numbers)
+        channels = tuple(args["channels"]) if args["channels"] else None
+        ids = sorted(message.id for message in self.contract.committed.messages.values() if message)
+        last_id = ids[args["last_id"] % len(ids)] if ids and "last_id" in args else None
+        last_at = self.contract.now + args["last_at"] if "last_at" in args else None
+        return Claim(
+            stream, seq, args["limit"], args["lease"], channels, last_id, last_at, self.cursors.get(stream)
+        )  # fmt: skip
+
+    def acknowledge(self, step: Step) -> Acknowledge | None:
+        """The first claim, with what was decided of its messages."""
+        mine = sorted(self.claims)
+        if not mine:
+            return None
+        leases, outcomes = self.claims.pop(mine[0]), step.args["outcomes"]
+        names = tuple(outcomes[index % len(outcomes)] for index in range(len(leases)))
+        how = "acknowledge"
+        if step.args["release"]:
+            how, names = "release", ("release",) * len(leases)
+        triples = tuple((lease.tag, lease.id, lease.token) for lease in leases)
+        return Acknowledge(*mine[0], self.claim_tokens[mine[0]], triples, names, how)
+
+    def renew(self, step: Step) -> Renew | None:
+        """All claims."""
+        mine = [lease for leases in self.claims.values() for lease in leases]
+        triples = tuple((lease.tag, lease.id, lease.token) for lease in mine)
+        return Renew(STREAM, step.args["lease"], triples) if mine else None
+
+    # ---- turns and sleep
+
+    def flap(self, step: Step) -> None:
+        """One consumer at work, while some channels give their last message and come back with a new one."""
+        args = step.args
+        if self.contract.open or self.pending:
+            return
+        rows = tuple(self.new(step, index, *row) for index, row in enumerate(args["rows"]))
+        self.run_statement(step, Create(rows))
+        for index in range(len(rows), len(rows) + args["count"]):
+            leases = len(self.leases)
+            if not self.dequeue(step):
+                return
+            taken = self.leases[leases:]
+            self.run_statement(
+                step, Settle("complete", tuple((each.tag, each.id, each.token) for each in taken)), quiet=True
+            )  # fmt: skip
+            back = [each.channel for each in taken if each.channel in args["back"]][:1]
+            if back:
+                self.run_statement(
+                    step, Create((self.new(step, index, back[0], None, None),)), quiet=True
+                )
+
+    def judge_sleepers(self, step: Step) -> None:
+        """Who was told to look again later, and was not notified, must not miss anything meanwhile."""
+        if step.op not in (*WAKES, *ENDS) or step.args.get("by", 1) < 0:
+            own = {step.session} if step.op == "dequeue" else set()
+            self.sleepers = {name: at for name, at in self.sleepers.items() if name in own}
+        if step.op in ENDS and (
+            self.contract.open or self.pending
+        ):  # it frees them at some later step
+            self.sleepers.clear()
+        if not self.sleepers or self.contract.open or self.pending:
+            return
+        try:
+            for session, look_at in self.sleepers.items():
+                self.contract.judge_sleep(session, look_at)
+        except Violation:
+            if step.op not in ENDS and not self.stage.hears(NOTIFY_SECONDS):
+                raise
+            self.sleepers.clear()
+
     def set_many(self, step: Step) -> None:
         """Give each of many channels a rate."""
         for index in range(min(step.args["count"], 5_000)):
@@ -316,6 +455,8 @@ class Run:
     def run_statement(self, step: Step, statement: Statement, *, quiet: bool = False) -> Any:
         """Send one statement and judge its answer; one that waits is judged when it has been answered."""
         session, interrupt = step.session, step.args.get("interrupt")
+        if time.monotonic() > self.deadline:
+            raise Violation("slow", "the schedule does not end")
         may_wait = self.contract.begins(session, statement)
         connection = self.stage.sessions[session]
         if may_wait:
@@ -371,6 +512,9 @@ class Run:
         if not quiet:
             self.say(f"{step} -> {calls.describe(answer)}")
         self.contract.answers(session, statement, answer)
+        if isinstance(statement, Claim) and not isinstance(answer, Nothing):
+            self.claims.setdefault((statement.stream, statement.seq), []).extend(answer)
+            self.remember(session, answer)
         if isinstance(statement, Settle) and statement.how != "heartbeat":
             self.settled.update(
                 token for _, id_, token in statement.leases if answer[id_][0] != "settling"
@@ -389,9 +533,17 @@ class Run:
                 if other != session or turns is None:
                     each.forget()
             statement = Dequeue(args["limit"], args["lease"], turns, cursor)
-            answer = self.run_statement(step, statement)
+            self.stage.hears(0)
+            self.sleepers.pop(session, None)
+            answer = self.run_statement(step, statement, quiet=step.op == "flap")
             if answer is None:
                 return False
+            if answer == Nothing("empty", None) or (
+                isinstance(answer, Nothing)
+                and answer.word == "empty"
+                and answer.look_at > self.contract.now + SOON_MS
+            ):
+                self.sleepers[session] = answer.look_at
             if not isinstance(answer, Nothing):
                 self.remember(session, answer)
                 return True
@@ -551,6 +703,7 @@ class Run:
         """End all transactions, deliver everything, look for leftovers, and do it again with new messages."""
         self.say("---- the end: everything is delivered")
         self.end_transactions()
+        self.run_statement(Step(899, "s1", "check"), Check())
         for channel in sorted(self.channels):
             if self.contract.policy(self.contract.committed, channel).paused:
                 self.take(Step(900, "s1", "resume", {"channel": channel}))
@@ -661,9 +814,9 @@ class Run:
         self.run_statement(Step(921, "s1", "check"), Check())
 
 
-def play(stage: Stage, steps: list[Step]) -> Failure | None:
+def play(stage: Stage, steps: list[Step], *, seconds: float = 900) -> Failure | None:
     """Run a schedule from an empty queue; None if the contract was kept."""
-    return Run(stage).play(steps)
+    return Run(stage, seconds=seconds).play(steps)
 
 
 def shrink(stage: Stage, failure: Failure, *, seconds: float = 60.0, player: Any = play) -> Failure:

@@ -49,6 +49,7 @@ class Stage:
         """Open the connections, after those of a server that is gone were closed."""
         self.close()
         self.control = psycopg.connect(self.dsn, autocommit=True)
+        self.control.execute("listen lonnymq")
         for name in SESSIONS:
             # Nothing is prepared: psycopg drops what is prepared after a rollback to a savepoint, and that statement
             # would take the snapshot of a transaction that has none yet.
@@ -66,6 +67,9 @@ class Stage:
     def prepare(self) -> None:
         """Take over the clock of a queue that was just installed, and remember what is in its tables."""
         self.control.execute(CLOCK.encode())
+        # The days of this clock: what finishes on a day without a partition may wait for a sweep that is open.
+        while self.column(f"select lonnymq.history_extend({START}, 15)") != [0]:
+            pass
         for table in self.column(TABLES):
             if self.column(f"select exists (select from lonnymq.{table})")[0]:
                 self.control.execute(
@@ -100,6 +104,10 @@ class Stage:
             "select lonnymq.queue_stamp();",  # the row is this cluster's own, not a restored one
             f"select setval('public.schedule_clock', {START});",
         ])  # fmt: skip
+
+    def hears(self, seconds: float) -> bool:
+        """Whether consumers were notified since this was last asked; waits so long for it."""
+        return bool(list(self.control.notifies(timeout=seconds, stop_after=1 if seconds else None)))
 
     def set_clock(self, now: int) -> None:
         """Set the queue's clock."""

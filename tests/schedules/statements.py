@@ -56,6 +56,7 @@ class Policy:
     weight: int = 1
     max_attempts: int = 5
     paused: bool = False
+    releasing: bool = False
 
     @property
     def rate(self) -> tuple[int | None, int]:
@@ -151,7 +152,7 @@ class Cancel:
 
 @dataclass(frozen=True, slots=True)
 class SetChannel:
-    """channel_set, channel_pause (`{"paused": True}`) or channel_resume."""
+    """channel_set, channel_pause (`{"paused": True}`), channel_resume or channel_release (`{"releasing": True}`)."""
 
     channel: str
     options: dict[str, Any]
@@ -165,8 +166,73 @@ class SetQueue:
 
 
 @dataclass(frozen=True, slots=True)
+class SetDefaults:
+    """queue_set of the defaults for channels, before there are any."""
+
+    options: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Purge:
+    """message_purge; answered with how many are gone, and the messages that the channel has afterwards."""
+
+    channel: str
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class Redrive:
+    """dead_redrive of messages (tag, id)."""
+
+    messages: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """claim_take for a stream, of these channels or of all; answered as a dequeue."""
+
+    stream: str
+    seq: int
+    limit: int
+    lease_ms: int
+    channels: tuple[str, ...] | None
+    last_id: int | None = None  # leaves alone what was created later
+    last_at: int | None = None  # leaves alone what is due later
+    cursor: Any = None
+
+    def chooses(self, message: Message) -> bool:
+        """Whether the claim wants a message."""
+        return (
+            (self.channels is None or message.channel in self.channels)
+            and (self.last_id is None or message.id <= self.last_id)
+            and (self.last_at is None or message.dequeue_at <= self.last_at)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Acknowledge:
+    """claim_acknowledge of all parts of a claim, or claim_release; with what claim_decide was told before."""
+
+    stream: str
+    seq: int
+    token: str
+    leases: tuple[tuple[str, int, str], ...]
+    outcomes: tuple[str, ...]  # of each lease: complete, defer, fail, dead; or release
+    how: str = "acknowledge"
+
+
+@dataclass(frozen=True, slots=True)
+class Renew:
+    """claim_renew: extends every lease of a stream's claims."""
+
+    stream: str
+    lease_ms: int
+    leases: tuple[tuple[str, int, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Sweep:
-    """queue_sweep."""
+    """queue_sweep; answered with the channels that have settings afterwards."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +240,10 @@ class Check:
     """queue_check."""
 
 
-Statement = Create | Dequeue | Settle | Cancel | SetChannel | SetQueue | Sweep | Check
+Statement = (
+    Create | Dequeue | Settle | Cancel | Purge | Redrive | Claim | Acknowledge | Renew
+    | SetChannel | SetQueue | SetDefaults | Sweep | Check
+)  # fmt: skip
 
 
 def describe(statement: Statement) -> str:

@@ -20,9 +20,10 @@ CLOCK_STEPS = (1, 10, 100, 1_000, 1_000, 5_000, 30_000, 70_000, 600_000, -1, -10
 # How often a step is drawn, before a schedule leaves some kinds out and favours others.
 WEIGHTS = {
     "create": 10, "create_many": 5, "copy": 2, "burst": 1, "wide": 1, "bulk": 1,
-    "dequeue": 14, "nibble": 2, "grab": 1, "complete": 8, "defer": 3, "fail": 3, "heartbeat": 3, "cancel": 1,
+    "dequeue": 14, "nibble": 2, "grab": 1, "flap": 2, "claim": 3, "acknowledge": 3, "renew": 1,
+    "complete": 8, "defer": 3, "fail": 3, "heartbeat": 3, "cancel": 1, "purge": 1, "redrive": 2,
     "begin": 5, "end": 8, "savepoint": 2, "rollback_to": 2,
-    "set": 4, "pause": 2, "resume": 2, "queue": 1,
+    "set": 4, "pause": 2, "resume": 2, "queue": 1, "release": 1,
     "clock": 5, "sweep": 1, "check": 1, "interrupted": 1, "together": 8,
 }  # fmt: skip
 # How much more often a step is drawn in a large schedule; these are the ones that may be of thousands.
@@ -32,6 +33,19 @@ LARGE_BEGINNINGS = (
     ("bulk", "grab", "clock", "dequeue"), ("create_many", "dequeue", "burst", "pause", "dequeue"),
     ("create_many", "dequeue", "burst", "set", "dequeue"),
 )  # fmt: skip
+# What a schedule is about, as often as not: these steps are drawn so many times as often.
+THEMES: dict[str, dict[str, int]] = {
+    "claims": {"claim": 6, "acknowledge": 6, "renew": 4},
+    "deaths": {"fail": 5, "redrive": 8, "clock": 2},
+    "turns": {"flap": 12},
+    "sleep": {"dequeue": 3, "create": 2, "clock": 2, "set": 2},
+    "time": {"clock": 5, "dequeue": 2, "heartbeat": 3, "begin": 3, "end": 2},
+    "beside": {"begin": 5, "create_many": 2, "set": 3, "pause": 4, "resume": 2, "dequeue": 2},
+    "expiry": {"clock": 3, "dequeue": 2},
+    "capacity": {"create": 2, "create_many": 3, "cancel": 4, "purge": 4, "set": 2},
+    "limits": {"set": 3, "complete": 3, "dequeue": 2, "queue": 4},
+    "releases": {"release": 6, "sweep": 8, "complete": 3},
+}
 ALWAYS = {"create", "dequeue", "complete", "end"}
 SIZES = {
     "burst": ((3, 40), (40, 400), (20_500, 21_500)),
@@ -76,6 +90,10 @@ class Drawer:
             op: weight * (draw.choice((0, 0, 1, 1, 3)) if op not in ALWAYS else draw.choice((1, 2)))
             for op, weight in WEIGHTS.items()
         }
+        self.theme = draw.choice((*THEMES, *[""] * len(THEMES))) if not self.large else ""
+        self.has_backwards |= self.theme == "time"
+        for op, times in THEMES.get(self.theme, {}).items():
+            self.weights[op] = max(self.weights[op], WEIGHTS[op]) * times
         self.large_left = (
             2 if self.large else 0
         )  # steps with thousands of messages that are still to come
@@ -89,9 +107,13 @@ class Drawer:
 
     def schedule(self) -> list[Step]:
         """All steps: some settings first, as often as not, then a mixture."""
+        if self.random.random() < 0.15:
+            self.add(self.session(), "defaults", options=self.options(first=True))
         for channel in self.channels:
             if self.random.random() < 0.5:
                 self.add(self.session(), "set", channel=channel, options=self.options(first=True))
+        if self.theme == "expiry":
+            self.expire()
         if self.large:
             for op in self.random.choice(LARGE_BEGINNINGS):
                 self.draw(op, self.session())
@@ -99,6 +121,14 @@ class Drawer:
         while len(self.steps) < self.length:
             self.draw(self.random.choices(ops, weights)[0], self.session())
         return self.steps
+
+    def expire(self) -> None:
+        """More leases that are over at once than one call takes back."""
+        draw = self.random
+        channel, number = draw.choice(self.channels), draw.randint(550, 1100)
+        self.add(self.session(), "bulk", channel=channel, count=number, delay=0)
+        self.add(self.session(), "grab", count=1, lease=draw.choice((50, 1_000)))
+        self.add("-", "clock", by=draw.choice((1_000, 30_000)))
 
     def add(self, session: str, op: str, **args: Any) -> None:
         """Append a step."""
@@ -154,7 +184,47 @@ class Drawer:
                 self.transaction(session, op, is_open)
             case "set":
                 self.add(session, op, channel=draw.choice(self.channels), options=self.options())
-            case "pause" | "resume":
+            case "flap":
+                most, rounds = (12, 40) if self.theme == "turns" else (6, 25)
+                rows = [
+                    [channel, None, None]
+                    for channel in self.channels
+                    for _ in range(draw.randint(1, most))
+                ]
+                draw.shuffle(rows)
+                self.add(
+                    session, op, rows=rows, count=draw.randint(5, rounds), limit=draw.choice((1, 1, 1, 2, 3)),
+                    back=draw.sample(self.channels, draw.randint(1, len(self.channels))), lease=60_000, cursor=True,
+                )  # fmt: skip
+            case "claim":
+                if draw.random() < 0.6:
+                    self.draw("create_many", session)
+                channels = draw.sample(self.channels, 1) if draw.random() < 0.4 else None
+                more = {"last_id": draw.randrange(1000)} if draw.random() < 0.2 else {}
+                more |= {"last_at": draw.choice((-50, -1, 0))} if draw.random() < 0.2 else {}
+                self.add(
+                    session, op, limit=self.size("dequeue"), lease=draw.choice(LEASES_MS), channels=channels,
+                    add=draw.random() < 0.4, **more,
+                )  # fmt: skip
+            case "acknowledge":
+                outcomes = ("complete", "complete", "complete", "defer", "fail", "dead")
+                self.add(
+                    session, op, pick=draw.randrange(1000), release=draw.random() < 0.25,
+                    outcomes=[draw.choice(outcomes) for _ in range(5)] if draw.random() < 0.6 else ["complete"],
+                )  # fmt: skip
+            case "renew":
+                self.add(session, op, lease=draw.choice(LEASES_MS))
+            case "purge":
+                self.add(
+                    session, op, channel=draw.choice(self.channels), limit=draw.choice((1, 2, 100))
+                )
+            case "redrive":
+                if self.theme == "deaths" and draw.random() < 0.7:
+                    self.draw("create", session)
+                    self.dequeue(session, is_open)
+                    self.settle(session, "fail")
+                self.add(session, op, picks=self.picks())
+            case "pause" | "resume" | "release":
                 self.add(session, op, channel=draw.choice(self.channels))
             case "queue":
                 self.add(session, op, max_concurrency=draw.choice((None, None, 1, 2, 5)))
@@ -201,10 +271,11 @@ class Drawer:
         draw = self.random
         if not is_open:
             if op == "begin":
-                isolation = draw.choice(ISOLATIONS)
+                is_beside = self.theme == "beside"  # others go on beside a dequeue that is open
+                isolation = draw.choice(ISOLATIONS) if not is_beside else ISOLATIONS[0]
                 self.add(session, "begin", isolation=isolation)
                 self.open[session] = []
-                if isolation == "read committed" and draw.random() < 0.5:
+                if isolation == "read committed" and (is_beside or draw.random() < 0.5):
                     self.dequeue(session, is_open=False)
             return
         points = self.open[session]
@@ -225,7 +296,8 @@ class Drawer:
 
     def draw_dequeue(self, session: str) -> None:
         """A dequeue of one message or many, with or without the cursor."""
-        limit, lease = self.size("dequeue"), self.random.choice(LEASES_MS)
+        leases = LEASES_MS[:2] if self.theme == "time" else LEASES_MS
+        limit, lease = self.size("dequeue"), self.random.choice(leases)
         self.add(session, "dequeue", limit=limit, lease=lease, cursor=self.random.random() < 0.7)
 
     def settle(self, session: str, how: str) -> None:
@@ -240,7 +312,7 @@ class Drawer:
             session, "settle", how=how, who=draw.choice(("own", "own", "any", "old")), picks=self.picks(),
             delay=draw.choice(delays.get(how, (None,))),
             state=draw.choice((None, "half")) if how == "defer" else None,
-            dead=True if how == "fail" and draw.random() < 0.1 else None,
+            dead=True if how == "fail" and draw.random() < (0.5 if self.theme == "deaths" else 0.1) else None,
         )  # fmt: skip
 
     def picks(self) -> list[int]:
@@ -268,6 +340,8 @@ class Drawer:
     def options(self, *, first: bool = False) -> dict[str, Any]:
         """Settings of a channel; attempts only at the beginning of a schedule."""
         draw, options = self.random, {}
+        if self.theme == "turns" and draw.random() < 0.7:  # and no limits, which are another way
+            return {"weight": draw.choice((1, 2, 3, 5))}
         for name, values in (
             ("max_concurrency", (None, 1, 2, 3, 8)),
             ("release_interval_ms", (None, None, 100, 1_000)),
@@ -276,7 +350,8 @@ class Drawer:
             ("when_full", ("refuse", "drop")),
             ("weight", (1, 1, 2, 5)),
         ):
-            if draw.random() < 0.35:
+            is_theme = self.theme == {"max_size": "capacity", "max_concurrency": "limits"}.get(name)
+            if draw.random() < (0.8 if is_theme else 0.35):
                 options[name] = draw.choice(values)
         if first and draw.random() < 0.4:
             options["max_attempts"] = draw.choice((1, 2, 3))

@@ -13,6 +13,8 @@ from typing import Any
 
 from .rate import Rate
 from .statements import (
+    Acknowledge,
+    Claim,
     Create,
     Dequeue,
     Message,
@@ -34,23 +36,41 @@ class World:
     """What is committed; or, with None for what is gone, what a transaction has changed."""
 
     messages: dict[str, Message | None] = field(default_factory=dict)
-    dead: dict[str, Message] = field(default_factory=dict)
-    policies: dict[str, Policy] = field(default_factory=dict)
+    dead: dict[str, Message | None] = field(default_factory=dict)
+    policies: dict[str, Policy | None] = field(default_factory=dict)
     queue_limit: list[int | None] = field(default_factory=list)  # empty: never set
     grants: list[tuple[str, tuple[int | None, int], int]] = field(default_factory=list)
     has_dequeued: bool = False
+    defaults: Policy | None = None  # of channels that nobody has set
 
     def copy(self) -> World:
         """The same, to be changed apart from this one."""
         return World(
             dict(self.messages), dict(self.dead), dict(self.policies),
-            list(self.queue_limit), list(self.grants), self.has_dequeued,
+            list(self.queue_limit), list(self.grants), self.has_dequeued, self.defaults,
         )  # fmt: skip
 
     @property
     def has_written(self) -> bool:
         """Whether anything was changed by something else than a dequeue."""
-        return bool(self.messages or self.dead or self.policies or self.queue_limit)
+        return bool(
+            self.messages or self.dead or self.policies or self.queue_limit or self.defaults
+        )
+
+    def add(self, changes: World) -> None:
+        """Take in what a transaction has changed."""
+        for mine, new in (
+            (self.messages, changes.messages),
+            (self.dead, changes.dead),
+            (self.policies, changes.policies),
+        ):
+            for name, value in new.items():
+                if value is None:
+                    mine.pop(name, None)
+                else:
+                    mine[name] = value
+        self.queue_limit = changes.queue_limit or self.queue_limit
+        self.defaults = changes.defaults or self.defaults
 
 
 @dataclass(slots=True)
@@ -95,17 +115,13 @@ class Sessions:
         if transaction.failed:
             return
         changes, world = transaction.changes, self.committed
-        for tag, message in changes.messages.items():
-            if message is None:
-                world.messages.pop(tag, None)
-            else:
-                world.messages[tag] = message
-                self.commits_of_late_leases += bool(
-                    message.lease and message.lease.until <= self.now
-                )
-        world.dead.update(changes.dead)
-        world.policies.update(changes.policies)
-        world.queue_limit = changes.queue_limit or world.queue_limit
+        world.add(changes)
+        self.commits_of_late_leases += sum(
+            bool(each and each.lease and each.lease.until <= self.now)
+            for each in changes.messages.values()
+        )
+        for channel in [name for name, policy in changes.policies.items() if policy is None]:
+            self.rates[channel].low = 0
         for channel in {channel for channel, _, _ in changes.grants}:
             rate, policy = self.rates[channel], self.policy(world, channel)
             granted = [each[1:] for each in changes.grants if each[0] == channel]
@@ -163,7 +179,7 @@ class Sessions:
         transaction = self.open[session]
         waits = transaction.before is not None
         isolated = transaction.isolation != READ_COMMITTED
-        own = isinstance(statement, Dequeue | Sweep)
+        own = isinstance(statement, Dequeue | Sweep | Claim)
         allowed = {
             "57014": cancelled,
             "55P03": waits,  # it gave up waiting where it had to wait
@@ -218,7 +234,7 @@ class Sessions:
             return any(
                 each.changes.queue_limit or isinstance(each.running, SetQueue) for each in others
             )
-        if isinstance(statement, Settle) and statement.how != "heartbeat":
+        if isinstance(statement, Settle | Acknowledge) and statement.how != "heartbeat":
             held, taken_back = self.held(session), self.is_dequeuing(session)
             return any(
                 tag in held or (taken_back and self.is_maybe_over(self.committed.messages.get(tag)))
@@ -248,14 +264,7 @@ class Sessions:
         if not changes.has_written:
             return base
         seen = base.copy()
-        for tag, message in changes.messages.items():
-            if message is None:
-                seen.messages.pop(tag, None)
-            else:
-                seen.messages[tag] = message
-        seen.dead.update(changes.dead)
-        seen.policies.update(changes.policies)
-        seen.queue_limit = changes.queue_limit or seen.queue_limit
+        seen.add(changes)
         return seen
 
     def views(self, session: str) -> list[World]:
@@ -272,14 +281,14 @@ class Sessions:
         tags: set[str] = set()
         for each in self.others(session):
             tags.update(each.changes.messages)
-            if maybe and isinstance(each.running, Settle):
+            if maybe and isinstance(each.running, Settle | Acknowledge):
                 tags.update(tag for tag, _, _ in each.running.leases)
         return tags
 
     def is_dequeuing(self, session: str) -> bool:
         """Whether another session has dequeued in a transaction that is still open."""
         return any(
-            each.changes.has_dequeued or isinstance(each.running, Dequeue | Sweep)
+            each.changes.has_dequeued or isinstance(each.running, Dequeue | Sweep | Claim)
             for each in self.others(session)
         )
 
@@ -294,7 +303,7 @@ class Sessions:
     @staticmethod
     def policy(world: World, channel: str) -> Policy:
         """The settings of a channel, or the defaults."""
-        return world.policies.get(channel, Policy())
+        return world.policies.get(channel) or world.defaults or Policy()
 
     def is_maybe_over(self, message: Message | None) -> bool:
         """Whether a lease may have been taken back: its deadline is past, or was when somebody looked."""

@@ -45,7 +45,7 @@ select convert_from(content, 'UTF8'), id, channel, dequeue_at, name, attempt, st
 from lonnymq.{table}
 """
 POLICIES = """
-select name, max_concurrency, release_interval_ms, burst, max_size, when_full, weight, max_attempts, paused
+select name, max_concurrency, release_interval_ms, burst, max_size, when_full, weight, max_attempts, paused, releasing
 from lonnymq.channel_setting
 """
 
@@ -182,13 +182,15 @@ def restore(source: TemporaryServer, target: TemporaryServer) -> None:
 
 @contextmanager
 def restored(
-    old: Path | None = None, new: Path | None = None
+    old: Path | None = None,
+    new: Path | None = None,
+    spoil: Callable[[psycopg.Connection[Any]], None] | None = None,
 ) -> Iterator[Callable[[int], Failure | None]]:
-    """The database goes to another cluster, whose transaction ids are lower, or higher."""
+    """The database goes to another cluster, with lower or higher transaction ids; `spoil` may change the queue."""
     with (
         temporary(old, **SETTINGS) as source,
         temporary(new, **SETTINGS) as target,
-        stage_on(source.dsn) as stage,
+        stage_on(source.dsn, spoil) as stage,
         psycopg.connect(target.dsn, autocommit=True) as outside,
     ):
 

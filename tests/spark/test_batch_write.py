@@ -160,7 +160,7 @@ def test_a_task_that_fails_leaves_nothing(
     )
     with pytest.raises(Exception, match="broken row"):
         queue_format.write(broken, commitMode=mode).save()
-    for table in ("message", "note", "load", "stage"):
+    for table in ("message", "change", "load", "stage"):
         assert connection.execute(f"select count(*) from lonnymq.{table}").fetchone() == (0,)
 
 

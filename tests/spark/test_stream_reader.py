@@ -242,7 +242,7 @@ def lose(dsn: str, queue: Queue) -> None:
         connection.execute(
             "with gone as (update lonnymq.message set lease_until = 0"
             " where id = (select min(id) from lonnymq.message) returning id)"
-            " insert into lonnymq.note (channel, lease_until, message_ids) select '', 0, array_agg(id) from gone"
+            " insert into lonnymq.change (channel, lease_until, message_ids) select '', 0, array_agg(id) from gone"
         )
     eventually(lambda: queue.sweep().expired)
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import random
 import re
 import time
+from collections.abc import Iterator
 from functools import cache
 from hashlib import sha256
 from importlib.metadata import version
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 
 from psycopg.errors import DeadlockDetected, LockNotAvailable
 
@@ -76,14 +78,19 @@ def statements(schema: str, roles: bool | None = None, lock_timeout: str | None 
 
 
 def sql_files(folder: str) -> dict[str, str]:
-    """The SQL files of a folder by name, in the order to apply them: the clock, then by name."""
-    found = [
-        each
-        for each in files("lonnymq").joinpath("sql", folder).iterdir()
+    """The SQL files below a folder by name, in the order to apply them: the clock, then by name."""
+    found = {
+        each.name.removesuffix(".sql"): each.read_text(encoding="utf-8")
+        for each in files_below(files("lonnymq").joinpath("sql", folder))
         if each.name.endswith(".sql")
-    ]
-    found.sort(key=lambda each: (each.name != "epoch.sql", each.name))
-    return {each.name.removesuffix(".sql"): each.read_text(encoding="utf-8") for each in found}
+    }
+    return {name: found[name] for name in sorted(found, key=lambda name: (name != "epoch", name))}
+
+
+def files_below(folder: Traversable) -> Iterator[Traversable]:
+    """The files of a folder and of the folders in it."""
+    for each in folder.iterdir():
+        yield from files_below(each) if each.is_dir() else [each]
 
 
 def number(migration: str) -> int:

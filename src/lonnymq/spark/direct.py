@@ -54,7 +54,7 @@ class Direct:
         found = set(pc.unique(rows.column("channel")).to_pylist())
         if new := sorted(found - self.channels):
             row = self.connection.execute(
-                f"select {self.options.schema}.channel_careful(%s)".encode(), (new,)
+                f"select {self.options.schema}.channel_has_capacity(%s)".encode(), (new,)
             ).fetchone()
             self.careful.update(row[0] if row else ())
             self.channels.update(new)

@@ -16,7 +16,7 @@ create table lonnymq.later_{number} (id bigint primary key);
 """
 METADATA = "Metadata-Version: 2.1\nName: lonnymq\nVersion: 99.{number}.0\n"
 COMPLETE = "message_complete(p_id bigint, p_token uuid)"
-INSIDE = ("channel_review", "settle_answers", "commit_durably", "queue_tell", "guard_text")
+INSIDE = ("channel_advance_floor", "settle_answers", "commit_durably", "queue_notify", "guard_text")
 
 
 def later_library(folder: Path, number: int) -> Path:
@@ -38,7 +38,7 @@ def later_library(folder: Path, number: int) -> Path:
     migrations = package / "sql" / "migrations"
     for each in range(1, number + 1):
         (migrations / f"{9000 + each}_later.sql").write_text(MIGRATION.format(number=each))
-    for file in (package / "sql" / "functions").glob("*.sql"):
+    for file in (package / "sql" / "functions").rglob("*.sql"):
         change(file, number)
     return place
 

@@ -13,12 +13,12 @@ from lonnymq.testing import Clock
 MINUTE = 60_000
 # What the engine writes down when it has looked at every lease and every channel that sleeps.
 ALL_WAS_LOOKED_AT = """
-update lonnymq.tick
+update lonnymq.checkpoint
 set lease_mark = lonnymq.epoch(), wake_mark = lonnymq.epoch(), made_by = pg_current_xact_id()
 """
 ALL_WAS_READ = """
-update lonnymq.tick
-set until = pg_snapshot_xmax(pg_current_snapshot()), again = '{}', made_by = pg_current_xact_id()
+update lonnymq.checkpoint
+set until_xid = pg_snapshot_xmax(pg_current_snapshot()), running_xids = '{}', made_by = pg_current_xact_id()
 """
 
 
@@ -101,9 +101,9 @@ def test_the_check_of_many_channels_is_short_whatever_the_planner_believes(
     session.create_many([f"channel {number}" for number in range(8000)])
     while session.dequeue(10_000):
         pass
-    session.rows("vacuum analyze lonnymq.channel, lonnymq.place")
+    session.rows("vacuum analyze lonnymq.channel, lonnymq.channel_position")
     session.rows(
-        "update pg_class set reltuples = 1 where oid in ('lonnymq.channel'::regclass, 'lonnymq.place'::regclass)"
+        "update pg_class set reltuples = 1 where oid in ('lonnymq.channel'::regclass, 'lonnymq.channel_position'::regclass)"
     )
     session.rows("set statement_timeout = '10s'")
     assert session.check() == []

@@ -18,9 +18,10 @@ BATCH = 100
 def lease_all(producer: Session, consumer: Session, count: int) -> None:
     """Lease so many messages of one channel, 10,000 a dequeue, as a stream reader does."""
     producer.set("dead fleet", max_attempts=100)
-    for _ in range(count // 10_000):
-        producer.fill("dead fleet", 10_000)
-        assert len(consumer.dequeue(10_000, 30_000)) == 10_000
+    for first in range(0, count, 10_000):
+        size = min(10_000, count - first)
+        producer.fill("dead fleet", size)
+        assert len(consumer.dequeue(size, 30_000)) == size
 
 
 def hurried(open_session: OpenSession, dsn: str) -> Session:
@@ -88,5 +89,5 @@ def test_one_dequeue_of_one_takes_the_same_pages_however_many_leases_have_run_ou
         pages.append(session.dequeue_buffers())
         while leases := session.dequeue(10_000):
             session.complete(*leases)
-        session.rows("vacuum lonnymq.message")
-    assert pages[1] < 3 * pages[0]
+        session.rows("vacuum")
+    assert pages[1] < 2 * pages[0]

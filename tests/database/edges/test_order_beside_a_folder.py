@@ -37,7 +37,7 @@ def test_a_floor_that_moves_between_the_tick_and_the_ring_hides_no_message(
     folder.connection.execute("begin")
     assert folder.value("select lonnymq.fold_lock()")
     folder.rows(
-        "select lonnymq.channel_review(array_agg(id), lonnymq.epoch()) from lonnymq.channel"
+        "select lonnymq.channel_advance_floor(array_agg(id), lonnymq.epoch()) from lonnymq.channel"
     )
     producer.connection.execute("commit")
 

@@ -489,7 +489,7 @@ class QueueMachine(RuleBasedStateMachine):
         if (
             word == "unfolded"
         ):  # a message that was leased straight off its note leaves the others' unfolded
-            told = "select channel from lonnymq.note where not quiet"
+            told = "select channel from lonnymq.change where not can_wait"
             assert (fields["channel"],) in self.rows(told)
         else:
             assert word in list(self.model.explanations(id_))

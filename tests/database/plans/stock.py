@@ -35,7 +35,7 @@ def add_messages(
         "with added as (insert into lonnymq.message (channel, content, dequeue_at)"
         f" select {channel}, 'x', {at} from generate_series(1, {rows}) as i"
         " returning channel, dequeue_at, id)"
-        " insert into lonnymq.note (channel, dequeue_at, message_id)"
+        " insert into lonnymq.change (channel, dequeue_at, message_id)"
         " select distinct on (channel) channel, dequeue_at, id from added"
         " order by channel, dequeue_at, id"
     )
@@ -43,7 +43,7 @@ def add_messages(
 
 def fold(connection: Connection[Any]) -> None:
     """Let the engine take in everything that it has been told."""
-    while connection.execute("select 1 from lonnymq.note limit 1").fetchone():
+    while connection.execute("select 1 from lonnymq.change limit 1").fetchone():
         connection.execute(
             "select lonnymq.fold_run(lonnymq.epoch()) from lonnymq.fold_lock() as is_mine where is_mine"
         )

@@ -155,8 +155,8 @@ class Session:
 
     def rest(self) -> None:
         """Wait until the last note that was notified of is folded for longer than a producer relies on it."""
-        is_old = "(t.told_at < clock_timestamp() - interval '5 milliseconds')"
-        last = "(select * from lonnymq.tick order by id desc limit 1)"
+        is_old = "(t.notified_at < clock_timestamp() - interval '5 milliseconds')"
+        last = "(select * from lonnymq.checkpoint order by id desc limit 1)"
         eventually(lambda: self.column(f"select {is_old} from {last} t") != [False])
 
     def now(self) -> int:

@@ -11,7 +11,7 @@ from database.rules.factories import Session, at_once, numbered
 
 STATE = (
     "select xmin::text, ctid::text, c::text from lonnymq.channel c"
-    " union all select xmin::text, ctid::text, m::text from lonnymq.meter m order by 3"
+    " union all select xmin::text, ctid::text, m::text from lonnymq.channel_counter m order by 3"
 )
 
 
@@ -97,7 +97,7 @@ def test_a_note_whose_channel_another_dequeue_holds_waits_for_the_next_fold(
         session.create("c")
         leases = session.dequeue_once(10)
         assert {"c"} <= {each.channel for each in leases} <= {"b", "c"}
-        told = "select channel from lonnymq.note where message_ids is null"
+        told = "select channel from lonnymq.change where message_ids is null"
         assert session.column(told) == ["a"]
         assert session.check() == []
     session.dequeue()

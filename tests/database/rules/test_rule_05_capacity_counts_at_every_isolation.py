@@ -120,4 +120,4 @@ def test_where_no_channel_has_a_capacity_nothing_is_told_of_sizes(session: Sessi
     session.complete(leases[0])
     session.rows("select lonnymq.message_complete(%s::bigint, %s::uuid)", *leases[1][:2])
     session.settle("fail", leases[2:], deads=[True])
-    assert session.rows("select * from lonnymq.note where size <> 0") == []
+    assert session.rows("select * from lonnymq.change where size <> 0") == []

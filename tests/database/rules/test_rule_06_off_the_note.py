@@ -6,7 +6,7 @@ from database.rules.factories import Session
 from lonnymq.testing import Clock
 
 STANDS = """
-select p.version, p.seat from lonnymq.place p join lonnymq.channel c on c.id = p.channel_id
+select p.version, p.seat from lonnymq.channel_position p join lonnymq.channel c on c.id = p.channel_id
 where c.name = %s order by p.version desc limit 1
 """
 
@@ -27,7 +27,7 @@ def test_a_single_message_is_leased_without_its_channel_sitting_down(
     [lease] = session.dequeue()
     assert (lease.id, lease.channel, lease.attempt) == (made, "a", 1)
     assert session.row(STANDS, "a") == before
-    told = "select count(*) from lonnymq.note where message_ids is null"
+    told = "select count(*) from lonnymq.change where message_ids is null"
     assert session.value(told) == 0
     assert session.check() == []
     clock.advance(30_001)

@@ -7,7 +7,7 @@ from lonnymq.testing import Clock
 
 LONG_AGO = int(datetime(2001, 1, 1, tzinfo=UTC).timestamp() * 1000)
 YEAR = 366 * 86_400_000
-TABLES = ["message", "channel", "place", "dead", "history", "lease", "tick"]
+TABLES = ["message", "channel", "channel_position", "dead", "history", "lease", "checkpoint"]
 
 
 def moments(session: Session) -> dict[str, list[int]]:

@@ -144,16 +144,22 @@ def test_a_moment_after_a_notified_message_was_folded_the_next_is_not_notified_b
     session.create("a")
     session.drain()
     heard()
-    session.rows("update lonnymq.tick set told_at = clock_timestamp() + interval '1 minute'")
+    session.rows(
+        "update lonnymq.checkpoint set notified_at = clock_timestamp() + interval '1 minute'"
+    )
     session.create("b")
     session.create_many(["c"])
     assert heard() == NEVER
     session.drain()
-    session.rows("update lonnymq.tick set told_at = clock_timestamp() + interval '1 minute'")
+    session.rows(
+        "update lonnymq.checkpoint set notified_at = clock_timestamp() + interval '1 minute'"
+    )
     assert session.dequeue() == []
     assert session.look_at is not None
     assert session.look_at <= session.value("select lonnymq.epoch() + 6")
-    session.rows("update lonnymq.tick set told_at = clock_timestamp() - interval '1 minute'")
+    session.rows(
+        "update lonnymq.checkpoint set notified_at = clock_timestamp() - interval '1 minute'"
+    )
     session.create("b")
     assert heard() == ONCE
 

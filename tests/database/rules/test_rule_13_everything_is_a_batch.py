@@ -112,7 +112,7 @@ def test_many_of_a_channel_with_a_capacity_leave_one_note(session: Session) -> N
     session.set("a", max_size=1000)
     session.dequeue()
     answers = session.create_many(["a"] * 4, dequeue_ats=[40, 10, 30, 10])
-    [note] = session.rows("select dequeue_at, message_id, size from lonnymq.note")
+    [note] = session.rows("select dequeue_at, message_id, size from lonnymq.change")
     assert note == (10, answers[1].id, 4)
     assert [each.id for each in session.dequeue(10)] == [answers[at].id for at in (1, 3, 2, 0)]
 
@@ -232,7 +232,7 @@ def test_one_bad_message_of_a_batch_refuses_all_of_it(session: Session) -> None:
         session.create_many(["a", "b", ""])
     assert refusal.value.sqlstate == "LM001"
     assert session.value("select count(*) from lonnymq.message") == 0
-    assert session.value("select count(*) from lonnymq.note") == 0
+    assert session.value("select count(*) from lonnymq.change") == 0
 
 
 def test_more_than_ten_thousand_in_a_call_are_too_many(
@@ -279,7 +279,7 @@ def test_a_message_costs_as_much_among_ten_thousand_as_among_a_thousand(
 
 def settle_cost(session: Session, how: str, many: int) -> float:
     """Microseconds that a message costs which is settled among so many; nothing is kept of it."""
-    session.rows("truncate lonnymq.message, lonnymq.note, lonnymq.lease, lonnymq.history")
+    session.rows("truncate lonnymq.message, lonnymq.change, lonnymq.lease, lonnymq.history")
     session.create_many(["a"] * many)
     leases = session.dequeue(many)
     assert len(leases) == many
@@ -301,7 +301,7 @@ def test_many_that_run_again_leave_one_note_for_each_channel_with_its_first_mess
     times = {"defer": "delays_ms", "fail": "retries_ms"}[how]
     session.settle(how, leases[::-1], **{times: delays[::-1]})
     notes = session.rows(
-        "select channel, dequeue_at, message_id, slots, size from lonnymq.note order by channel"
+        "select channel, dequeue_at, message_id, slots, size from lonnymq.change order by channel"
     )
     assert notes == [
         ("a", clock.now() + 2000, leases[1].id, 4, 0),
@@ -327,7 +327,7 @@ def test_of_many_that_fail_the_dead_are_counted_and_the_first_that_runs_again_is
     answers = session.settle("fail", leases, deads=deads, retries_ms=[1, 9, 5, 1, 1, 1])
     assert answers == ["dead", "retrying", "retrying", "dead", "dead", "dead"]
     notes = session.rows(
-        "select channel, dequeue_at, message_id, slots, size from lonnymq.note order by channel"
+        "select channel, dequeue_at, message_id, slots, size from lonnymq.change order by channel"
     )
     assert notes == [("a", clock.now() + 5, leases[2].id, 3, -1), ("b", None, None, 0, -2)]
     clock.advance(10)

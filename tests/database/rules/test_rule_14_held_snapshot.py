@@ -87,7 +87,7 @@ def held_snapshot(other: Session) -> Iterator[None]:
     with other.connection.transaction():
         other.rows("set transaction isolation level repeatable read")
         other.rows(
-            "select count(*) from lonnymq.message, lonnymq.channel, lonnymq.note, lonnymq.lease"
+            "select count(*) from lonnymq.message, lonnymq.channel, lonnymq.change, lonnymq.lease"
         )
         yield
 

@@ -167,7 +167,7 @@ def test_rows_of_other_channels_are_out_of_sight_and_out_of_reach(trusted_too_mu
     seen = trusted_too_much.execute("select channel from lonnymq.message").fetchall()
     assert seen == [("acme",)]
     assert trusted_too_much.execute("delete from lonnymq.message").rowcount == 1
-    assert trusted_too_much.execute("update lonnymq.note set look = true").rowcount == 1
+    assert trusted_too_much.execute("update lonnymq.change set look = true").rowcount == 1
     trusted_too_much.execute("insert into lonnymq.message (channel, content) values ('acme', 'x')")
     with pytest.raises(InsufficientPrivilege, match="row-level security"):
         trusted_too_much.execute(

@@ -16,7 +16,7 @@ from support import eventually
 MEBIBYTE = 1 << 20
 WAITS = "select count(*) from pg_stat_activity where pid = %s and wait_event = 'ClientWrite'"
 # As the sweep does, which runs with the owner's rights, but without its patience of 15 seconds.
-END = "select lonnymq.consumer_end('0 seconds')"
+END = "select lonnymq.consumer_terminate_stuck('0 seconds')"
 
 
 @pytest.fixture

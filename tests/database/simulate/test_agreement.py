@@ -21,12 +21,20 @@ FIXED = [
     ("walk_one", r"clock_timestamp\(\) - v_started > interval '1 millisecond'", "false"),
     # Notes of messages are folded at once; notes of leases need not be.
     ("engine_state", r"\+ 20\)", "* 0 - 1)"),
-    ("engine_state", r"n\.xid >= t\.until\n", "n.xid >= t.until and n.message_ids is null\n"),
-    ("engine_state", r"any \(t\.again\)\n", "any (t.again) and n.message_ids is null\n"),
+    (
+        "engine_state",
+        r"n\.xid >= t\.until_xid\n",
+        "n.xid >= t.until_xid and n.message_ids is null\n",
+    ),
+    (
+        "engine_state",
+        r"any \(t\.running_xids\)\n",
+        "any (t.running_xids) and n.message_ids is null\n",
+    ),
     ("walk_review", r"v_is_due := .*?;", "v_is_due := false;"),
-    ("note_lease", r">= 200", ">= 2000000000"),
-    ("note_lease", r"n\.xid, random\(\)", "n.xid"),
-    ("channel_place", r"i\.due_at\), random\(\)", "i.due_at), p.channel_id"),
+    ("message_lease_direct", r">= 200", ">= 2000000000"),
+    ("message_lease_direct", r"n\.xid, random\(\)", "n.xid"),
+    ("channel_apply_changes", r"i\.due_at\), random\(\)", "i.due_at), p.channel_id"),
     ("channel_wake_due", r"p\.wake_at, random\(\)", "p.wake_at, p.channel_id"),
 ]
 

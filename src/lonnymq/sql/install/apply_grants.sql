@@ -37,7 +37,7 @@ begin
       raise exception using errcode = 'LM008',
         message = format('%s may not create the roles of the queue: %s', current_user,
           array_to_string(v_missing, ', ')),
-        hint = format('Have them created by somebody who may, and install again: %s; grant %I to %I;', (
+        hint = format('Have them created by somebody who may, and install running_xids: %s; grant %I to %I;', (
           select string_agg(format('create role %I', m), '; ') from unnest(v_missing) as m
         ), v_owner, current_user);
     end if;
@@ -54,7 +54,7 @@ begin
       exception when insufficient_privilege then
         raise exception using errcode = 'LM008',
           message = format('%s is no member of %s', current_user, v_owner),
-          hint = format('Have it run by somebody who may, and install again: grant %I to %I;', v_owner,
+          hint = format('Have it run by somebody who may, and install running_xids: grant %I to %I;', v_owner,
             current_user);
       end;
     end if;

@@ -78,7 +78,7 @@ create table lonnymq.limit_wait (
 --     looked       below which transaction all must have ended before it may wait for long
 create type lonnymq.walk as (
   now_at bigint, is_folder boolean, is_contended boolean, remaining integer, visits integer,
-  seat bigint, lap bigint, is_tail boolean, used bigint, seat_last bigint, seat_floor bigint,
+  seat bigint, lap bigint, used bigint, seat_last bigint, seat_floor bigint,
   looked bigint, pending jsonb, until xid8, again xid8[], has_moved boolean, has_limit boolean,
   is_told boolean, is_late boolean, tick_id bigint, is_same boolean
 );

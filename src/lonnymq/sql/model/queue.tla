@@ -37,16 +37,16 @@ CONSTANTS
   \* The rules:
   TickKeepsAgain,   \* fold_mark: a tick remembers who was still running
   QuietNotesAreFolded,  \* fold_read reads quiet notes as well
-  FloorIsLowered,   \* channel_place: a note of a lower message lowers the floor
-  OnlyFolderReviews,    \* channel_review: seats are taken under the fold lock
+  FloorIsLowered,   \* channel_apply_changes: a note of a lower message lowers the floor
+  OnlyFolderReviews,    \* channel_advance_floor: seats are taken under the fold lock
   LeasesAreNoted,   \* walk_lease: a lease goes into a note, and the folder moves it to lease
   MarkGoesBack,     \* fold_run: a lease that is told of late moves the mark back
-  MovesAreKept,     \* channel_review: has_moved, after which no quiet note waits
-  PendingIsRead,    \* note_pending: who cannot fold reads what is to be folded
+  MovesAreKept,     \* channel_advance_floor: has_moved, after which no quiet note waits
+  PendingIsRead,    \* change_pending: who cannot fold reads what is to be folded
   OneLook,          \* the tick and the ring are read from one snapshot
-  SettingsAreRead,  \* ring_walk: the limit that is set, not the one that was folded
+  SettingsAreRead,  \* ring_seats: the limit that is set, not the one that was folded
   WaitsForDequeues, \* limit_must_wait
-  LooksAfterLock,   \* walk_allow: the count is read once the channel is locked
+  LooksAfterLock,   \* walk_quota: the count is read once the channel is locked
   CountsOnce,       \* message_complete: one note for one slot
   TokenIsCompared,  \* message_complete: where m.token = p_token
   TokenIsRandom,    \* walk_one: gen_random_uuid(), not a count of attempts
@@ -211,8 +211,8 @@ StateOf(c, m) == IF m \in tx[c].expired THEN "waiting" ELSE message[m].state
 MayLock(c) == channel_lock \in {Nobody, c}
 IsFree(c, m) == message_lock[m] \in {Nobody, c}
 
-\* ring_walk, as far as it is one channel: where its line begins, with what notes tell that are not
-\* folded (note_pending), and its limit as it is set. stands is what the call sees of place, t of tick.
+\* ring_seats, as far as it is one channel: where its line begins, with what notes tell that are not
+\* folded (change_pending), and its limit as it is set. stands is what the call sees of place, t of tick.
 Walked(stands, t) ==
   LET told == {n.message : n \in {n \in note : IsLine(n) /\ IsUrgent(n, t)}}
   IN [stands EXCEPT
@@ -354,7 +354,7 @@ Take(c) ==
   /\ UNCHANGED <<message, note, lease, tick, place, in_flight, limits, now, fold_lock, creating,
        settling, held, ghosts, disk, crashes>>
 
-\* note_lease: nobody is in the ring, and the only note that is to be folded tells of one message, which
+\* message_lease_direct: nobody is in the ring, and the only note that is to be folded tells of one message, which
 \* is taken straight off it.
 NoteLease(c) ==
   LET read == {n \in note : IsUrgent(n, tick)}
@@ -378,7 +378,7 @@ NoteLease(c) ==
   /\ UNCHANGED <<message, note, lease, tick, place, in_flight, limits, now, fold_lock, channel_lock,
        creating, settling, held, ghosts, disk, crashes>>
 
-\* channel_review: takes the seat of a channel where nothing waits, and moves the floor up. What another
+\* channel_advance_floor: takes the seat of a channel where nothing waits, and moves the floor up. What another
 \* call has locked and not yet committed still shows as waiting.
 Review(c) ==
   LET stands == PlaceOf(c)

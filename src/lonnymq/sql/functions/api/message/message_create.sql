@@ -1,0 +1,102 @@
+-- Adds one message to a channel, inside the caller's transaction.
+--
+-- Answers: created (id); duplicate (id of the live message that holds the name); dropped or refused,
+--   as the channel says, with the reason full or releasing. A channel with a capacity says how full
+--   it is: counted are what is committed and this transaction's own, so what others have not yet
+--   committed may take it over.
+-- Locks: none that anybody could wait for, except on an equal name.
+-- Notifies: when the channel has nothing due and nothing earlier to wait for.
+create or replace function lonnymq.message_create(
+  p_channel text,
+  p_content bytea,
+  p_dequeue_at bigint default null,
+  p_delay_ms bigint default null,
+  p_name text default null,
+  p_kind text default null,
+  p_headers jsonb default null,
+  out answer text,
+  out id bigint,
+  out reason text,
+  out size bigint,
+  out max_size bigint
+)
+language plpgsql
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_bitmapscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_dequeue_at bigint;
+  v_channel_id bigint;
+  v_max_size bigint;
+  v_seat bigint;
+  v_hold text;
+  v_wake_at bigint;
+  v_is_ahead boolean;
+  v_is_fresh boolean := not lonnymq.snapshot_is_fixed();
+  v_told boolean;
+begin
+  if p_channel is null or octet_length(p_channel) not between 1 and 255
+    or p_content is null or octet_length(p_content) > 67108864
+    or octet_length(p_name) not between 1 and 255 or octet_length(p_kind) not between 1 and 255
+    or p_delay_ms is not null or p_headers is not null
+  then
+    perform lonnymq.guard_message(p_channel, p_content, p_dequeue_at, p_delay_ms, p_name, p_kind,
+      p_headers);
+  end if;
+  if current_user <> session_user then
+    -- With roles: is anybody confined?
+    perform from lonnymq.producer_restriction c limit 1;
+    if found then
+      perform lonnymq.guard_channel(p_channel);
+    end if;
+  end if;
+  v_told := lonnymq.commit_durably();
+
+  -- One probe a statement: joined, these four cost twice as much.
+  perform from lonnymq.channel_setting s
+  where s.name = p_channel and (s.max_size is not null or s.releasing);
+  if found or p_name is not null then
+    v_max_size := 0;
+  else
+    select c.id, c.max_size into v_channel_id, v_max_size
+    from lonnymq.channel c where c.name = p_channel;
+    if not found then
+      select q.default_max_size into v_max_size from lonnymq.queue q where q.only_row;
+    end if;
+  end if;
+  if v_max_size is not null then
+    -- A name, a capacity, or a channel that is being released.
+    select a.answer, a.id, a.reason, a.size, a.max_size
+    into answer, id, reason, size, max_size
+    from lonnymq.message_add(null, p_channel, p_content, p_dequeue_at, p_delay_ms, p_name, p_kind,
+      p_headers) a;
+    return;
+  end if;
+
+  answer := 'created';
+  id := nextval('lonnymq.message_id_seq');
+  v_dequeue_at := lonnymq.message_due(p_dequeue_at, p_delay_ms, lonnymq.epoch(), lonnymq.epoch(now()));
+  insert into lonnymq.message (id, channel, content, dequeue_at, created_at, kind, headers)
+  values (id, p_channel, p_content, v_dequeue_at, lonnymq.epoch(), p_kind, p_headers);
+  v_told := true;
+  if v_channel_id is not null then
+    select p.seat, p.hold, p.wake_at, (v_dequeue_at, id) >= (p.floor_at, p.floor_id)
+    into v_seat, v_hold, v_wake_at, v_is_ahead
+    from lonnymq.channel_position p where p.channel_id = v_channel_id order by p.version desc limit 1;
+    v_told := v_seat is null and v_hold is null and (v_wake_at > v_dequeue_at) is not false;
+  end if;
+  v_told := v_told and lonnymq.queue_notify();
+  -- A change can wait where a dequeue finds the message without it. Only read committed knows that, and
+  -- that there is no capacity: an older snapshot may show how the channel was.
+  insert into lonnymq.change (channel, dequeue_at, message_id, size, added, notified, can_wait)
+  values (p_channel, v_dequeue_at, id, case when v_is_fresh then 0 else 1 end,
+    case when v_is_fresh then 1 else 0 end, v_told, coalesce(not v_told and v_is_ahead and v_is_fresh,
+      false));
+end
+$$;
+
+comment on function lonnymq.message_create(text, bytea, bigint, bigint, text, text, jsonb) is
+'Adds one message to a channel.';

@@ -1,0 +1,101 @@
+-- Why a message is not running: in a word, in a sentence, and as fields.
+--
+-- Answers: not_found; dead; leased; scheduled; unfolded (committed, and no dequeue has looked yet);
+--   paused; throttled; saturated; queue_saturated; behind (others of its channel come first); next.
+create or replace function lonnymq.message_explain(
+  p_id bigint, out answer text, out explanation text, out fields jsonb
+)
+language plpgsql
+stable
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_bitmapscan = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_now bigint := lonnymq.epoch();
+  v_message lonnymq.message;
+  v_channel lonnymq.channel;
+  v_place lonnymq.channel_position;
+  v_policy record;
+  v_queue record;
+  v_ahead bigint;
+  v_in_flight bigint;
+  v_releasing text := '';
+begin
+  select * into v_message from lonnymq.message m where m.id = p_id;
+  if not found then
+    select * into answer, explanation, fields from lonnymq.dead_explain(p_id);
+    return;
+  end if;
+
+  select * into v_channel from lonnymq.channel c where c.name = v_message.channel;
+  select * into v_place from lonnymq.channel_position_now(v_channel.id);
+  select * into v_policy from lonnymq.channel_policy(v_message.channel);
+  select q.max_concurrency, coalesce((
+      select m.in_flight from lonnymq.channel_counter m where m.channel_id = 0 order by m.version desc limit 1
+    ), 0) as in_flight
+  into v_queue from lonnymq.queue q where q.only_row;
+  select coalesce((
+    select m.in_flight from lonnymq.channel_counter m
+    where m.channel_id = v_channel.id order by m.version desc limit 1
+  ), 0) into v_in_flight;
+  select count(*) into v_ahead from (
+    select from lonnymq.message m
+    where m.channel = v_message.channel and m.token is null
+      and (m.dequeue_at, m.id) < (v_message.dequeue_at, v_message.id)
+    limit 10000
+  ) a;
+  fields := jsonb_strip_nulls(jsonb_build_object(
+    'id', p_id, 'channel', v_message.channel, 'attempt', v_message.attempt,
+    'max_attempts', v_policy.max_attempts, 'dequeue_at', v_message.dequeue_at, 'now_at', v_now,
+    'ahead', v_ahead, 'worker', v_message.worker, 'lease_until', v_message.lease_until,
+    'in_flight', case when v_policy.max_concurrency is not null then v_in_flight end,
+    'max_concurrency', v_policy.max_concurrency,
+    'queue_in_flight', case when v_queue.max_concurrency is not null then v_queue.in_flight end,
+    'queue_max_concurrency', v_queue.max_concurrency, 'wake_at', v_place.wake_at,
+    'paused', v_policy.paused, 'releasing', v_policy.releasing, 'error', v_message.error));
+  if v_policy.releasing then
+    v_releasing := ' The channel is being released: it takes no new messages.';
+  end if;
+
+  answer := case
+    when v_message.token is not null then 'leased'
+    when v_message.dequeue_at > v_now then 'scheduled'
+    when v_policy.paused then 'paused'
+    when v_channel.name is null or exists (
+      select from lonnymq.change n where n.channel = v_message.channel and not n.can_wait
+        and (n.rescan or (n.dequeue_at, n.message_id) <= (v_message.dequeue_at, v_message.id))
+    ) then 'unfolded'
+    when v_place.hold is not null then v_place.hold
+    when v_queue.in_flight >= v_queue.max_concurrency then 'queue_saturated'
+    when v_ahead > 0 then 'behind'
+    else 'next'
+  end;
+  explanation := case answer
+    when 'leased' then format('It is leased by %s until_xid %s, attempt %s of %s.',
+      coalesce(v_message.worker, 'a worker without a name'),
+      lonnymq.epoch_text(v_message.lease_until), v_message.attempt, v_policy.max_attempts)
+    when 'scheduled' then format('It is scheduled for %s%s.',
+      lonnymq.epoch_text(v_message.dequeue_at),
+      case when v_message.attempt > 0 then format(', after attempt %s of %s failed',
+        v_message.attempt, v_policy.max_attempts) else '' end)
+    when 'paused' then 'Its channel is paused.'
+    when 'unfolded' then 'It is committed, and no dequeue has looked at its channel since.'
+    when 'saturated' then format('Its channel is at its limit: %s of %s are running.', v_in_flight,
+      v_policy.max_concurrency)
+    when 'throttled' then format('Its channel is throttled until_xid %s.',
+      lonnymq.epoch_text(v_place.wake_at))
+    when 'queue_saturated' then format('The queue is at its limit: %s of %s are running.',
+      v_queue.in_flight, v_queue.max_concurrency)
+    when 'behind' then 'Its channel waits for its turn.'
+    else 'It is the next of its channel, which waits for its turn.'
+  end || case when v_ahead > 0 and v_message.token is null then format(
+    ' %s of its channel come first.', case when v_ahead >= 10000 then '10000 or more'
+      else v_ahead::text end) else '' end || v_releasing;
+end
+$$;
+
+comment on function lonnymq.message_explain(bigint) is
+'Why a message is not running.';

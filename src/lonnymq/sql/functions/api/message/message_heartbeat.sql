@@ -1,0 +1,83 @@
+-- Extends leases: they end p_lease_ms from now.
+--
+-- Answers: extended (and until when); lease_lost; not_found; settling (another transaction is
+--   completing, deferring or failing it at this moment: its fate is there).
+-- Locks: the messages, without ever waiting for one, so that a heartbeat cannot deadlock with the
+--   completion of what it keeps alive.
+-- Notifies: no.
+create or replace function lonnymq.message_heartbeat(
+  p_ids bigint[], p_tokens uuid[], p_lease_ms bigint default 30000
+)
+returns table (id bigint, answer text, lease_until bigint)
+language plpgsql
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_now bigint := lonnymq.epoch();
+  v_tids tid[];
+  v_ids bigint[];
+  v_done uuid[];
+  v_sooner bigint[];
+begin
+  perform lonnymq.guard_pairs(p_ids, p_tokens);
+  perform lonnymq.guard_range('lease_ms', p_lease_ms, 1, 2592000000);
+  perform lonnymq.commit_durably();
+
+  with input as materialized (
+    select distinct i.id, i.token from unnest(p_ids, p_tokens) as i (id, token) order by i.id
+  ), held as (
+    select m.* from input i
+    cross join lateral (
+      select m.ctid as tid, m.id, m.token, m.lease_until
+      from lonnymq.message m where m.id = i.id and m.token = i.token
+      for no key update skip locked
+    ) m
+  )
+  select array_agg(h.tid), array_agg(h.id), array_agg(h.token),
+    array_agg(h.id) filter (where h.lease_until > v_now + p_lease_ms)
+  into v_tids, v_ids, v_done, v_sooner
+  from held h;
+  update lonnymq.message m set lease_until = v_now + p_lease_ms where m.ctid = any (v_tids);
+
+  -- A lease made shorter ends before anybody would have looked at it.
+  if v_sooner is not null then
+    insert into lonnymq.change (channel, lease_until, message_ids)
+    values ('', v_now + p_lease_ms, v_sooner);
+  end if;
+
+  if cardinality(v_done) = cardinality(p_ids) then
+    return query select i.id, 'extended', v_now + p_lease_ms from unnest(p_ids) as i (id);
+    return;
+  end if;
+  return query
+  select a.id, case
+      when a.place is not null then 'extended'
+      when (select m.token = a.token from lonnymq.message m where m.id = a.id) then 'settling'
+      else a.answer
+    end,
+    case when a.place is not null then v_now + p_lease_ms end
+  from lonnymq.settle_answers(p_ids, p_tokens, v_ids, v_done, 'extended') a;
+end
+$$;
+
+comment on function lonnymq.message_heartbeat(bigint[], uuid[], bigint) is
+'Extends leases.';
+
+create or replace function lonnymq.message_heartbeat(
+  p_id bigint, p_token uuid, p_lease_ms bigint default 30000
+)
+returns text
+language sql
+volatile
+as $$
+  select h.answer from lonnymq.message_heartbeat(array[p_id], array[p_token], p_lease_ms) h
+$$;
+
+comment on function lonnymq.message_heartbeat(bigint, uuid, bigint) is
+'Extends one lease.';

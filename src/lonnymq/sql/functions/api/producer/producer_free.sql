@@ -1,0 +1,17 @@
+-- Lets a role use every channel again.
+--
+-- Answers: freed; not_found (it was not confined).
+-- Locks: the row of the role.
+-- Notifies: no.
+create or replace function lonnymq.producer_free(p_role text)
+returns text
+language plpgsql
+as $$
+begin
+  delete from lonnymq.producer_restriction c where c.role = p_role;
+  return case when found then 'freed' else 'not_found' end;
+end
+$$;
+
+comment on function lonnymq.producer_free(text) is
+'Lets a role use every channel running_xids.';

@@ -1,0 +1,102 @@
+-- Shows the queue in figures that cost the same however many messages and channels there are: what
+-- would have to be counted at length is estimated, and is_exact or its kin says so.
+--
+--   waiting      not leased, scheduled ones too; like dead and channels counted where their table has
+--                up to p_pages pages
+--   running      leased: from 500 messages out of the latest 500 dequeues, scaled; the queue's own count
+--                where it has a limit; at least what workers say
+--   ready        channels in the ring, counted up to 500
+--   oldest_at    since when the first message of a channel is there and due: of 300 channels in the
+--                ring, 100 that wake next, 100 with leases, 100 that no dequeue has looked at yet
+--   last_id      how far messages were numbered: two looks give how many were created between them
+create or replace function lonnymq.queue_figures(
+  p_pages integer default 300,
+  out now_at bigint, out waiting bigint, out waiting_is_exact boolean, out running bigint,
+  out running_is_exact boolean, out dead bigint, out dead_is_exact boolean, out channels bigint,
+  out channels_is_exact boolean, out ready bigint, out ready_is_exact boolean,
+  out oldest_at bigint, out oldest_is_exact boolean, out next_at bigint, out last_id bigint,
+  out in_flight bigint, out max_concurrency integer, out history text, out workers integer
+)
+language plpgsql
+stable
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  v_ids bigint[];
+  v_channels text[];
+  v_said bigint;
+  v_step integer;
+begin
+  now_at := lonnymq.epoch();
+  select q.max_concurrency, q.history into max_concurrency, history
+  from lonnymq.queue q where q.only_row;
+  last_id := coalesce(pg_sequence_last_value('lonnymq.message_id_seq'), 0);
+  select count(*), coalesce(sum(w.running), 0) into workers, v_said
+  from (select * from lonnymq.worker w order by w.name limit 10000) w
+  where w.seen_at + 3 * w.again_ms >= now_at;
+
+  v_ids := array(
+    select i.id
+    from lonnymq.lease_latest(500) l
+    cross join unnest(l.message_ids) as i (id)
+    limit 50000
+  );
+  v_step := greatest((cardinality(v_ids) + 499) / 500, 1);
+  select cardinality(v_ids) < 500 and count(*) < 500 into running_is_exact
+  from lonnymq.lease_latest(500) l;
+  select count(distinct m.id), (array_agg(distinct m.channel))[1:100] into running, v_channels
+  from unnest(v_ids) with ordinality as i (id, place)
+  cross join lateral (
+    select m.id, m.channel from lonnymq.message m where m.id = i.id and m.token is not null limit 1
+  ) m
+  where i.place % v_step = 0;
+  select m.in_flight into in_flight from lonnymq.channel_counter m
+  where m.channel_id = 0 and max_concurrency is not null order by m.version desc limit 1;
+  if not running_is_exact then
+    running := coalesce(in_flight, greatest(running * v_step, v_said));
+  end if;
+  in_flight := coalesce(in_flight, running);
+
+  select greatest(f.value - running, 0), f.is_exact and running_is_exact
+  into waiting, waiting_is_exact
+  from lonnymq.table_metric('lonnymq.message', p_pages) f;
+  select f.value, f.is_exact into channels, channels_is_exact
+  from lonnymq.table_metric('lonnymq.channel', p_pages) f;
+  select f.value, f.is_exact into dead, dead_is_exact
+  from lonnymq.table_metric('lonnymq.dead', p_pages) f;
+
+  select count(*) into ready
+  from (select from lonnymq.channel_position p where p.seat is not null limit 500) p;
+  ready_is_exact := ready < 500;
+  select min(greatest(f.dequeue_at, f.created_at)) into oldest_at
+  from (
+    select c.name
+    from (
+      (select p.channel_id from lonnymq.channel_position p
+        where p.seat is not null order by p.seat limit 300)
+      union
+      (select p.channel_id from lonnymq.channel_position p
+        where p.wake_at is not null order by p.wake_at limit 100)
+    ) p
+    cross join lateral (select c.name from lonnymq.channel c where c.id = p.channel_id limit 1) c
+    union
+    select n.name from unnest(v_channels) as n (name)
+    union
+    (select distinct f.channel from lonnymq.change_unfolded(500) f limit 100)
+  ) n
+  cross join lateral lonnymq.message_first(n.name) f
+  where f.dequeue_at <= now_at;
+  oldest_is_exact := ready <= 300 and running_is_exact;
+  select p.wake_at into next_at from lonnymq.channel_position p
+  where p.wake_at is not null order by p.wake_at limit 1;
+end
+$$;
+
+comment on function lonnymq.queue_figures(integer) is
+'Shows the queue in figures that cost the same however much is in it.';

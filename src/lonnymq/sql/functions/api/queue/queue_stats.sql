@@ -1,0 +1,69 @@
+-- Shows the queue as it is now. Where there are more than 100,000 messages or channels their numbers
+-- are the planner's estimates, and of the leases that are watched the latest 100,000 are looked at;
+-- then estimated is true: looking must not cost a scan. Waiting is what is
+-- not leased, scheduled messages too.
+create or replace function lonnymq.queue_stats(
+  out channels bigint,
+  out ready bigint,
+  out waiting bigint,
+  out leased bigint,
+  out dead bigint,
+  out notes bigint,
+  out in_flight bigint,
+  out max_concurrency integer,
+  out history text,
+  out history_keep_ms bigint,
+  out oldest_ready_at bigint,
+  out next_at bigint,
+  out now_at bigint,
+  out estimated boolean
+)
+language plpgsql
+stable
+as $$
+#variable_conflict use_column
+declare
+  v_messages bigint;
+begin
+  now_at := lonnymq.epoch();
+  select q.max_concurrency, q.history, q.history_keep_ms
+  into max_concurrency, history, history_keep_ms
+  from lonnymq.queue q where q.only_row;
+
+  v_messages := lonnymq.table_count('lonnymq.message');
+  channels := lonnymq.table_count('lonnymq.channel');
+  dead := lonnymq.table_count('lonnymq.dead');
+  notes := lonnymq.table_count('lonnymq.change');
+  -- The latest leases first: those that ended long ago are watched until they would have run out.
+  select count(distinct m.id), count(*) >= 100000 into leased, estimated
+  from (
+    select i.id
+    from lonnymq.lease_latest(100000) l
+    cross join unnest(l.message_ids) as i (id)
+    limit 100000
+  ) i
+  left join lonnymq.message m on m.id = i.id and m.token is not null;
+  waiting := greatest(v_messages - leased, 0);
+  estimated := estimated or greatest(v_messages, channels, dead, notes) > 100000;
+
+  select count(*) into ready
+  from (select from lonnymq.channel_position p where p.seat is not null limit 100000) p;
+  select min(f.dequeue_at) into oldest_ready_at
+  from (select * from lonnymq.channel_position p where p.seat is not null order by p.seat limit 1000) p
+  cross join lateral (select c.name from lonnymq.channel c where c.id = p.channel_id limit 1) c
+  cross join lateral (
+    select m.dequeue_at from lonnymq.message m
+    where m.channel = c.name and (m.dequeue_at, m.id) >= (p.floor_at, p.floor_id)
+      and m.token is null
+    order by m.dequeue_at, m.id limit 1
+  ) f;
+  select p.wake_at into next_at from lonnymq.channel_position p
+  where p.wake_at is not null order by p.wake_at limit 1;
+  select m.in_flight into in_flight from lonnymq.channel_counter m
+  where m.channel_id = 0 order by m.version desc limit 1;
+  in_flight := coalesce(in_flight, leased);
+end
+$$;
+
+comment on function lonnymq.queue_stats() is
+'Shows the queue as it is now.';

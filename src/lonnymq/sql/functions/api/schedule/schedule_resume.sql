@@ -1,0 +1,24 @@
+-- Lets a paused schedule go on with the first checkpoint after now: those of the pause were not missed, they
+-- were not wanted.
+--
+-- Answers: resumed; not_paused; not_found.
+-- Locks: the schedule.
+-- Notifies: no.
+create or replace function lonnymq.schedule_resume(p_name text)
+returns text
+language plpgsql
+as $$
+begin
+  update lonnymq.schedule s
+  set paused = false, version = default, tick_at = lonnymq.epoch(), next_at = null
+  where s.name = p_name and s.paused;
+  if found then
+    return 'resumed';
+  end if;
+  perform from lonnymq.schedule s where s.name = p_name;
+  return case when found then 'not_paused' else 'not_found' end;
+end
+$$;
+
+comment on function lonnymq.schedule_resume(text) is
+'Lets a paused schedule go on with the first tick after now.';

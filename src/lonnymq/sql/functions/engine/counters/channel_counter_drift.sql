@@ -1,0 +1,23 @@
+-- By how much a meter is off: what is leased and told of, less what it says. Channel 0 is the queue.
+create or replace function lonnymq.channel_counter_drift(p_channel_id bigint, p_channel text)
+returns bigint
+language sql
+stable
+as $$
+  select
+    (
+      select count(*) from lonnymq.message m
+      where case when p_channel_id = 0 then m.slot & 2 = 2
+        else m.channel = p_channel and m.slot & 1 = 1 end
+    ) + (
+      select coalesce(sum(case when p_channel_id = 0 then n.queue_slots else n.slots end), 0)
+      from lonnymq.change n
+      where p_channel_id = 0 or n.channel = p_channel
+    ) - coalesce((
+      select m.in_flight from lonnymq.channel_counter m
+      where m.channel_id = p_channel_id order by m.version desc limit 1
+    ), 0)
+$$;
+
+comment on function lonnymq.channel_counter_drift(bigint, text) is
+'By how much a meter is off.';

@@ -1,0 +1,20 @@
+-- What the changes that a fold will read tell of each channel, together.
+create or replace function lonnymq.change_totals()
+returns table (
+  channel text, slots bigint, queue_slots bigint, size bigint, rescan boolean, recount boolean,
+  recheck boolean, first bigint[]
+)
+language sql
+stable
+as $$
+  select n.channel, sum(n.slots), sum(n.queue_slots), sum(n.size + n.added), bool_or(n.rescan),
+    bool_or(n.recount), bool_or(n.recheck),
+    min(array[n.dequeue_at, n.message_id]) filter (where n.dequeue_at is not null)
+  from lonnymq.change n
+  cross join lonnymq.checkpoint_now() t
+  where n.xid >= t.until_xid or n.xid = any (t.running_xids)
+  group by n.channel
+$$;
+
+comment on function lonnymq.change_totals() is
+'What the notes that a fold will read tell of each channel.';

@@ -1,0 +1,77 @@
+-- Takes away channels that are done with, under the fold lock: released ones that are drained, and
+-- ones that nobody has set and that have been idle for long. A channel with a message, a lease or
+-- anything uncounted stays.
+-- Answers: how many.
+create or replace function lonnymq.channel_forget(p_now bigint, p_limit integer)
+returns bigint
+language plpgsql
+as $$
+declare
+  v_checkpoint lonnymq.checkpoint;
+  v_names text[];
+  v_released text[];
+  v_ids bigint[];
+begin
+  -- Candidates: released ones, and ones that have been idle for long and that nobody has set.
+  select array_agg(d.name) into v_names
+  from (
+    (
+      select s.name from lonnymq.channel_setting s where s.releasing
+      order by s.name limit p_limit
+    )
+    union all
+    select c.name
+    from (
+      select p.channel_id from lonnymq.channel_position p
+      where p.idle_at <= p_now - (select q.channel_idle_ms from lonnymq.queue q where q.only_row)
+      order by p.idle_at limit p_limit
+    ) p
+    cross join lateral (select * from lonnymq.channel c where c.id = p.channel_id limit 1) c
+    where (select s.name from lonnymq.channel_setting s where s.name = c.name) is null
+  ) d;
+  if v_names is null then
+    return 0;
+  end if;
+  -- Settings that somebody is changing at this moment are left, and the channel with them.
+  select array_agg(l.name) into v_released
+  from (
+    select s.name from lonnymq.channel_setting s
+    where s.name = any (v_names) and s.releasing
+    for update skip locked
+  ) l;
+  select array_agg(n.name) into v_names
+  from unnest(v_names) as n (name)
+  where n.name = any (v_released)
+    or (select s.name from lonnymq.channel_setting s where s.name = n.name) is null;
+  select * into v_checkpoint from lonnymq.checkpoint_now();
+
+  select array_agg(d.id), array_agg(d.name) into v_ids, v_names
+  from (
+    select c.id, c.name
+    from lonnymq.channel c
+    where c.name = any (v_names)
+      and (select m.id from lonnymq.message m where m.channel = c.name limit 1) is null
+      and (
+        select m.channel_id from lonnymq.channel_counter m
+        where m.channel_id = c.id and (m.in_flight <> 0 or m.tat > p_now) limit 1
+      ) is null
+      and c.name <> all (array(
+        select n.channel from lonnymq.change n where n.can_wait = any ('{false,true}') and n.xid >= v_checkpoint.until_xid
+        union all
+        select n.channel from lonnymq.change n
+        where n.can_wait = any ('{false,true}') and n.xid = any (v_checkpoint.running_xids)
+      ))
+    for update skip locked
+  ) d;
+  delete from lonnymq.limit_wait w
+  where w.channel_id = any (v_ids || array(select -i.id from unnest(v_ids) as i (id)));
+  delete from lonnymq.channel_counter m where m.channel_id = any (v_ids);
+  delete from lonnymq.channel_position p where p.channel_id = any (v_ids);
+  delete from lonnymq.channel c where c.id = any (v_ids);
+  delete from lonnymq.channel_setting s where s.name = any (v_names) and s.releasing;
+  return coalesce(cardinality(v_ids), 0);
+end
+$$;
+
+comment on function lonnymq.channel_forget(bigint, integer) is
+'Takes away channels that are done with.';

@@ -1,0 +1,14 @@
+-- Where a channel stands now: the newest version.
+create or replace function lonnymq.channel_position_now(p_channel_id bigint)
+returns setof lonnymq.channel_position
+language sql
+stable
+rows 1
+as $$
+  select * from lonnymq.channel_position p
+  where p.channel_id = p_channel_id
+  order by p.version desc limit 1
+$$;
+
+comment on function lonnymq.channel_position_now(bigint) is
+'Where a channel stands now.';

@@ -1,0 +1,47 @@
+-- Locks the channels of a batch of changes, in the order of their names and without waiting, and leaves
+-- those out that another call holds: their changes stay, and their transactions are looked at again.
+create or replace function lonnymq.fold_lock_channels(p_batch lonnymq.fold_batch)
+returns lonnymq.fold_batch
+language plpgsql
+as $$
+declare
+  v_locked text[];
+begin
+  -- Lock first, look after: everything that follows is decided on rows that are ours.
+  select array_agg(l.name) into v_locked
+  from (
+    select c.name from lonnymq.channel c
+    where c.name = any (p_batch.names)
+    order by c.name
+    for update skip locked
+  ) l;
+  if cardinality(v_locked) = cardinality(p_batch.names) then
+    return p_batch;
+  end if;
+  select array_agg(i.name) filter (where not i.is_ours),
+    array_agg(i.name) filter (where i.is_ours), array_agg(i.due_at) filter (where i.is_ours),
+    array_agg(i.due_id) filter (where i.is_ours), array_agg(i.slots) filter (where i.is_ours),
+    array_agg(i.size) filter (where i.is_ours), array_agg(i.rescan) filter (where i.is_ours),
+    array_agg(i.recount) filter (where i.is_ours)
+  into p_batch.busy, p_batch.names, p_batch.due_ats, p_batch.due_ids, p_batch.slots, p_batch.sizes,
+    p_batch.rescans, p_batch.recounts
+  from (
+    select u.*, u.name = any (coalesce(v_locked, '{}')) as is_ours
+    from unnest(p_batch.names, p_batch.due_ats, p_batch.due_ids, p_batch.slots, p_batch.sizes,
+        p_batch.rescans, p_batch.recounts)
+      as u (name, due_at, due_id, slots, size, rescan, recount)
+  ) i;
+  select array_agg(n.ctid) filter (where not n.is_busy),
+    coalesce(sum(n.queue_slots) filter (where not n.is_busy), 0),
+    array_agg(n.xid) filter (where n.is_busy)
+  into p_batch.tids, p_batch.queue_slots, p_batch.running_xids
+  from (
+    select n.ctid, n.xid, n.queue_slots, n.channel = any (p_batch.busy) as is_busy
+    from lonnymq.change n where n.ctid = any (p_batch.tids)
+  ) n;
+  return p_batch;
+end
+$$;
+
+comment on function lonnymq.fold_lock_channels(lonnymq.fold_batch) is
+'Locks the channels of a batch of notes, and leaves those out that another call holds.';

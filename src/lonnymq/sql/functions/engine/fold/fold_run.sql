@@ -1,0 +1,89 @@
+-- Folds what was noted, and what time has brought, into channels: seats, counts and floors.
+-- Called by whoever holds the fold lock (fold_lock), in a dequeue or a sweep.
+--
+--   lease_unlocked ─▶ fold_leases ─▶ lease_reclaim ─▶ channel_wake_due
+--   ─▶ fold_read ─▶ channel_apply_settings ─▶ channel_apply_changes ─▶ fold_mark
+--
+-- Only the folder writes lease, and only it gives seats and moves floors; others who hold a channel back
+-- leave a change of it. So its marks are right whoever commits late.
+--
+-- Answers: done; changes (there are more than one fold takes); late (more leases have run out, or channels
+--   are to wake, than one fold takes); busy (a channel is locked by a dequeue at this moment, and its
+--   changes were left). And how many leases had run out, and how many of their messages died.
+-- Locks: channels that change, in the order of their names, without ever waiting for one.
+create or replace function lonnymq.fold_run(
+  p_now bigint, out answer text, out expired bigint, out died bigint
+)
+language plpgsql
+as $$
+declare
+  c_most constant integer := 1000;
+  v_checkpoint lonnymq.checkpoint;
+  v_old lonnymq.checkpoint;
+  v_leases record;
+  v_expired record;
+  v_woken record;
+  v_batch lonnymq.fold_batch;
+begin
+  select * into v_checkpoint from lonnymq.checkpoint_now();
+  v_old := v_checkpoint;
+
+  perform lonnymq.lease_unlocked(p_now);
+  select * into v_leases from lonnymq.fold_leases(v_checkpoint, c_most);
+  -- A clock that was set back brings moments again that are marked already.
+  v_checkpoint.lease_mark := least(v_checkpoint.lease_mark, p_now, v_leases.first_at - 1);
+  v_checkpoint.wake_mark := least(v_checkpoint.wake_mark, p_now);
+  expired := 0;
+  died := 0;
+  -- Most leases were settled in time: such a look costs little, and another one follows.
+  for v_look in 1 .. 8 loop
+    select * into v_expired from lonnymq.lease_reclaim(v_checkpoint.lease_mark, p_now, 500);
+    v_checkpoint.lease_mark := v_expired.mark;
+    expired := expired + v_expired.expired;
+    died := died + v_expired.died;
+    exit when not v_expired.is_more or expired + died >= 250;
+  end loop;
+  select * into v_woken from lonnymq.channel_wake_due(v_checkpoint.wake_mark, p_now, 1000);
+  v_checkpoint.wake_mark := v_woken.mark;
+  if exists (select from lonnymq.early_lease u where u.channel_id >= 0) then
+    perform lonnymq.limit_check();
+  end if;
+
+  v_batch := lonnymq.fold_read(v_checkpoint, c_most);
+  if v_batch.names is not null then
+    if v_batch.has_new then
+      perform lonnymq.channel_insert(v_batch.names, p_now);
+    end if;
+    v_batch := lonnymq.fold_lock_channels(v_batch);
+    if true = any (v_batch.rescans) then
+      perform lonnymq.channel_apply_settings(array_agg(l.name), p_now)
+      from unnest(v_batch.names, v_batch.rescans) as l (name, rescan)
+      where l.rescan;
+    end if;
+    if true = any (v_batch.recounts) then
+      update lonnymq.channel c set recount_after = '0'
+      from unnest(v_batch.names, v_batch.recounts) as r (name, recount)
+      where r.recount and c.name = r.name and c.max_size is not null;
+    end if;
+    perform lonnymq.channel_apply_changes(v_batch.names, v_batch.due_ats, v_batch.due_ids, v_batch.slots,
+      v_batch.sizes, p_now);
+  end if;
+  if v_batch.queue_slots <> 0 then
+    perform lonnymq.channel_counter_add(0, -v_batch.queue_slots, 0);
+  end if;
+  delete from lonnymq.change n where n.ctid = any (v_batch.tids);
+  if exists (select from lonnymq.channel c where c.recount_after >= '0')
+    or exists (select from lonnymq.channel c where c.id > 0 and c.early_ids is not null)
+  then
+    perform lonnymq.size_begin(v_checkpoint);
+  end if;
+
+  v_batch.is_more := v_batch.is_more or v_leases.is_more;
+  perform lonnymq.fold_mark(v_old, v_checkpoint, v_batch, v_leases.snapshot, p_now);
+  answer := case when v_batch.is_more then 'notes' when v_expired.is_more or v_woken.is_more then 'late'
+    when v_batch.busy is not null then 'busy' else 'done' end;
+end
+$$;
+
+comment on function lonnymq.fold_run(bigint) is
+'Folds what was noted, and what time has brought, into channels.';

@@ -1,0 +1,113 @@
+-- Takes back leases that have run out: their messages go back into their channel's line where they
+-- were, or are dead if that was the last attempt. Looks at leases that were to end after p_from, in the
+-- order of their ends, and at no more than p_limit messages: work that is done is kept, the next call
+-- goes on.
+--
+-- Answers: up to when it has looked at everything (mark), how many went back, how many died, and whether
+--   there are more to look at.
+-- Locks: the messages, without ever waiting for one: what is being settled at this moment is left
+--   to its settler and looked at again (lease_unlocked).
+create or replace function lonnymq.lease_reclaim(
+  p_from bigint, p_now bigint, p_limit integer,
+  out mark bigint, out expired bigint, out died bigint, out is_more boolean
+)
+language plpgsql
+as $$
+#variable_conflict use_column
+declare
+  v_tids tid[];
+  v_ids bigint[];
+  v_rest bigint[];
+  v_late bigint[];
+  v_due bigint[];
+  v_died boolean[];
+  v_next_ats bigint[];
+begin
+  mark := greatest(p_from, p_now);
+  expired := 0;
+  died := 0;
+  is_more := false;
+  if not exists (select from lonnymq.lease l where l.due_at > p_from and l.due_at <= p_now) then
+    return;
+  end if;
+
+  select array_agg(l.tid), max(l.due_at) into v_tids, mark
+  from (
+    select l.*, sum(cardinality(l.message_ids)) over (order by l.due_at, l.tid)
+      - cardinality(l.message_ids) as before
+    from (
+      select l.ctid as tid, l.due_at, l.message_ids
+      from lonnymq.lease l
+      where l.due_at > p_from and l.due_at <= p_now
+      order by l.due_at
+      limit p_limit
+      for update skip locked
+    ) l
+  ) l
+  where l.before < p_limit;
+  with looked as materialized (
+    delete from lonnymq.lease l where l.ctid = any (v_tids) returning l.message_ids
+  )
+  select array_agg(i.id) filter (where i.place <= p_limit),
+    array_agg(i.id) filter (where i.place > p_limit)
+  into v_ids, v_rest
+  from (
+    select i.id, row_number() over () as place
+    from looked l cross join lateral unnest(l.message_ids) as i (id)
+  ) i;
+  if v_rest is not null then
+    insert into lonnymq.lease (due_at, message_ids) values (mark, v_rest);
+  end if;
+  select l.due_at - 1 into mark from lonnymq.lease l
+  where l.due_at > p_from and l.due_at <= p_now order by l.due_at limit 1;
+  is_more := found;
+  mark := coalesce(mark, p_now);
+
+  -- Extended by a heartbeat, or leased anew: look again then.
+  with held as materialized (
+    select m.id, m.lease_until from lonnymq.message m
+    where m.id = any (v_ids) and m.token is not null
+  ), extended as (
+    insert into lonnymq.lease (due_at, message_ids)
+    select h.lease_until, array_agg(h.id) from held h where h.lease_until > p_now
+    group by h.lease_until
+  )
+  select array_agg(h.id) into v_late from held h where h.lease_until <= p_now;
+  if v_late is null then
+    return;
+  end if;
+  with held as materialized (
+    select m.id, m.attempt, m.dequeue_at, m.channel
+    from lonnymq.message m
+    where m.id = any (v_late) and m.token is not null and m.lease_until <= p_now
+    order by m.id
+    for update skip locked
+  )
+  select array_agg(h.id),
+    array_agg(h.attempt >= coalesce(s.max_attempts, c.max_attempts, q.default_max_attempts)),
+    array_agg(h.dequeue_at)
+  into v_due, v_died, v_next_ats
+  from held h
+  cross join lonnymq.queue q
+  left join lateral (select * from lonnymq.channel c where c.name = h.channel limit 1) c on true
+  left join lateral (
+    select * from lonnymq.channel_setting s where s.name = h.channel limit 1
+  ) s on true
+  where q.only_row;
+  if cardinality(v_due) is distinct from cardinality(v_late) then
+    insert into lonnymq.lease (due_at, message_ids, is_settling)
+    select p_now + 100, array_agg(l.id), true
+    from (select unnest(v_late) except select unnest(v_due)) as l (id);
+  end if;
+  if v_due is null then
+    return;
+  end if;
+  perform lonnymq.lease_end(v_due, null, 'expired', p_now, v_next_ats, v_died,
+    array_fill('the lease ran out'::text, array[cardinality(v_due)]));
+  select count(*) filter (where not d), count(*) filter (where d) into expired, died
+  from unnest(v_died) as d;
+end
+$$;
+
+comment on function lonnymq.lease_reclaim(bigint, bigint, integer) is
+'Takes back leases that have run out.';

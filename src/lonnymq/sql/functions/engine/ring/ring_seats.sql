@@ -1,0 +1,59 @@
+-- The next seats of the ring after p_seat, as a consumer walks it: to the end of its lap, then those who
+-- sat down during the lap up to p_seat_last (unless it is in that tail already: walk_lap), then from the start.
+-- With each its channel as people set it, committed by now, whether that is folded or not; and where its
+-- line begins, with what changes tell that are not folded yet (p_pending).
+-- Written into the query that calls it: it costs no call.
+create or replace function lonnymq.ring_seats(
+  p_seat bigint, p_lap bigint, p_seat_last bigint, p_seat_floor bigint, p_most integer,
+  p_pending jsonb
+)
+returns table (
+  seat bigint, channel_id bigint, floor_at bigint, floor_id bigint, name text, weight bigint,
+  bits integer, is_limited boolean, paused boolean
+)
+language sql
+stable
+as $$
+  select p.seat, p.channel_id,
+    case when f.is_lower then (f.notified ->> 0)::bigint else p.floor_at end,
+    case when f.is_lower then (f.notified ->> 1)::bigint else p.floor_id end,
+    c.name, coalesce(s.weight, c.weight)::bigint,
+    case when case when s.name is null then c.max_concurrency else s.max_concurrency end is null
+      then 0 else 1 end + case when case when s.name is null then c.max_size else s.max_size end is null
+      then 0 else 4 end,
+    case when s.name is null then c.max_concurrency is not null or c.release_interval_ms is not null
+      else s.max_concurrency is not null or s.release_interval_ms is not null end,
+    coalesce(s.paused, false)
+  from (
+    (
+      select p.seat, p.channel_id, p.floor_at, p.floor_id from lonnymq.channel_position p
+      where p.seat > p_seat and p.seat <= abs(p_lap)
+      order by p.seat limit p_most
+    )
+    union all
+    (
+      select p.seat, p.channel_id, p.floor_at, p.floor_id from lonnymq.channel_position p
+      where p_lap >= 0 and p.seat > p_lap and p.seat > p_seat and p.seat <= p_seat_last
+      order by p.seat limit p_most
+    )
+    union all
+    (
+      select p.seat, p.channel_id, p.floor_at, p.floor_id from lonnymq.channel_position p
+      where p.seat <= p_seat and p.seat >= p_seat_floor
+      order by p.seat limit p_most
+    )
+    limit p_most
+  ) p
+  cross join lateral (select * from lonnymq.channel c where c.id = p.channel_id limit 1) c
+  left join lateral (
+    select * from lonnymq.channel_setting s where s.name = c.name limit 1
+  ) s on true
+  cross join lateral (
+    select p_pending -> c.name as notified,
+      coalesce(((p_pending -> c.name ->> 0)::bigint, (p_pending -> c.name ->> 1)::bigint)
+        < (p.floor_at, p.floor_id), false) as is_lower
+  ) f
+$$;
+
+comment on function lonnymq.ring_seats(bigint, bigint, bigint, bigint, integer, jsonb) is
+'The next seats of the ring, as a consumer walks it.';

@@ -1,0 +1,76 @@
+-- The one row that a dequeue answers when it leased nothing: why, and when to look again.
+--
+-- Only the folder says empty, and only when nothing is left to fold; what came in meanwhile it folds, and
+-- answers contended: try again at once. So does who could not look at everything.
+--
+-- When to look again: when a channel's time comes or a lease runs out; soon where the ring is not empty,
+-- for another call is taking what is there and may not keep it; and soon as long as somebody may have left
+-- a message without telling, because the channel was still seated, or another change was still to be folded
+-- or was a moment ago (queue_notify). That may be as long as a transaction runs that began before this call
+-- changed anything, or within that moment: so a call that has written, or comes in that moment, is
+-- followed by another one shortly, and the cursor then keeps below which transaction all must have ended.
+-- dequeued_at is the database's time, to reckon from.
+create or replace function lonnymq.walk_nothing(
+  p_walk lonnymq.walk, p_is_cut boolean, p_is_whole boolean
+)
+returns lonnymq.dequeued
+language plpgsql
+as $$
+declare
+  v_row lonnymq.dequeued;
+  v_checkpoint lonnymq.checkpoint;
+  v_snapshot pg_snapshot;
+  v_is_early boolean;
+  v_until bigint;
+begin
+  if p_walk.is_folder and not p_walk.is_contended then
+    select * into v_checkpoint from lonnymq.checkpoint_now();
+    if exists (
+      select from lonnymq.change n
+      where n.can_wait = any ('{false,true}') and n.xid >= v_checkpoint.until_xid
+    ) or exists (
+      select from lonnymq.change n
+      where n.can_wait = any ('{false,true}') and n.xid = any (v_checkpoint.running_xids)
+    ) then
+      p_walk.is_contended := exists (
+          select from lonnymq.change n where not n.can_wait and n.xid >= v_checkpoint.until_xid
+        ) or exists (
+          select from lonnymq.change n where not n.can_wait and n.xid = any (v_checkpoint.running_xids)
+        );
+      select f.answer <> 'done' or p_walk.is_contended into p_walk.is_contended
+      from lonnymq.fold_run(p_walk.now_at) f;
+    end if;
+  end if;
+  v_row.answer := case when p_walk.is_contended or p_is_cut then 'contended' else 'empty' end;
+  v_row.dequeued_at := p_walk.now_at;
+  v_row.look_at := p_walk.now_at;
+  v_row.cursor := array[p_walk.seat, p_walk.lap, p_walk.used];
+  v_snapshot := pg_current_snapshot();
+  v_is_early := pg_current_xact_id_if_assigned() is not null or coalesce((
+      select t.notified_at from lonnymq.checkpoint t order by t.id desc limit 1
+    ) > clock_timestamp() - interval '5 milliseconds', false);
+  if not v_is_early then
+    v_until := coalesce(p_walk.looked, pg_snapshot_xmax(v_snapshot)::text::bigint);
+    v_row.cursor := v_row.cursor || v_until;
+  end if;
+  if v_row.answer = 'empty' then
+    v_row.look_at := least(
+      (select p.wake_at from lonnymq.channel_position p
+        where p.wake_at > p_walk.now_at order by p.wake_at limit 1),
+      (select l.due_at from lonnymq.lease l
+        where l.due_at > p_walk.now_at order by l.due_at limit 1),
+      case when p_walk.visits > 0 and p_is_whole then p_walk.now_at + 20 end,
+      case when exists (
+        select from lonnymq.early_lease u where u.channel_id >= 0
+      ) then p_walk.now_at + 20 end,
+      case when v_is_early then p_walk.now_at + 6 end,
+      case when pg_snapshot_xmin(v_snapshot)::text::bigint < v_until
+        then p_walk.now_at + case when p_walk.looked is null then 5 else 50 end end
+    );
+  end if;
+  return v_row;
+end
+$$;
+
+comment on function lonnymq.walk_nothing(lonnymq.walk, boolean, boolean) is
+'The one row that a dequeue answers when it leased nothing.';

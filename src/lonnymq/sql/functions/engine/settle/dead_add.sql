@@ -1,0 +1,24 @@
+-- Moves those messages that died from the live ones to the dead ones. The caller has locked their rows.
+create or replace function lonnymq.dead_add(
+  p_tids tid[], p_errors text[], p_died boolean[], p_now bigint
+)
+returns void
+language sql
+volatile
+as $$
+  with gone as (
+    delete from lonnymq.message m
+    using unnest(p_tids, p_errors, p_died) as t (tid, error, died)
+    where m.ctid = t.tid and t.died
+    returning m.*, t.error as last_error
+  )
+  insert into lonnymq.dead (
+    id, dequeue_at, created_at, died_at, attempt, channel, kind, name, headers, state, error, content
+  )
+  select g.id, g.dequeue_at, g.created_at, p_now, g.attempt, g.channel, g.kind, g.name, g.headers,
+    g.state, g.last_error, g.content
+  from gone g
+$$;
+
+comment on function lonnymq.dead_add(tid[], text[], boolean[], bigint) is
+'Moves messages that died to the dead ones.';

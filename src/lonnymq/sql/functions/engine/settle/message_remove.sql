@@ -1,0 +1,37 @@
+-- Deletes waiting messages that the caller names, and tells the engine how much smaller their
+-- channels are. Messages that another transaction holds are left.
+-- Answers: which ones are gone.
+create or replace function lonnymq.message_remove(p_ids bigint[])
+returns bigint[]
+language plpgsql
+as $$
+declare
+  v_is_fixed boolean := lonnymq.snapshot_is_fixed();
+  v_gone bigint[];
+begin
+  select array_agg(h.id) into v_gone
+  from (
+    select m.id from lonnymq.message m
+    where m.id = any (p_ids) and m.token is null
+    order by m.id
+    for update skip locked
+  ) h;
+  with gone as (
+    delete from lonnymq.message m where m.id = any (v_gone) returning m.channel
+  ), counted as (
+    select g.channel, count(*) as gone from gone g group by g.channel
+  )
+  insert into lonnymq.change (channel, size, added, can_wait)
+  select c.channel, case when s.is_sized then -c.gone else 0 end,
+    case when s.is_sized then 0 else -c.gone end, true
+  from counted c
+  cross join lateral (
+    select s.max_size is not null or v_is_fixed as is_sized
+    from lonnymq.channel_capacity(c.channel) s
+  ) s;
+  return coalesce(v_gone, '{}');
+end
+$$;
+
+comment on function lonnymq.message_remove(bigint[]) is
+'Deletes waiting messages, and tells the engine.';
