@@ -57,3 +57,9 @@ def test_every_public_function_is_described() -> None:
     described = {each.function for each in DESCRIPTIONS.values()}
     assert set(sql_files("functions/api")) <= described
     assert described <= set(sql_files("functions/api")) | set(sql_files("functions/spark"))
+
+
+def test_the_forms_of_a_function_are_for_the_same_roles() -> None:
+    first = {each.function: each for each in reversed(DESCRIPTIONS.values())}
+    forms = [each for each in DESCRIPTIONS.values() if each.roles != first[each.function].roles]
+    assert forms == []

@@ -1,5 +1,4 @@
 """The channel functions: a tenant's policy, pauses, retirement and figures."""
-# mypy: disable-error-code="empty-body"
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
 """The functions of dead messages, those that ran out of attempts: list, redrive and purge."""
-# mypy: disable-error-code="empty-body"
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
 """The history functions: read finished attempts part by part, confirm what was read, drop the old."""
-# mypy: disable-error-code="empty-body"
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
 """The functions of leases: dequeue, and then heartbeat, complete, defer or fail, fenced by the lease's token."""
-# mypy: disable-error-code="empty-body"
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
 """The functions of messages that need no lease: create, cancel, purge, peek, explain."""
-# mypy: disable-error-code="empty-body"
 
 from __future__ import annotations
 

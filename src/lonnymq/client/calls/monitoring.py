@@ -1,5 +1,4 @@
 """The functions behind the dashboard and the doctor: bounded looks at a queue of any size, and the audit."""
-# mypy: disable-error-code="empty-body"
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
 """The functions of the whole queue: clock, policy, figures, sweep, check, repair."""
-# mypy: disable-error-code="empty-body"
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
 """The functions of schedules, and of the workers that look after them."""
-# mypy: disable-error-code="empty-body"
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
 """The functions behind Spark: loads and their stages, streams and their claims."""
-# mypy: disable-error-code="empty-body"
 
 from __future__ import annotations
 
