@@ -1,7 +1,7 @@
 # Plain `make` lists the targets. Every target works from a bare clone with Python 3.11 and make.
 
 PYTHON ?= python3
-EXTRAS ?= binary,embedded,worker,cli,dashboard,spark,dev
+EXTRAS ?= binary,embedded,worker,cli,dashboard,spark
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
@@ -9,7 +9,7 @@ BENCH_VENV  := .venv-bench
 BENCH_STAMP := $(BENCH_VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test check format demo tour pictures reference bench bench-quick clean
+.PHONY: help setup test check format demo docs pictures reference bench bench-quick clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 18
@@ -19,7 +19,8 @@ setup: $(STAMP) ## make .venv and install the project and its tools (reruns when
 $(STAMP): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "lonnymq needs Python 3.11 or newer: make PYTHON=python3.x")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS)]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'pip>=25.1' # older pips know no --group
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS)]' --group dev
 	@scripts/system-packages
 	@touch $@
 
@@ -50,10 +51,13 @@ format: setup ## put Python into the one format
 	$(BIN)/ruff format
 
 demo: setup ## a video service at work: a flood, limits, a killed worker, then Spark and a report; two minutes (DEMO_ARGS=--keep)
-	$(BIN)/lonnymq demo $(if $(findstring spark,$(EXTRAS)),--spark) $(DEMO_ARGS)
+	$(BIN)/python -m examples.demo $(if $(findstring spark,$(EXTRAS)),--spark) $(DEMO_ARGS)
 
-tour: setup ## a short tour by hand: install, tenants, create, fair dequeue, complete
-	$(BIN)/python examples/demo.py
+docs: setup ## build the documentation site into build/site; a dead link or a page outside the navigation fails
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+bundle: ## bundle the dashboard's JavaScript and CSS, with npx
+	python3 scripts/bundle_dashboard.py
 
 pictures: setup ## photograph the page for README and docs/dashboard.md, with Chromium
 	$(BIN)/python scripts/make-dashboard-pictures

@@ -206,7 +206,7 @@ def spark_goals() -> list[Goal]:
         ("lonnymq staged", write, jdbc, 0.9),
         ("lonnymq", read, jdbc, 1.4),
         ("lonnymq", stream, "COPY", 0.267),
-        ("lonnymq shifts", handlers, "plain workers", 0.8),
+        ("lonnymq on executors", handlers, "plain workers", 0.8),
     )
     memory = {"what": "memory of a stream's driver"}
     first, second = ("first half", memory), ("second half", memory)

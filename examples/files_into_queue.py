@@ -30,7 +30,7 @@ def main(folder: Path) -> None:
         query = (
             messages.writeStream.format("lonnymq")
             .option("url", server.dsn)
-            .option("rejects", "rejected_lines")
+            .option("rejectsTable", "rejected_lines")
             .option("checkpointLocation", str(folder / "checkpoint"))
             .trigger(availableNow=True)  # all that is there now; without it, whatever comes
             .start()

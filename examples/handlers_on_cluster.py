@@ -38,8 +38,8 @@ def main() -> None:
         queue.create_many([NewMessage(each, "acme", kind="resize") for each in photos])
         spark = lonnymq.spark.session(os.environ.get("MASTER"))
         if not str(spark.sparkContext.master).startswith("local"):
-            lonnymq.spark.ship(spark)
-        rows = lonnymq.spark.run_shifts(spark, worker, url=server.dsn, until_empty=True)
+            lonnymq.spark.send_library(spark)
+        rows = lonnymq.spark.run_workers(spark, worker, url=server.dsn, until_empty=True)
         for row in rows.orderBy("id").collect():
             print(row.channel, row.answer, row.error or "")
         queue.close()

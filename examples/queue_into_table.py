@@ -38,7 +38,7 @@ def main(folder: str) -> None:
                 f"{folder}/sales/batch={number}"
             )
             unread = read.where("amount is null").selectExpr("id", "token", "'dead' as outcome")
-            lonnymq.spark.outcomes(unread, url=server.dsn)
+            lonnymq.spark.set_outcomes(unread, url=server.dsn)
 
         query = (
             spark.readStream.format("lonnymq")

@@ -164,7 +164,11 @@ def texts(chosen: list[Path]) -> Iterator[tuple[str, list[str]]]:
     packages: dict[str, list[str]] = {}
     for path in sorted(file for each in chosen for file in files(each)):
         name = path.relative_to(ROOT).as_posix()
-        if name.startswith(NOT_MEASURED) or "vendor" in path.parts or "__pycache__" in path.parts:
+        if (
+            name.startswith(NOT_MEASURED)
+            or {"vendor", "bundle"} & set(path.parts)
+            or "__pycache__" in path.parts
+        ):
             continue
         if path.suffix == ".md":
             yield name, list(READERS[".md"](path))

@@ -92,7 +92,7 @@ def fill(connection: psycopg.Connection[Any], messages: int, channels: int) -> N
 async def measure(dsn: str) -> None:
     """Ask for every view once with nothing at hand, and twice more."""
     app = create_app({"jobs": dsn})
-    app.state.site.kept.seconds = 0
+    app.state.dashboard.kept.seconds = 0
     transport = httpx.ASGITransport(app)
     async with httpx.AsyncClient(transport=transport, base_url="http://page", timeout=60) as client:
         for view in VIEWS:
@@ -103,13 +103,13 @@ async def measure(dsn: str) -> None:
                 times.append((time.perf_counter() - began) * 1000)
                 answer.raise_for_status()
             print(f"{view:28} first {times[0]:6.0f} ms, then {min(times[1:]):6.0f} ms", flush=True)
-    await app.state.site.queues["jobs"].close()
+    await app.state.dashboard.queues["jobs"].close()
 
 
 PAGES = {
     "overview": (
         "[aria-label='Figures, live']",
-        "[aria-label^='Who waits']",
+        "[aria-label^='Waiting: ']",
         "[aria-label^='Messages in and out']",
         "table tbody tr:nth-child(10)",
     ),

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from support import eventually
 
 PROGRAM = [sys.executable, "-W", "error", "-m", "lonnymq.cli"]
@@ -75,16 +77,26 @@ def process(
     return Ran(ran.returncode, ran.stdout, ran.stderr)
 
 
+def lint(program: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run a linter of the dependency group deploy."""
+    found = Path(sys.executable).parent / program
+    if not found.exists():
+        pytest.skip(f"needs {program}: make setup")
+    return subprocess.run([found, *arguments], capture_output=True, text=True, check=False)
+
+
 class Terminal:
     """A command in a terminal of its own: what it shows is kept, keys are sent to it."""
 
-    def __init__(self, *arguments: object, dsn: str, columns: int, lines: int) -> None:
+    def __init__(
+        self, *arguments: object, program: list[str], dsn: str, columns: int, lines: int
+    ) -> None:
         self.file, inside = pty.openpty()
         self.resize(columns, lines)
         self.before = termios.tcgetattr(inside)
         self.inside = inside
         self.process = subprocess.Popen(
-            [*PROGRAM, *map(str, arguments)],
+            [*program, *map(str, arguments)],
             env=environment(dsn, TERM="xterm-256color", COLUMNS="", LINES=""),
             stdin=inside,
             stdout=inside,
@@ -130,10 +142,14 @@ class Terminal:
 
 @contextmanager
 def terminal(
-    *arguments: object, dsn: str, columns: int = 100, lines: int = 30
+    *arguments: object,
+    dsn: str,
+    program: list[str] = PROGRAM,
+    columns: int = 100,
+    lines: int = 30,
 ) -> Iterator[Terminal]:
     """A command in a terminal; killed if it is still there at the end."""
-    shown = Terminal(*arguments, dsn=dsn, columns=columns, lines=lines)
+    shown = Terminal(*arguments, program=program, dsn=dsn, columns=columns, lines=lines)
     try:
         yield shown
     finally:

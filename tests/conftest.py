@@ -2,11 +2,13 @@
 
 `dsn` is a fresh database with the queue installed; a test that asks for it runs on PostgreSQL 18, on 15 and through
 PgBouncer. `dsn_18` and `dsn_15` are on that version only. `direct_dsn` is the database of `dsn` past PgBouncer.
+With LONNYMQ_TEST_POSTGRESQL=16 `dsn` is on /usr/lib/postgresql/16 alone, for the matrix of versions.
 With LONNYMQ_TEST_STRICT=1 nothing may be skipped.
 """
 
 import os
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -16,6 +18,7 @@ from support import DEBIAN_15, STRICT, Target, missing, pgbouncer, prepare_templ
 
 os.environ.pop("LONNYMQ_DSN", None)  # the tests bring their servers along
 
+CHOSEN = os.environ.get("LONNYMQ_TEST_POSTGRESQL")
 Connect = Callable[..., psycopg.Connection]
 
 
@@ -60,11 +63,22 @@ def server_behind_pgbouncer(postgresql_18: TemporaryServer) -> Iterator[Target]:
         yield Target("pgbouncer", dsn, postgresql_18.dsn)
 
 
-@pytest.fixture(
-    scope="session",
-    params=["server_18", "server_15", "server_behind_pgbouncer"],
-    ids=["pg18", "pg15", "pgbouncer"],
-)
+@pytest.fixture(scope="session")
+def server_of_chosen_version() -> Iterator[Target]:
+    programs = Path("/usr/lib/postgresql") / str(CHOSEN) / "bin"
+    if not (programs / "postgres").exists():
+        missing(f"postgresql-{CHOSEN}")
+    with temporary(programs, max_connections=300) as server:
+        prepare_template(server.dsn)
+        yield Target(f"pg{CHOSEN}", server.dsn, server.dsn)
+
+
+SERVERS = {"pg18": "server_18", "pg15": "server_15", "pgbouncer": "server_behind_pgbouncer"}
+if CHOSEN:
+    SERVERS = {f"only-{CHOSEN}": "server_of_chosen_version"}
+
+
+@pytest.fixture(scope="session", params=SERVERS.values(), ids=SERVERS.keys())
 def server(request: pytest.FixtureRequest) -> Target:
     target: Target = request.getfixturevalue(request.param)
     return target

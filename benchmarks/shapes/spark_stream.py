@@ -1,5 +1,5 @@
-"""The other half of the Spark shape: the queue as a stream into Parquet, beside COPY; and handlers in shifts, beside
-plain worker processes."""
+"""The other half of the Spark shape: the queue as a stream into Parquet, beside COPY; and handlers on executors,
+beside plain worker processes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from benchmarks.run import Run
 from benchmarks.server import tidy
 from benchmarks.shapes.spark import Turn
 from lonnymq import NewMessage, Queue, Worker
-from lonnymq.spark import run_shifts
+from lonnymq.spark import run_workers
 
 CHANNELS = 1_000
 TASKS = 4
@@ -64,7 +64,7 @@ class Streams:
 
     def handlers(self) -> list[Turn]:
         return [
-            Turn(HANDLERS, "lonnymq shifts", "messages/s", self.shift),
+            Turn(HANDLERS, "lonnymq on executors", "messages/s", self.workers),
             Turn(HANDLERS, "plain workers", "messages/s", self.plain),
         ]
 
@@ -123,19 +123,19 @@ class Streams:
 
     # Handlers
 
-    def shift(self) -> Reading:
+    def workers(self) -> Reading:
         self.clear()
         self.fill(self.messages)
-        self.shift_once()
+        self.run_workers_once()
         return self.drained()
 
-    def shift_once(self) -> None:
+    def run_workers_once(self) -> None:
         worker = Worker(self.dsn, concurrency=SLOTS)
 
         @worker.handler("*")
         async def nothing() -> None: ...
 
-        run_shifts(self.spark, worker, tasks=TASKS, until_empty=True, duration=600_000)
+        run_workers(self.spark, worker, num_workers=TASKS, until_empty=True, duration=600_000)
 
     def plain(self) -> Reading:
         """The same handlers in as many processes of a worker."""

@@ -1,4 +1,4 @@
-"""A worker that a run starts, stops and kills: the library's own, with every call of its link written down.
+"""A worker that a run starts, stops and kills: the library's own, with every call to the database written down.
 
 python -m faults.programs.worker '{"dsn": …, "journal": …, …}'
 """
@@ -20,13 +20,13 @@ from faults.journal import Journal, row_of
 from faults.programs import end_with_parent, handlers
 from lonnymq import Worker
 from lonnymq.client.call import Call
-from lonnymq.worker.link import Link
+from lonnymq.worker.database import Database
 
 FUNCTION = re.compile(r"\.(message_\w+)\(")
 SETTLES = ("message_complete", "message_defer", "message_fail")
 
 
-class RecordingLink(Link):
+class RecordingDatabase(Database):
     """The worker's way to the database; what goes over it is written down before and after."""
 
     journal: Journal
@@ -66,20 +66,19 @@ class RecordingLink(Link):
 
 def never_poll() -> None:
     """A known-bad worker: it takes something when it is notified, and does not look by itself."""
-    from lonnymq.worker.fetching import Fetcher
-    from lonnymq.worker.housekeeping import Housekeeper
+    from lonnymq.worker.fetcher import Fetcher
 
-    take = Fetcher.take
+    fetch = Fetcher.fetch
 
-    async def take_and_wait(self: Fetcher, limit: int) -> float | None:
-        pause = await take(self, limit)
+    async def fetch_and_wait(self: Fetcher, limit: int) -> float | None:
+        pause = await fetch(self, limit)
         return 3600.0 if pause else pause
 
-    async def no_sweep(self: Housekeeper) -> None:
+    async def never_sweep(_: Database) -> None:
         await asyncio.Event().wait()
 
-    Fetcher.take = take_and_wait  # type: ignore[method-assign]  # that is the point
-    Housekeeper.sweep = no_sweep  # type: ignore[method-assign]
+    Fetcher.fetch = fetch_and_wait  # type: ignore[method-assign]  # that is the point
+    lonnymq.worker.session.sweep_forever = never_sweep  # type: ignore[attr-defined]
 
 
 def main() -> None:
@@ -87,8 +86,8 @@ def main() -> None:
     given = json.loads(sys.argv[1])
     end_with_parent()
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(message)s")
-    RecordingLink.journal = Journal(given["journal"])
-    lonnymq.worker.session.Link = RecordingLink  # type: ignore[attr-defined]  # the session makes one
+    RecordingDatabase.journal = Journal(given["journal"])
+    lonnymq.worker.session.Database = RecordingDatabase  # type: ignore[attr-defined]  # the session makes one
     if given.get("variant") == "never polls":
         never_poll()
     worker = Worker(
@@ -97,8 +96,8 @@ def main() -> None:
         concurrency=given.get("concurrency", 20),
         processes=given.get("processes", 1),
         lease_ms=given.get("lease_ms", 2000),
-        grace_ms=given.get("grace_ms", 2000),
-        poll_ms=given.get("poll_ms"),
+        shutdown_timeout_ms=given.get("shutdown_timeout_ms", 2000),
+        poll_interval_ms=given.get("poll_interval_ms"),
     )
     handlers.register(
         worker, chance=random.Random(os.getpid() ^ time.time_ns()), gate=given.get("gate", "")

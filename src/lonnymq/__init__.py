@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from lonnymq.worker import SyncContexts as SyncContexts
     from lonnymq.worker import Worker as Worker
 
+__version__ = "0.1.0"  # the only place where the version stands
+
 HOMES = {
     "AsyncQueue": "lonnymq.client",
     "Context": "lonnymq.worker",

@@ -1,61 +1,44 @@
-"""Figures as Prometheus reads them, its text format: written by the dashboard and by workers."""
+"""Metrics of the dashboard in Prometheus's text format, and the label that dashboard and workers share."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 from typing import Literal
 
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
+
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-REST = "(rest)"  # the channels that have no line of their own
-
-Kind = Literal["counter", "gauge", "histogram"]
+REST = "(rest)"  # all channels without a label of their own
 
 
-@dataclass(slots=True)
-class Family:
-    """One metric: what it is, and its samples."""
+class Family(Metric):
+    """A metric with its samples. The name of a counter ends in `_total`."""
 
-    name: str
-    kind: Kind
-    about: str
-    lines: list[str] = field(default_factory=list)
+    def __init__(self, name: str, kind: Literal["counter", "gauge"], about: str) -> None:
+        super().__init__(name.removesuffix("_total"), about, kind)
+        self.sample_name = name
 
-    def add(self, value: float | None, suffix: str = "", /, **labels: str) -> None:
-        """Add a sample; one that is not known is left out."""
+    def add(self, value: float | None, /, **labels: str) -> None:
+        """Add a sample, unless the value is unknown."""
         if value is not None:
-            self.lines.append(f"{self.name}{suffix}{labelled(labels)} {number(value)}")
+            self.add_sample(self.sample_name, labels, value)
+
+
+class Families(Collector):
+    """A collector of metrics whose values are known already."""
+
+    def __init__(self, families: Iterable[Family]) -> None:
+        self.families = [each for each in families if each.samples]
+
+    def collect(self) -> Iterable[Metric]:
+        """Return the metrics that have a sample."""
+        return self.families
 
 
 def exposition(families: Iterable[Family]) -> str:
-    """The whole text; families without a sample are left out."""
-    return "".join(
-        f"# HELP {each.name} {escaped(each.about)}\n# TYPE {each.name} {each.kind}\n"
-        + "".join(f"{line}\n" for line in each.lines)
-        for each in families
-        if each.lines
-    )
-
-
-def labelled(labels: Mapping[str, str]) -> str:
-    """Labels between braces; any text may be a value."""
-    said = ",".join(f'{name}="{quoted(value)}"' for name, value in labels.items())
-    return f"{{{said}}}" if said else ""
-
-
-def quoted(value: str) -> str:
-    """A label's value."""
-    return escaped(value).replace('"', '\\"')
-
-
-def escaped(text: str) -> str:
-    """A text on one line."""
-    return text.replace("\\", "\\\\").replace("\n", "\\n")
-
-
-def number(value: float) -> str:
-    """A value: whole numbers without a point."""
-    if math.isinf(value):
-        return "+Inf" if value > 0 else "-Inf"
-    return str(int(value)) if float(value).is_integer() else repr(float(value))
+    """Return the metrics as text."""
+    registry = CollectorRegistry()
+    registry.register(Families(families))
+    return generate_latest(registry).decode()

@@ -1,4 +1,4 @@
-"""A pytest plugin: a queue on a private server, and a clock that the test sets, so that no test waits for time."""
+"""The pytest plugin: a queue on a private server, and a clock that tests set, so that no test sleeps."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ $$;
 
 
 class Clock:
-    """The queue's clock, which stands still until the test moves it."""
+    """The clock of the queue, which stands still until the test moves the clock."""
 
     def __init__(self, dsn: str) -> None:
         from psycopg import connect
@@ -38,12 +38,12 @@ class Clock:
         self.connection.execute(STOP_THE_CLOCK)
 
     def now(self) -> int:
-        """The time in epoch milliseconds."""
+        """Return the time in epoch milliseconds."""
         row = self.connection.execute("select now_at from lonnymq.test_clock").fetchone()
         return int(row[0]) if row else 0
 
     def set(self, moment: int | datetime) -> int:
-        """Set the time, as epoch milliseconds or as a datetime with a time zone, and return it."""
+        """Set the time, as epoch milliseconds or as a datetime with a time zone, and return the time."""
         from lonnymq.client.arguments import moment as checked
 
         self.connection.execute(
@@ -52,19 +52,19 @@ class Clock:
         return self.now()
 
     def advance(self, by: int | timedelta) -> int:
-        """Let so much time pass, in milliseconds or as a timedelta, and return the new time."""
+        """Move the clock, by milliseconds or by a timedelta, and return the new time."""
         from lonnymq.client.arguments import milliseconds
 
         return self.set(self.now() + milliseconds("by", by))
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         self.connection.close()
 
 
 @pytest.fixture(scope="session")
 def lonnymq_server() -> Iterator[TemporaryServer]:
-    """A private PostgreSQL, started when the first test asks for it and gone at the end of the session."""
+    """A private PostgreSQL server, from the first test that needs the server to the end of the session."""
     from lonnymq.client import install
     from lonnymq.embedded_postgres import temporary
 
@@ -76,7 +76,7 @@ def lonnymq_server() -> Iterator[TemporaryServer]:
 
 @pytest.fixture
 def lonnymq_dsn(lonnymq_server: TemporaryServer) -> Iterator[str]:
-    """A fresh database with an empty queue in it, for this test alone."""
+    """The DSN of a fresh database with an empty queue, for this test alone."""
     name = f"lonnymq_{uuid4().hex}"
     run(lonnymq_server.dsn, f"create database {name} template {TEMPLATE} strategy file_copy")
     yield with_database(lonnymq_server.dsn, name)
@@ -94,14 +94,14 @@ def lonnymq_queue(lonnymq_dsn: str) -> Iterator[Queue]:
 
 @pytest.fixture
 def lonnymq_clock(lonnymq_dsn: str) -> Iterator[Clock]:
-    """The clock of `lonnymq_queue`, standing still at the present time until the test moves it."""
+    """The clock of `lonnymq_queue`, which stands still until the test moves the clock."""
     clock = Clock(lonnymq_dsn)
     yield clock
     clock.close()
 
 
 def run(dsn: str, statement: str) -> None:
-    """Run one statement that cannot be in a transaction."""
+    """Execute a statement outside of a transaction."""
     from psycopg import connect
 
     with connect(dsn, autocommit=True) as connection:
@@ -109,5 +109,5 @@ def run(dsn: str, statement: str) -> None:
 
 
 def with_database(dsn: str, name: str) -> str:
-    """The DSN of another database of the same server."""
+    """Return the DSN of another database of the same server."""
     return urlsplit(dsn)._replace(path=f"/{name}").geturl()

@@ -1,6 +1,6 @@
-"""Traces across the queue: a message's headers carry the context from who creates it to who handles it, every time.
+"""Traces across the queue: the headers of a message carry the trace from the producer to every attempt.
 
-Off unless the program itself has imported OpenTelemetry: whoever has not pays a look into `sys.modules`.
+Off unless the program itself has imported OpenTelemetry. Other programs pay a look into `sys.modules`.
 Spans are named by OpenTelemetry's conventions for messaging: `create lonnymq` where a message is created, and
 `process lonnymq` for every attempt to handle it, which is a child of the first and linked to it.
 """
@@ -17,46 +17,46 @@ if TYPE_CHECKING:
     from opentelemetry.context import Context
     from opentelemetry.trace import Link, Span
 
-# A program traces if somebody in it has imported this.
+# A program that has imported this package traces.
 PACKAGE = "opentelemetry.trace"
 modules = sys.modules
 TRACER = "lonnymq"
 
 
 class Traced(Protocol):
-    """A message in the hands of a handler."""
+    """A leased message."""
 
     @property
     def id(self) -> int:
-        """Its id."""
+        """The id."""
 
     @property
     def channel(self) -> str:
-        """Its channel."""
+        """The channel."""
 
     @property
     def kind(self) -> str | None:
-        """Its kind."""
+        """The kind."""
 
     @property
     def attempt(self) -> int:
-        """Which attempt this is."""
+        """The number of the attempt."""
 
     @property
     def headers(self) -> Mapping[str, Any] | None:
-        """Its headers."""
+        """The headers."""
 
 
 @contextmanager
 def creating(queue: str, message: Any) -> Iterator[Any]:
-    """A span for the creation of one message; yields the message with the span's context in its headers."""
-    with sending(queue, {"lonnymq.channel": message.channel, **kind_of(message.kind)}):
-        yield with_context(message, current())
+    """Open a span for the creation of a message, and yield the message with the span's context in the headers."""
+    with producer_span(queue, {"lonnymq.channel": message.channel, **kind_attribute(message.kind)}):
+        yield with_context(message, current_headers())
 
 
 @contextmanager
 def creating_many(queue: str, messages: Iterable[Any], new: type) -> Iterator[Iterator[Any]]:
-    """A span for the creation of many; yields them, each with the span's context in its headers."""
+    """Open a span for the creation of many messages, and yield the messages with the span's context in the headers."""
     count = 0
 
     def carrying(carrier: Mapping[str, str]) -> Iterator[Any]:
@@ -65,26 +65,26 @@ def creating_many(queue: str, messages: Iterable[Any], new: type) -> Iterator[It
             count += 1
             yield with_context(each if isinstance(each, new) else new(each), carrier)
 
-    with sending(queue, {}) as span:
-        yield carrying(current())
+    with producer_span(queue, {}) as span:
+        yield carrying(current_headers())
         span.set_attribute("messaging.batch.message_count", count)
 
 
 @contextmanager
-def sending(queue: str, more: Mapping[str, Any]) -> Iterator[Span]:
-    """The span of a creation; an error that ends it is recorded."""
+def producer_span(queue: str, more: Mapping[str, Any]) -> Iterator[Span]:
+    """Open the span of a creation, which records an error."""
     from opentelemetry import trace
 
     with trace.get_tracer(TRACER).start_as_current_span(
         f"create {queue}",
         kind=trace.SpanKind.PRODUCER,
-        attributes={**attributes(queue, "create", "send"), **more},
+        attributes={**queue_attributes(queue, "create", "send"), **more},
     ) as span:
         yield span
 
 
-def current() -> dict[str, str]:
-    """The current context as headers, in the form that the program has chosen."""
+def current_headers() -> dict[str, str]:
+    """Return the current context as headers, in the format of the program's propagator."""
     from opentelemetry import propagate
 
     carrier: dict[str, str] = {}
@@ -93,15 +93,15 @@ def current() -> dict[str, str]:
 
 
 def with_context(message: Any, carrier: Mapping[str, str]) -> Any:
-    """The message with a context in its headers; one that says where it comes from is left as it is."""
+    """Return the message with a context in the headers. A message that has a context already stays unchanged."""
     headers = message.headers or {}
     if not carrier or not carrier.keys().isdisjoint(headers):
         return message
     return replace(message, headers={**headers, **carrier})
 
 
-def begin(queue: str, messages: Sequence[Traced]) -> tuple[Span, Any]:
-    """Begin the span of an attempt, or of a batch of them, and make it the current one."""
+def start_attempt(queue: str, messages: Sequence[Traced]) -> tuple[Span, Any]:
+    """Start the span of an attempt, or of a batch, and make it the current span."""
     from opentelemetry import context, trace
 
     origins = [origin_of(each.headers) for each in messages]
@@ -110,17 +110,22 @@ def begin(queue: str, messages: Sequence[Traced]) -> tuple[Span, Any]:
         context=origins[0] if len(messages) == 1 else None,
         kind=trace.SpanKind.CONSUMER,
         links=links_to(origins),
-        attributes={**attributes(queue, "process", "process"), **about(messages)},
+        attributes={
+            **queue_attributes(queue, "process", "process"),
+            **message_attributes(messages),
+        },
     )
     return span, context.attach(trace.set_span_in_context(span))
 
 
-def end(begun: tuple[Span, Any], error: BaseException | None, outcome: str | None) -> None:
-    """End the span of an attempt: with what the handler raised, and what becomes of the message."""
+def end_attempt(
+    started: tuple[Span, Any], error: BaseException | None, outcome: str | None
+) -> None:
+    """End the span of an attempt with the handler's error and the outcome."""
     from opentelemetry import context
     from opentelemetry.trace import StatusCode
 
-    span, token = begun
+    span, token = started
     context.detach(token)
     if outcome is not None:
         span.set_attribute("lonnymq.outcome", outcome)
@@ -132,7 +137,7 @@ def end(begun: tuple[Span, Any], error: BaseException | None, outcome: str | Non
 
 
 def origin_of(headers: Mapping[str, Any] | None) -> Context | None:
-    """The context in which a message was created; None if its headers tell of none."""
+    """Return the context in which a message was created, or None without such headers."""
     from opentelemetry import propagate
 
     texts = {key: value for key, value in (headers or {}).items() if isinstance(value, str)}
@@ -140,15 +145,15 @@ def origin_of(headers: Mapping[str, Any] | None) -> Context | None:
 
 
 def links_to(origins: Iterable[Context | None]) -> list[Link]:
-    """Links to where messages come from."""
+    """Return links to the spans that created messages."""
     from opentelemetry import trace
 
     found = [trace.get_current_span(each).get_span_context() for each in origins if each]
     return [trace.Link(each) for each in found if each.is_valid]
 
 
-def attributes(queue: str, name: str, kind: str) -> dict[str, str]:
-    """What every span of the queue says."""
+def queue_attributes(queue: str, name: str, kind: str) -> dict[str, str]:
+    """Return the attributes of every span of the queue."""
     return {
         "messaging.system": "lonnymq",
         "messaging.destination.name": queue,
@@ -157,19 +162,19 @@ def attributes(queue: str, name: str, kind: str) -> dict[str, str]:
     }
 
 
-def about(messages: Sequence[Traced]) -> dict[str, Any]:
-    """What a span says of its messages."""
+def message_attributes(messages: Sequence[Traced]) -> dict[str, Any]:
+    """Return the attributes that describe messages."""
     if len(messages) > 1:
-        return {"messaging.batch.message_count": len(messages), **kind_of(messages[0].kind)}
+        return {"messaging.batch.message_count": len(messages), **kind_attribute(messages[0].kind)}
     (message,) = messages
     return {
         "messaging.message.id": str(message.id),
         "lonnymq.channel": message.channel,
         "lonnymq.attempt": message.attempt,
-        **kind_of(message.kind),
+        **kind_attribute(message.kind),
     }
 
 
-def kind_of(kind: str | None) -> dict[str, str]:
-    """The kind of a message, if it has one."""
+def kind_attribute(kind: str | None) -> dict[str, str]:
+    """Return the attribute for the kind of a message, if any."""
     return {} if kind is None else {"lonnymq.kind": kind}

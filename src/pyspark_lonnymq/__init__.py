@@ -1,5 +1,5 @@
-"""Found by Spark itself, which imports every module named `pyspark_…` in every worker: `format("lonnymq")`."""
+"""Registers `format("lonnymq")`: Spark imports every module named `pyspark_…` in every worker."""
 
-from lonnymq.spark.source import LonnySource as DefaultSource
+from lonnymq.spark.data_source import LonnyMQDataSource as DefaultSource
 
 __all__ = ["DefaultSource"]

@@ -1,120 +1,141 @@
-"""The tour that `make demo` gives, run as a process of its own."""
+"""`make demo`: the demo ends well, keeps its promises, and leaves nothing behind."""
 
 import os
 import re
+import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
 import pytest
+from psycopg.conninfo import conninfo_to_dict
 
+from commands import Ran, environment, process, terminal
 from support import eventually
 
 ROOT = Path(__file__).parents[2]
-PROMISES = [
-    r"acme: 4 at once allowed, at most [1-4] were",
-    r"cedar: 50 ms between leases, at least \d+ were",
+DEMO = ["-W", "error", "-m", "examples.demo"]
+
+SHOWN = [
+    r"acme: 10 at once allowed, at most \d+ were",
+    r"the queue: 16 at once allowed, at most \d+ were",
+    r"cedar: 1 each 200 ms with 2 in a burst, 0 spans of time held more",
+    r"of 4 quiet tenants, 0 waited as long as by age alone",
     r"leased before their time: 0",
-    r"created ([\d,]+), completed \1, lost 0",
+    r"one name, two creates: created, duplicate, 1 message",
+    r"the urgent job overtook [\d,]+ older ones of acme",
+    r"the upload was deferred 2 times and completed at attempt 1",
+    r"the broken video was tried 3 times, dead 1 time, kept, and completed 1 time after its redrive",
+    r"the schedule ticked \d+ times, 0 twice",
+    r"the killed worker had ([1-9]\d*) jobs in hand: the leases of \1 ran out, others completed \1",
+    r"created ([\d,]+), completed \1, dead 1, lost 0",
     r"completed twice: 0",
     r"left in the queue: 0",
+    r"workers told to stop ended with \[0, 0\]",
     r"faults that queue_check finds: 0",
 ]
-pytestmark = pytest.mark.xdist_group("demo")  # the tour is given once
 
 
-def run(program: Path, temporary: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-W", "error", program],
-        env={**os.environ, "TMPDIR": str(temporary), "LONNYMQ_DSN": "postgresql://nowhere.invalid"},
+def demo(*arguments: str, **variables: str) -> Ran:
+    """Run the demo, or a variant of the demo, as a process of its own."""
+    ran = subprocess.run(
+        [sys.executable, *(arguments or DEMO)],
+        cwd=ROOT,
+        env=environment(None, **variables),
+        stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=240,
     )
+    return Ran(ran.returncode, ran.stdout, ran.stderr)
 
 
-def lines_after(word: str, output: str) -> list[str]:
-    """The letters of each strip that begins with this word."""
-    return re.findall(rf"^  {word}\s+([A-E](?: [A-E])+)$", output, re.MULTILINE)
-
-
-@pytest.fixture(scope="module")
-def temporary(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("demo")
-
-
-@pytest.fixture(scope="module")
-def demo(temporary: Path) -> subprocess.CompletedProcess[str]:
-    return run(ROOT / "examples" / "demo.py", temporary)
-
-
-def test_the_demo_ends_well_and_complains_of_nothing(demo) -> None:
-    assert (demo.returncode, demo.stderr) == (0, "")
-
-
-@pytest.mark.parametrize("promise", PROMISES)
-def test_the_demo_finds_that_each_promise_was_kept(demo, promise: str) -> None:
-    assert re.search(rf"^  kept    {promise}$", demo.stdout, re.MULTILINE), demo.stdout
-
-
-def test_the_demo_shows_turns_where_arrival_shows_one_tenant(demo) -> None:
-    [arrived], [served] = lines_after("arrived", demo.stdout), lines_after("served", demo.stdout)
-    assert set(arrived.split()) == {"A"}
-    turns = served.split()[:30]
-    assert [turns[at : at + 5] for at in range(0, 30, 5)] == [turns[:5]] * 6
-    assert sorted(turns[:5]) == list("ABCDE")
-
-
-def test_the_demo_shows_what_limits_let_through(demo) -> None:
-    [leased] = lines_after("leased", demo.stdout)
-    assert leased.count("A") == 4
-    assert "B B B" in leased
-    assert "delta   creates 12: 8 created, 4 refused" in demo.stdout
-    assert "ChannelFull: channel 'delta' is full: 8 of 8" in demo.stdout
-
-
-def test_the_demo_explains_why_a_message_waits(demo) -> None:
-    assert "(saturated) Its channel is at its limit: 4 of 4 are running." in demo.stdout
-    assert re.search(r"delay_ms=2000: It is scheduled for .* UTC\.", demo.stdout)
-
-
-def test_the_demo_fails_a_message_until_it_is_dead_and_redrives_it(demo) -> None:
-    fates = re.findall(r"^  attempt (\d).*?: (\w+)", demo.stdout, re.MULTILINE)
-    assert fates == [
-        ("1", "deferred"),
-        ("1", "retrying"),
-        ("2", "retrying"),
-        ("3", "dead"),
-        ("1", "completed"),
-    ]
-
-
-def test_the_demo_leaves_neither_folders_nor_processes(demo, temporary: Path) -> None:
-    def processes() -> list[int]:
-        lines = [(each.pid, each.info["cmdline"]) for each in psutil.process_iter(["cmdline"])]
-        return [pid for pid, line in lines if str(temporary) in " ".join(line or [])]
-
-    assert list(temporary.iterdir()) == []
-    eventually(lambda: not processes())
+@pytest.mark.heavy
+def test_the_demo_keeps_every_promise_and_leaves_no_files(tmp_path: Path) -> None:
+    ran = demo(TMPDIR=str(tmp_path), LONNYMQ_DSN="postgresql://nowhere.invalid")
+    assert ran.code == 0, ran.out + ran.err
+    flat = re.sub(r"\s+", " ", ran.out)
+    for words in SHOWN:
+        assert re.search(rf"kept {words}", flat), flat
+    assert "BROKEN" not in flat
+    quiet = re.findall(r"(?:bloom|cedar|delta|ember) +\d+ ", ran.out)
+    assert len(quiet) == 4
+    assert "worker process" in ran.out
+    assert re.search(r"why does it wait\? It is scheduled for .* UTC\.", flat)
+    assert re.search(r"delta creates 20 at once and may hold 8: \d+ are refused", flat)
+    assert list(tmp_path.iterdir()) == []
 
 
 BROKEN = """
 import sys
-sys.path.insert(0, {examples!r})
-import demo
-demo.CHAPTERS.append(lambda tour: demo.LIMITS["acme"].update(max_concurrency=3))
-demo.CHAPTERS.append(lambda tour: tour.created.add(-1))
-sys.exit(demo.main())
+from examples.demo import show, verdict
+verdict.AT_ONCE = 3
+sys.exit(show.run())
 """
 
 
-def test_the_demo_ends_badly_when_a_limit_was_exceeded_and_a_message_is_lost(tmp_path) -> None:
-    program = tmp_path / "broken.py"
-    program.write_text(BROKEN.format(examples=str(ROOT / "examples")))
-    ran = run(program, tmp_path)
-    assert (ran.returncode, ran.stderr) == (1, "")
-    broken = re.findall(r"^  BROKEN  (.*)$", ran.stdout, re.MULTILINE)
-    assert broken[0] == "acme: 3 at once allowed, at most 4 were"
-    assert re.fullmatch(r"created [\d,]+, completed [\d,]+, lost 1", broken[1])
-    assert len(broken) == 2
+@pytest.mark.heavy
+@pytest.mark.long
+def test_the_demo_ends_badly_when_a_limit_was_exceeded(tmp_path: Path) -> None:
+    ran = demo("-c", BROKEN)
+    assert ran.code == 1
+    assert re.findall(r"BROKEN +(.*?) *$", ran.out, re.MULTILINE) == [
+        "the queue: 3 at once allowed, at most 16 were"
+    ]
+
+
+def workers(show: int) -> list[int]:
+    """The workers of a show, by its process id."""
+    found = []
+    for each in psutil.process_iter():
+        with suppress(psutil.Error):
+            if each.environ().get("LONNYMQ_DEMO_PARENT") == str(show):
+                found.append(each.pid)
+    return found
+
+
+@pytest.mark.heavy
+def test_a_show_that_is_killed_takes_its_workers_along() -> None:
+    show = subprocess.Popen(
+        [sys.executable, *DEMO],
+        cwd=ROOT,
+        env=environment(None),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    assert show.stdout
+    for line in show.stdout:
+        if "floods the queue" in line:
+            break
+    assert len(workers(show.pid)) == 3
+    os.kill(show.pid, signal.SIGKILL)
+    show.wait()
+    show.stdout.close()
+    eventually(lambda: workers(show.pid) == [])
+
+
+@pytest.mark.heavy
+@pytest.mark.long
+def test_in_a_terminal_it_goes_on_until_ctrl_c_if_it_is_kept() -> None:
+    nowhere = "postgresql://127.0.0.1:1/x"
+    with terminal("--keep", program=[sys.executable, *DEMO], dsn=nowhere, lines=40) as shown:
+        shown.sees("A video service")
+        eventually(lambda: "It goes on until Ctrl-C" in shown.text, within=120)
+        assert "BROKEN" not in shown.text
+        dsn = re.search(r"LONNYMQ_DSN='([^']+)'", shown.text.replace("\n", ""))
+        assert dsn
+        folder = Path(conninfo_to_dict(dsn[1])["host"]).parent
+        assert folder.exists()
+        assert process("status", dsn=dsn[1]).code == 0
+        os.kill(shown.process.pid, signal.SIGINT)
+        assert shown.ends() == 0
+    assert workers(shown.process.pid) == []
+    assert not folder.exists()
+
+
+def test_a_report_without_spark_is_refused() -> None:
+    ran = demo(*DEMO, "--report", "report.html")
+    assert (ran.code, "--report needs --spark" in ran.err) == (2, True)

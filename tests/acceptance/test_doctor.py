@@ -1,4 +1,4 @@
-"""The doctor: a server is made sick in each way, the sickness is found, and where there is a remedy it is mended."""
+"""The doctor: each problem is caused, found, and fixed by the command that the doctor names."""
 
 import subprocess
 import time
@@ -11,88 +11,88 @@ from faults.stand import Clock as SteppedClock
 
 import lonnymq
 from commands import run as command
-from lonnymq.doctor import Finding, Report, examine, mend, settings, tables
-from lonnymq.doctor.examine import CHECKS
+from lonnymq.doctor import Problem, Report, repair, run_checks, server_checks, table_checks
+from lonnymq.doctor.checkup import CHECKS
 from lonnymq.embedded_postgres import TemporaryServer, temporary
 from lonnymq.embedded_postgres.binaries import embedded_binaries
 from lonnymq.testing import Clock
 from lonnymq.testing import run as execute
 from support import Target, eventually, prepare_template
 
-NOTES = {"sweeps"}  # of a fresh install nobody expects that it was swept
+IGNORED = {"sweeps"}  # nobody has swept a fresh install
 
 
 @pytest.fixture(scope="module")
-def hospital() -> Iterator[Target]:
-    """A server with nothing wrong, to be made sick."""
+def healthy_server() -> Iterator[Target]:
+    """A server without problems."""
     with temporary(
         fsync=True, max_connections=20, max_prepared_transactions=5, max_notify_queue_pages=64
     ) as server:
         prepare_template(server.dsn)
-        yield Target("hospital", server.dsn, server.dsn)
+        yield Target("healthy", server.dsn, server.dsn)
 
 
 @pytest.fixture
-def sick(hospital: Target) -> Iterator[str]:
-    """A healthy queue at first; what a test does to it is found."""
-    with hospital.database() as (dsn, _):
-        assert findings(dsn) == []
+def queue_dsn(healthy_server: Target) -> Iterator[str]:
+    """A queue without problems, in which a test causes one."""
+    with healthy_server.database() as (dsn, _):
+        assert find_problems(dsn) == []
         yield dsn
 
 
-def findings(dsn: str, **options) -> list[Finding]:
-    return [each for each in examine(dsn, **options).findings if each.check not in NOTES]
+def find_problems(dsn: str, **options) -> list[Problem]:
+    return [each for each in run_checks(dsn, **options).problems if each.check not in IGNORED]
 
 
-def found(dsn: str, check: str, **options) -> Finding:
-    """The first finding of a check, which must be there."""
-    report = examine(dsn, **options)
-    [first, *_] = [each for each in report.findings if each.check == check]
-    assert first.said.endswith(".")
-    assert report.healthy == all(each.level == "note" for each in report.findings)
+def found(dsn: str, check: str, **options) -> Problem:
+    """The first problem of a check, which must be there."""
+    report = run_checks(dsn, **options)
+    [first, *_] = [each for each in report.problems if each.check == check]
+    assert first.message.endswith(".")
+    assert report.healthy == all(each.level == "note" for each in report.problems)
     return first
 
 
-def treat(dsn: str, finding: Finding) -> None:
-    """Do what the remedy says, in psql or in a shell."""
-    assert finding.remedy is not None
-    if finding.remedy.startswith("lonnymq "):
-        words = finding.remedy.removeprefix("lonnymq ").split()
+def apply_fix(dsn: str, problem: Problem) -> None:
+    """Run the fix, in psql or in a shell."""
+    assert problem.fix is not None
+    if problem.fix.startswith("lonnymq "):
+        words = problem.fix.removeprefix("lonnymq ").split()
         assert command(*words, *(["--yes"] if "--repair" in words else []), dsn=dsn).code in (0, 1)
         return
     psql = [str(embedded_binaries() / "psql"), "-qX", "-v", "ON_ERROR_STOP=1", dsn]
-    subprocess.run(psql, input=finding.remedy, text=True, check=True, capture_output=True, cwd="/")
+    subprocess.run(psql, input=problem.fix, text=True, check=True, capture_output=True, cwd="/")
 
 
-def is_cured(dsn: str, check: str, **options) -> bool:
-    return check not in {each.check for each in examine(dsn, **options).findings}
+def is_fixed(dsn: str, check: str, **options) -> bool:
+    return check not in {each.check for each in run_checks(dsn, **options).problems}
 
 
-def test_a_healthy_queue_gets_every_check_and_no_warning(hospital: Target) -> None:
-    with hospital.database() as (dsn, _):
-        report = examine(dsn)
+def test_a_healthy_queue_gets_every_check_and_no_warning(healthy_server: Target) -> None:
+    with healthy_server.database() as (dsn, _):
+        report = run_checks(dsn)
     assert report.healthy
     assert report.checked == tuple(check.name for check in CHECKS)
 
 
 def test_every_kind_of_server_can_be_examined(dsn: str) -> None:
-    report = examine(dsn)
-    assert [each for each in report.findings if "could not be looked at" in each.said] == []
-    assert {each.check for each in report.findings if each.level != "note"} == {"durability"}
+    report = run_checks(dsn)
+    assert [each for each in report.problems if "check could not run" in each.message] == []
+    assert {each.check for each in report.problems if each.level != "note"} == {"durability"}
 
 
 @pytest.mark.parametrize("setting", ["full_page_writes", "synchronous_commit"])
-def test_settings_that_lose_messages_are_found(sick: str, setting: str) -> None:
-    change(sick, f"alter system set {setting} = off")
-    finding = eventually(lambda: (findings(sick) or [None])[0])
-    assert f"{setting} is off" in finding.said
-    treat(sick, finding)
-    eventually(lambda: is_cured(sick, "durability"))
+def test_settings_that_lose_messages_are_found(queue_dsn: str, setting: str) -> None:
+    change(queue_dsn, f"alter system set {setting} = off")
+    problem = eventually(lambda: (find_problems(queue_dsn) or [None])[0])
+    assert f"{setting} is off" in problem.message
+    apply_fix(queue_dsn, problem)
+    eventually(lambda: is_fixed(queue_dsn, "durability"))
 
 
 def test_a_server_that_does_not_wait_for_the_disk_is_found(dsn_18: str) -> None:
-    finding = found(dsn_18, "durability")
-    assert (finding.level, "fsync is off" in finding.said) == ("broken", True)
+    problem = found(dsn_18, "durability")
+    assert (problem.level, "fsync is off" in problem.message) == ("broken", True)
 
 
 def change(dsn: str, statement: str) -> None:
@@ -101,25 +101,25 @@ def change(dsn: str, statement: str) -> None:
 
 
 @pytest.mark.parametrize("setting", ["autovacuum", "track_counts"])
-def test_a_server_that_does_not_vacuum_is_found(sick: str, setting: str) -> None:
-    change(sick, f"alter system set {setting} = off")
-    finding = eventually(lambda: (findings(sick) or [None])[0])
-    assert (finding.check, finding.level) == ("autovacuum", "broken")
-    treat(sick, finding)
-    eventually(lambda: is_cured(sick, "autovacuum"))
+def test_a_server_that_does_not_vacuum_is_found(queue_dsn: str, setting: str) -> None:
+    change(queue_dsn, f"alter system set {setting} = off")
+    problem = eventually(lambda: (find_problems(queue_dsn) or [None])[0])
+    assert (problem.check, problem.level) == ("autovacuum", "broken")
+    apply_fix(queue_dsn, problem)
+    eventually(lambda: is_fixed(queue_dsn, "autovacuum"))
 
 
 @pytest.mark.parametrize("value", ["false", "off", "no", "0"])
-def test_a_table_that_is_not_vacuumed_is_found(sick: str, value: str) -> None:
-    execute(sick, f"alter table lonnymq.message set (autovacuum_enabled = {value})")
-    finding = found(sick, "autovacuum")
-    assert "lonnymq.message" in finding.said
-    treat(sick, finding)
-    assert is_cured(sick, "autovacuum")
+def test_a_table_that_is_not_vacuumed_is_found(queue_dsn: str, value: str) -> None:
+    execute(queue_dsn, f"alter table lonnymq.message set (autovacuum_enabled = {value})")
+    problem = found(queue_dsn, "autovacuum")
+    assert "lonnymq.message" in problem.message
+    apply_fix(queue_dsn, problem)
+    assert is_fixed(queue_dsn, "autovacuum")
 
 
-def test_dead_rows_that_outnumber_the_living_are_found(sick: str, connect) -> None:
-    connection = connect(sick)
+def test_dead_rows_that_outnumber_the_living_are_found(queue_dsn: str, connect) -> None:
+    connection = connect(queue_dsn)
     connection.execute("alter table lonnymq.change set (autovacuum_enabled = false)")
     connection.execute(
         "insert into lonnymq.change (channel) select 'x' from generate_series(1, 60000)"
@@ -127,18 +127,18 @@ def test_dead_rows_that_outnumber_the_living_are_found(sick: str, connect) -> No
     connection.execute("delete from lonnymq.change")
     connection.execute("select pg_stat_force_next_flush()")
     connection.execute("alter table lonnymq.change reset (autovacuum_enabled)")
-    finding = eventually(lambda: next(iter(findings(sick)), None))
-    assert finding.check == "dead rows"
-    assert "lonnymq.change has 60,000 dead rows" in finding.said
-    treat(sick, finding)
-    eventually(lambda: is_cured(sick, "dead rows"))
+    problem = eventually(lambda: next(iter(find_problems(queue_dsn)), None))
+    assert problem.check == "dead rows"
+    assert "lonnymq.change has 60,000 dead rows" in problem.message
+    apply_fix(queue_dsn, problem)
+    eventually(lambda: is_fixed(queue_dsn, "dead rows"))
 
 
 def test_a_large_table_that_is_nearly_empty_is_told_of(
-    sick: str, connect, monkeypatch: pytest.MonkeyPatch
+    queue_dsn: str, connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tables, "LARGE_BYTES", 1024 * 1024)
-    connection = connect(sick)
+    monkeypatch.setattr(table_checks, "MIN_BLOATED_BYTES", 1024 * 1024)
+    connection = connect(queue_dsn)
     connection.execute(
         "insert into lonnymq.message (channel, content, dequeue_at)"
         " select 'x', 'x', 1 from generate_series(1, 20000)"
@@ -147,111 +147,116 @@ def test_a_large_table_that_is_nearly_empty_is_told_of(
         "delete from lonnymq.message where id <> (select max(id) from lonnymq.message)"
     )
     connection.execute("vacuum analyze lonnymq.message")
-    finding = eventually(lambda: next((e for e in findings(sick) if e.check == "bloat"), None))
-    assert (finding.level, "for 1 rows" in finding.said) == ("note", True)
-    treat(sick, finding)
-    eventually(lambda: is_cured(sick, "bloat"))
+    problem = eventually(
+        lambda: next((e for e in find_problems(queue_dsn) if e.check == "bloat"), None)
+    )
+    assert (problem.level, "for 1 rows" in problem.message) == ("note", True)
+    apply_fix(queue_dsn, problem)
+    eventually(lambda: is_fixed(queue_dsn, "bloat"))
 
 
-def test_a_held_snapshot_and_an_idle_transaction_are_found(sick: str, connect) -> None:
-    holder = connect(sick, autocommit=False)
+def test_a_held_snapshot_and_an_idle_transaction_are_found(queue_dsn: str, connect) -> None:
+    holder = connect(queue_dsn, autocommit=False)
     holder.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
     holder.execute("select 1")
-    snapshot = found(sick, "held snapshot", patience=0)
-    assert str(holder.info.backend_pid) in snapshot.said
-    idle = found(sick, "idle in transaction", patience=0)
-    assert str(holder.info.backend_pid) in idle.said
-    assert findings(sick, patience=3_600_000) == []
-    treat(sick, idle)
-    eventually(lambda: is_cured(sick, "held snapshot", patience=0))
-    assert is_cured(sick, "idle in transaction", patience=0)
+    snapshot = found(queue_dsn, "held snapshot", stuck_after=0)
+    assert str(holder.info.backend_pid) in snapshot.message
+    idle = found(queue_dsn, "idle in transaction", stuck_after=0)
+    assert str(holder.info.backend_pid) in idle.message
+    assert find_problems(queue_dsn, stuck_after=3_600_000) == []
+    apply_fix(queue_dsn, idle)
+    eventually(lambda: is_fixed(queue_dsn, "held snapshot", stuck_after=0))
+    assert is_fixed(queue_dsn, "idle in transaction", stuck_after=0)
 
 
-def test_a_prepared_transaction_that_nobody_ends_is_found(sick: str, connect) -> None:
-    connection = connect(sick)
+def test_a_prepared_transaction_that_nobody_ends_is_found(queue_dsn: str, connect) -> None:
+    connection = connect(queue_dsn)
     connection.execute("begin")
     connection.execute("create table half_done ()")
     connection.execute("prepare transaction 'forgotten'")
-    finding = found(sick, "prepared transactions", patience=0)
-    assert "'forgotten'" in finding.said
-    treat(sick, finding)
-    assert is_cured(sick, "prepared transactions", patience=0)
+    problem = found(queue_dsn, "prepared transactions", stuck_after=0)
+    assert "'forgotten'" in problem.message
+    apply_fix(queue_dsn, problem)
+    assert is_fixed(queue_dsn, "prepared transactions", stuck_after=0)
 
 
-def test_a_replication_slot_that_nobody_reads_is_found(sick: str) -> None:
-    execute(sick, "select pg_create_physical_replication_slot('stale', true)")
-    finding = found(sick, "replication slots")
-    assert "'stale'" in finding.said
-    treat(sick, finding)
-    assert is_cured(sick, "replication slots")
+def test_a_replication_slot_that_nobody_reads_is_found(queue_dsn: str) -> None:
+    execute(queue_dsn, "select pg_create_physical_replication_slot('stale', true)")
+    problem = found(queue_dsn, "replication slots")
+    assert "'stale'" in problem.message
+    apply_fix(queue_dsn, problem)
+    assert is_fixed(queue_dsn, "replication slots")
 
 
-def test_a_queue_of_notifications_that_fills_up_is_found(sick: str, connect) -> None:
-    listener = connect(sick)
+def test_a_queue_of_notifications_that_fills_up_is_found(queue_dsn: str, connect) -> None:
+    listener = connect(queue_dsn)
     listener.execute("listen slow")
     listener.execute("begin")
     listener.execute("select 1")
-    speaker = connect(sick)
+    speaker = connect(queue_dsn)
     for number in range(45):
         speaker.execute("select pg_notify('slow', %s)", (f"{number} " + "x" * 7_900,))
-    finding = found(sick, "notifications")
-    assert "% full" in finding.said
-    treat(sick, finding)  # says who it is
+    problem = found(queue_dsn, "notifications")
+    assert "% full" in problem.message
+    apply_fix(queue_dsn, problem)  # says who it is
     listener.close()
 
     def is_read() -> bool:
         speaker.execute("notify slow")
-        return is_cured(sick, "notifications")
+        return is_fixed(queue_dsn, "notifications")
 
     eventually(is_read)
 
 
 def test_a_flood_of_notifications_of_others_is_found_and_the_queue_goes_on_beside_it(
-    sick: str, connect
+    queue_dsn: str, connect
 ) -> None:
-    deaf = connect(sick)
+    deaf = connect(queue_dsn)
     deaf.execute("listen flood")
     deaf.execute("begin; select 1")
-    with lonnymq.Queue(sick) as queue:
-        speaker = connect(sick)
+    with lonnymq.Queue(queue_dsn) as queue:
+        speaker = connect(queue_dsn)
         for number in range(40):
             speaker.execute("select pg_notify('flood', %s)", (f"{number} " + "x" * 7_900,))
-        assert "a session listens and stays in a transaction" in found(sick, "notifications").said
+        assert (
+            "a session listens and stays in a transaction"
+            in found(queue_dsn, "notifications").message
+        )
         queue.create("acme", b"x")
         assert [each.complete() for each in queue.dequeue()] == ["completed"]
     deaf.close()
-    eventually(lambda: speaker.execute("notify flood") and is_cured(sick, "notifications"))
+    eventually(lambda: speaker.execute("notify flood") and is_fixed(queue_dsn, "notifications"))
 
 
-def test_connections_that_run_out_are_found(sick: str, connect) -> None:
-    opened = [connect(sick) for _ in range(15)]
-    assert "of 17 connections are in use" in found(sick, "connections").said
+def test_connections_that_run_out_are_found(queue_dsn: str, connect) -> None:
+    opened = [connect(queue_dsn) for _ in range(15)]
+    assert "of 17 connections are in use" in found(queue_dsn, "connections").message
     for each in opened[:10]:
         each.close()
-    eventually(lambda: is_cured(sick, "connections"))
+    eventually(lambda: is_fixed(queue_dsn, "connections"))
 
 
-def test_a_user_who_sees_little_is_told_so(sick: str) -> None:
-    execute(sick, "create role nearly_blind login")
-    execute(sick, "grant usage on schema lonnymq to nearly_blind")
-    execute(sick, "grant select on all tables in schema lonnymq to nearly_blind")
-    theirs = sick.replace("postgres@", "nearly_blind@", 1)
-    finding = found(theirs, "sight")
-    assert finding.level == "note"
-    treat(sick, finding)
-    assert is_cured(theirs, "sight")
-    execute(sick, "drop owned by nearly_blind")
-    execute(sick, "drop role nearly_blind")
+def test_a_user_who_sees_little_is_told_so(queue_dsn: str) -> None:
+    execute(queue_dsn, "create role nearly_blind login")
+    execute(queue_dsn, "grant usage on schema lonnymq to nearly_blind")
+    execute(queue_dsn, "grant select on all tables in schema lonnymq to nearly_blind")
+    theirs = queue_dsn.replace("postgres@", "nearly_blind@", 1)
+    problem = found(theirs, "visibility")
+    assert problem.level == "note"
+    apply_fix(queue_dsn, problem)
+    assert is_fixed(theirs, "visibility")
+    execute(queue_dsn, "drop owned by nearly_blind")
+    execute(queue_dsn, "drop role nearly_blind")
 
 
-def test_what_a_user_may_not_look_at_is_said_and_the_rest_is_examined(sick: str) -> None:
-    execute(sick, "create role blind login")
-    report = examine(sick.replace("postgres@", "blind@", 1))
-    assert "could not be looked at: permission denied" in " ".join(
-        each.said for each in report.findings
+def test_what_a_user_may_not_look_at_is_said_and_the_rest_is_examined(queue_dsn: str) -> None:
+    execute(queue_dsn, "create role blind login")
+    report = run_checks(queue_dsn.replace("postgres@", "blind@", 1))
+    assert "check could not run: permission denied" in " ".join(
+        each.message for each in report.problems
     )
     assert "held snapshot" in report.checked
-    execute(sick, "drop role blind")
+    execute(queue_dsn, "drop role blind")
 
 
 def test_a_standby_is_found() -> None:
@@ -260,7 +265,7 @@ def test_a_standby_is_found() -> None:
             queue.install()
         with as_standby(server):
             assert found(server.dsn, "standby").level == "broken"
-        assert is_cured(server.dsn, "standby")
+        assert is_fixed(server.dsn, "standby")
 
 
 @contextmanager
@@ -272,21 +277,21 @@ def as_standby(server: TemporaryServer) -> Iterator[None]:
     execute(server.dsn, "select pg_promote()")
 
 
-def test_a_server_that_is_too_old_is_found(sick: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(settings, "OLDEST_SERVER", 990_000)
-    assert "is too old" in found(sick, "server version").said
+def test_a_server_that_is_too_old_is_found(queue_dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_checks, "MIN_SERVER_VERSION", 990_000)
+    assert "is too old" in found(queue_dsn, "server version").message
 
 
 def test_a_pooler_in_between_is_told_of(server_behind_pgbouncer: Target) -> None:
     with server_behind_pgbouncer.database() as (dsn, direct_dsn):
         assert found(dsn, "pooler").level == "note"
-        assert is_cured(direct_dsn, "pooler")
+        assert is_fixed(direct_dsn, "pooler")
 
 
 @pytest.mark.parametrize(("by", "words"), [(60, "behind"), (-60, "ahead of")])
-def test_a_clock_that_is_off_is_found(sick: str, by: int, words: str) -> None:
-    finding = found(sick, "clock", clock=lambda: time.time() + by)
-    assert words in finding.said
+def test_a_clock_that_is_off_is_found(queue_dsn: str, by: int, words: str) -> None:
+    problem = found(queue_dsn, "clock", clock=lambda: time.time() + by)
+    assert words in problem.message
 
 
 @pytest.fixture
@@ -309,14 +314,14 @@ def test_a_server_whose_clock_was_stepped_is_found(
     stepped: tuple[str, SteppedClock], step: int, words: str
 ) -> None:
     dsn, clock = stepped
-    assert is_cured(dsn, "clock")
+    assert is_fixed(dsn, "clock")
     clock.step(step)
-    finding = found(dsn, "clock")
-    assert words in finding.said
-    assert is_cured(dsn, "clock step") == (step > 0)
+    problem = found(dsn, "clock")
+    assert words in problem.message
+    assert is_fixed(dsn, "clock step") == (step > 0)
     clock.step(0)
-    assert is_cured(dsn, "clock")
-    assert is_cured(dsn, "clock step")
+    assert is_fixed(dsn, "clock")
+    assert is_fixed(dsn, "clock step")
 
 
 def test_a_clock_that_was_set_back_is_told_from_one_that_is_only_apart(
@@ -324,55 +329,55 @@ def test_a_clock_that_was_set_back_is_told_from_one_that_is_only_apart(
 ) -> None:
     dsn, clock = stepped
     clock.step(-120)
-    finding = found(dsn, "clock step", clock=lambda: time.time() - 120)
-    assert (finding.level, "was set back" in finding.said) == ("warning", True)
-    assert is_cured(dsn, "clock", clock=lambda: time.time() - 120)
+    problem = found(dsn, "clock step", clock=lambda: time.time() - 120)
+    assert (problem.level, "was set back" in problem.message) == ("warning", True)
+    assert is_fixed(dsn, "clock", clock=lambda: time.time() - 120)
 
 
-def test_a_clock_that_a_test_left_behind_is_found(sick: str) -> None:
-    clock = Clock(sick)
+def test_a_clock_that_a_test_left_behind_is_found(queue_dsn: str) -> None:
+    clock = Clock(queue_dsn)
     clock.set(1_000)
     clock.close()
-    finding = found(sick, "queue clock")
-    assert finding.level == "broken"
-    treat(sick, finding)
-    assert command("install", dsn=sick).out.startswith("upgraded")
-    assert is_cured(sick, "queue clock")
+    problem = found(queue_dsn, "queue clock")
+    assert problem.level == "broken"
+    apply_fix(queue_dsn, problem)
+    assert command("install", dsn=queue_dsn).out.startswith("upgraded")
+    assert is_fixed(queue_dsn, "queue clock")
 
 
-def test_a_sequence_near_its_end_is_found(sick: str) -> None:
-    execute(sick, "select setval('lonnymq.seat_seq', 9000000000000000000)")
-    finding = found(sick, "sequences")
-    assert "lonnymq.seat_seq" in finding.said
-    treat(sick, finding)
-    assert is_cured(sick, "sequences")
+def test_a_sequence_near_its_end_is_found(queue_dsn: str) -> None:
+    execute(queue_dsn, "select setval('lonnymq.seat_seq', 9000000000000000000)")
+    problem = found(queue_dsn, "sequences")
+    assert "lonnymq.seat_seq" in problem.message
+    apply_fix(queue_dsn, problem)
+    assert is_fixed(queue_dsn, "sequences")
 
 
-def test_an_invalid_index_is_found(sick: str) -> None:
+def test_an_invalid_index_is_found(queue_dsn: str) -> None:
     execute(
-        sick,
+        queue_dsn,
         "update pg_index set indisvalid = false where indexrelid = 'lonnymq.message_line_ix'::regclass",
     )
-    finding = found(sick, "indexes")
-    assert "message_line_ix" in finding.said
-    treat(sick, finding)
-    assert is_cured(sick, "indexes")
+    problem = found(queue_dsn, "indexes")
+    assert "message_line_ix" in problem.message
+    apply_fix(queue_dsn, problem)
+    assert is_fixed(queue_dsn, "indexes")
 
 
-def test_a_queue_that_is_not_there_is_found_and_installed(hospital: Target) -> None:
-    with hospital.database() as (dsn, _):
-        finding = found(dsn, "installed", schema="other")
-        assert finding.remedy == "lonnymq install --schema other"
-        treat(dsn, finding)
-        assert "installed" not in {each.check for each in examine(dsn, schema="other").findings}
+def test_a_queue_that_is_not_there_is_found_and_installed(healthy_server: Target) -> None:
+    with healthy_server.database() as (dsn, _):
+        problem = found(dsn, "installed", schema="other")
+        assert problem.fix == "lonnymq install --schema other"
+        apply_fix(dsn, problem)
+        assert "installed" not in {each.check for each in run_checks(dsn, schema="other").problems}
 
 
-def test_an_older_queue_is_found_and_upgraded(sick: str) -> None:
-    execute(sick, "update lonnymq.installed set functions_checksum = 'older'")
-    finding = found(sick, "installed")
-    assert "its functions are not those of this library" in finding.said
-    treat(sick, finding)
-    assert is_cured(sick, "installed")
+def test_an_older_queue_is_found_and_upgraded(queue_dsn: str) -> None:
+    execute(queue_dsn, "update lonnymq.installed set functions_checksum = 'older'")
+    problem = found(queue_dsn, "installed")
+    assert "functions differ from this library" in problem.message
+    apply_fix(queue_dsn, problem)
+    assert is_fixed(queue_dsn, "installed")
 
 
 @pytest.mark.parametrize(
@@ -382,56 +387,59 @@ def test_an_older_queue_is_found_and_upgraded(sick: str) -> None:
         "insert into lonnymq.migration (version, name) values (9999, 'to come')",
     ],
 )
-def test_a_newer_queue_is_found(sick: str, change: str) -> None:
-    execute(sick, change)
-    assert found(sick, "installed").remedy == "pip install --upgrade lonnymq"
+def test_a_newer_queue_is_found(queue_dsn: str, change: str) -> None:
+    execute(queue_dsn, change)
+    assert found(queue_dsn, "installed").fix == "pip install --upgrade lonnymq"
 
 
 @pytest.mark.parametrize(
     ("harm", "level", "words"),
     [
         ("grant execute on function lonnymq.message_purge to public", "warning", "Everybody may"),
-        ("alter function lonnymq.message_purge security definer", "broken", "its owner's rights"),
+        ("alter function lonnymq.message_purge security definer", "broken", "rights of the owner"),
     ],
 )
 def test_rights_that_somebody_changed_are_found_and_mended(
-    sick: str, harm: str, level: str, words: str
+    queue_dsn: str, harm: str, level: str, words: str
 ) -> None:
-    execute(sick, harm)
-    finding = found(sick, "privileges")
-    assert (finding.level, words in finding.said) == (level, True)
-    treat(sick, finding)
-    assert is_cured(sick, "privileges")
+    execute(queue_dsn, harm)
+    problem = found(queue_dsn, "privileges")
+    assert (problem.level, words in problem.message) == (level, True)
+    apply_fix(queue_dsn, problem)
+    assert is_fixed(queue_dsn, "privileges")
 
 
-def test_tables_that_were_granted_are_told_of(sick: str) -> None:
-    execute(sick, "create role reader")
-    execute(sick, "grant select on lonnymq.message to reader")
-    finding = found(sick, "privileges")
-    assert (finding.level, "lonnymq.message to reader" in finding.said) == ("note", True)
-    execute(sick, "drop owned by reader")
-    execute(sick, "drop role reader")
-    assert is_cured(sick, "privileges")
+def test_tables_that_were_granted_are_told_of(queue_dsn: str) -> None:
+    execute(queue_dsn, "create role reader")
+    execute(queue_dsn, "grant select on lonnymq.message to reader")
+    problem = found(queue_dsn, "privileges")
+    assert (problem.level, "lonnymq.message to reader" in problem.message) == ("note", True)
+    execute(queue_dsn, "drop owned by reader")
+    execute(queue_dsn, "drop role reader")
+    assert is_fixed(queue_dsn, "privileges")
 
 
-def test_a_role_that_is_confined_and_gone_is_told_of(sick: str) -> None:
-    execute(sick, "insert into lonnymq.producer_restriction values ('gone', '{}', '{}')")
-    assert "The role 'gone' is confined" in found(sick, "privileges").said
+def test_a_role_that_is_confined_and_gone_is_told_of(queue_dsn: str) -> None:
+    execute(queue_dsn, "insert into lonnymq.producer_restriction values ('gone', '{}', '{}')")
+    assert "The role 'gone' is confined" in found(queue_dsn, "privileges").message
 
 
-def test_history_that_nobody_sweeps_is_found_and_swept(sick: str) -> None:
-    assert is_cured(sick, "sweeps")
+def test_history_that_nobody_sweeps_is_found_and_swept(queue_dsn: str) -> None:
+    assert is_fixed(queue_dsn, "sweeps")
     execute(
-        sick,
+        queue_dsn,
         "do $$ begin execute 'drop table lonnymq.' || lonnymq.history_day_name(lonnymq.epoch() / 86400000 + 7); end $$",
     )
-    finding = found(sick, "sweeps")
-    assert (finding.level, "no partition of history for the day in a week" in finding.said) == (
+    problem = found(queue_dsn, "sweeps")
+    assert (
+        problem.level,
+        "History has no partition for the day in one week" in problem.message,
+    ) == (
         "warning",
         True,
     )
-    treat(sick, finding)
-    assert is_cured(sick, "sweeps")
+    apply_fix(queue_dsn, problem)
+    assert is_fixed(queue_dsn, "sweeps")
 
 
 OLD_DAY = """
@@ -440,48 +448,48 @@ for values from (1577836800000) to (1577923200000)
 """
 
 
-def test_history_that_is_too_old_is_found_and_who_keeps_it(sick: str) -> None:
-    execute(sick, "select lonnymq.queue_sweep()")
-    execute(sick, OLD_DAY)
-    execute(sick, "insert into lonnymq.history_reader (name, confirmed) values ('lake', '3')")
-    finding = found(sick, "sweeps")
-    assert "1 day of history are older than they are kept" in finding.said
-    assert "The reader 'lake'" in finding.said
-    treat(sick, finding)
-    assert is_cured(sick, "sweeps")
+def test_history_that_is_too_old_is_found_and_who_keeps_it(queue_dsn: str) -> None:
+    execute(queue_dsn, "select lonnymq.queue_sweep()")
+    execute(queue_dsn, OLD_DAY)
+    execute(queue_dsn, "insert into lonnymq.history_reader (name, confirmed) values ('lake', '3')")
+    problem = found(queue_dsn, "sweeps")
+    assert "1 day of history should be deleted already" in problem.message
+    assert "The reader 'lake'" in problem.message
+    apply_fix(queue_dsn, problem)
+    assert is_fixed(queue_dsn, "sweeps")
 
 
-def test_messages_that_nobody_takes_are_found(sick: str) -> None:
-    execute(sick, "select lonnymq.message_create('acme', 'x', p_dequeue_at => 1)")
-    assert findings(sick) == []
-    execute(sick, "update lonnymq.message set created_at = 1")
-    assert "channel 'acme' has waited for" in found(sick, "workers").said
-    execute(sick, "select lonnymq.worker_seen('worker 1', 8)")
-    assert is_cured(sick, "workers")
+def test_messages_that_nobody_takes_are_found(queue_dsn: str) -> None:
+    execute(queue_dsn, "select lonnymq.message_create('acme', 'x', p_dequeue_at => 1)")
+    assert find_problems(queue_dsn) == []
+    execute(queue_dsn, "update lonnymq.message set created_at = 1")
+    assert "Channel 'acme' has waited for" in found(queue_dsn, "workers").message
+    execute(queue_dsn, "select lonnymq.worker_seen('worker 1', 8)")
+    assert is_fixed(queue_dsn, "workers")
 
 
-def test_a_worker_that_ended_without_a_word_is_told_of(sick: str) -> None:
-    execute(sick, "select lonnymq.worker_seen('worker 1', 8)")
-    execute(sick, "update lonnymq.worker set seen_at = 1")
-    finding = found(sick, "workers")
-    assert (finding.level, "'worker 1'" in finding.said) == ("note", True)
+def test_a_worker_that_ended_without_a_word_is_told_of(queue_dsn: str) -> None:
+    execute(queue_dsn, "select lonnymq.worker_seen('worker 1', 8)")
+    execute(queue_dsn, "update lonnymq.worker set seen_at = 1")
+    problem = found(queue_dsn, "workers")
+    assert (problem.level, "'worker 1'" in problem.message) == ("note", True)
 
 
-def test_a_schedule_that_is_overdue_is_found(sick: str) -> None:
-    with lonnymq.Queue(sick) as queue:
+def test_a_schedule_that_is_overdue_is_found(queue_dsn: str) -> None:
+    with lonnymq.Queue(queue_dsn) as queue:
         queue.schedule_set("nightly", channel="acme", cron="0 3 * * *")
-    execute(sick, "update lonnymq.schedule set next_at = 1")
-    assert "'nightly' by" in found(sick, "schedules").said
-    execute(sick, "select lonnymq.schedule_pause('nightly')")
-    assert is_cured(sick, "schedules")
+    execute(queue_dsn, "update lonnymq.schedule set next_at = 1")
+    assert "'nightly' by" in found(queue_dsn, "schedules").message
+    execute(queue_dsn, "select lonnymq.schedule_pause('nightly')")
+    assert is_fixed(queue_dsn, "schedules")
 
 
-def test_dead_messages_are_told_of(sick: str) -> None:
-    with lonnymq.Queue(sick) as queue:
+def test_dead_messages_are_told_of(queue_dsn: str) -> None:
+    with lonnymq.Queue(queue_dsn) as queue:
         queue.create("acme", b"x")
         queue.dequeue()[0].fail(dead=True)
-    finding = found(sick, "dead messages")
-    assert (finding.level, finding.remedy) == ("note", "lonnymq dead list")
+    problem = found(queue_dsn, "dead messages")
+    assert (problem.level, problem.fix) == ("note", "lonnymq dead list")
 
 
 BREAKS = {
@@ -494,49 +502,51 @@ BREAKS = {
 
 
 @pytest.mark.parametrize("invariant", BREAKS)
-def test_a_broken_invariant_is_found_and_repaired(sick: str, invariant: str) -> None:
-    with lonnymq.Queue(sick) as queue:
+def test_a_broken_invariant_is_found_and_repaired(queue_dsn: str, invariant: str) -> None:
+    with lonnymq.Queue(queue_dsn) as queue:
         queue.channel("acme").set(max_concurrency=2)
         queue.channel("acme").create_many([b"x"] * 5)
         queue.dequeue()
-    execute(sick, BREAKS[invariant])
-    broken = [each for each in findings(sick) if each.check == "invariants"]
-    assert any(each.said.startswith(f"{invariant} does not hold") for each in broken)
-    assert [each for each in findings(sick, quick=True) if each.check == "invariants"] == []
-    repairs, _ = mend(sick)
+    execute(queue_dsn, BREAKS[invariant])
+    broken = [each for each in find_problems(queue_dsn) if each.check == "invariants"]
+    assert any(each.message.startswith(f"The invariant {invariant} is broken") for each in broken)
+    assert [
+        each for each in find_problems(queue_dsn, quick=True) if each.check == "invariants"
+    ] == []
+    repairs, _ = repair(queue_dsn)
     assert repairs
-    assert is_cured(sick, "invariants")
+    assert is_fixed(queue_dsn, "invariants")
 
 
-def test_the_command_ends_with_1_until_it_is_mended(sick: str) -> None:
-    assert command("doctor", dsn=sick).code == 0
-    with lonnymq.Queue(sick) as queue:
+def test_the_command_ends_with_1_until_it_is_mended(queue_dsn: str) -> None:
+    assert command("doctor", dsn=queue_dsn).code == 0
+    with lonnymq.Queue(queue_dsn) as queue:
         queue.channel("acme").set(max_concurrency=2)
         queue.channel("acme").create_many([b"x"] * 5)
         queue.dequeue()
-    execute(sick, BREAKS["in_flight"])
-    ran = command("doctor", dsn=sick)
+    execute(queue_dsn, BREAKS["in_flight"])
+    ran = command("doctor", dsn=queue_dsn)
     assert ran.code == 1
-    assert "x invariants: in_flight does not hold" in ran.out
+    assert "x invariants: The invariant in_flight is broken" in ran.out
     assert "lonnymq doctor --repair" in ran.out
-    document = command("doctor", "--json", dsn=sick)
+    document = command("doctor", "--json", dsn=queue_dsn)
     assert (document.code, document.json["healthy"]) == (1, False)
-    assert {"check", "level", "said", "remedy"} == set(document.json["findings"][0])
-    assert "Nothing was done" in command("doctor", "--repair", dsn=sick).err
-    mended = command("doctor", "--repair", "--yes", dsn=sick)
+    assert {"check", "level", "message", "fix"} == set(document.json["problems"][0])
+    assert "Nothing was done" in command("doctor", "--repair", dsn=queue_dsn).err
+    mended = command("doctor", "--repair", "--yes", dsn=queue_dsn)
     assert mended.code == 0
     assert "mended: in_flight in channel 'acme'" in mended.out
 
 
-def test_the_command_ends_with_4_where_nothing_is_installed(hospital: Target) -> None:
-    with hospital.database() as (dsn, _):
+def test_the_command_ends_with_4_where_nothing_is_installed(healthy_server: Target) -> None:
+    with healthy_server.database() as (dsn, _):
         ran = command("doctor", "--schema", "other", dsn=dsn)
     assert ran.code == 4
     assert "Run: lonnymq install --schema other" in ran.err
 
 
-def test_the_report_is_plain_values(hospital: Target) -> None:
-    with hospital.database() as (dsn, _):
-        report = examine(dsn)
+def test_the_report_is_plain_values(healthy_server: Target) -> None:
+    with healthy_server.database() as (dsn, _):
+        report = run_checks(dsn)
     assert isinstance(report, Report)
     assert hash(report)

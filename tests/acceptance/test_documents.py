@@ -13,7 +13,7 @@ import pytest
 
 from documents import ROOT, blocks_of
 
-PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/*.md")])
+PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/*.md"), *ROOT.glob("docs/coming-from/*.md")])
 LONG = {"lake.md", "spark.md"}  # each of their programs starts a Spark
 LANGUAGES = {"python", "sql", "sh", "console", "text", "ini"}
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)(#[^)]+)?\)")

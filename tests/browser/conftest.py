@@ -26,8 +26,8 @@ from playwright.async_api import (
 )
 
 from browser.hostile import add_hostile
-from browser.serving import Serving, serving
-from browser.stock import add_past, fill
+from browser.sample_queue import add_past, fill
+from browser.server import Serving, serving
 from lonnymq import Queue
 from lonnymq.dashboard import QueueAt, create_app
 from support import Target, missing

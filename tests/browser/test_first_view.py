@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 from playwright.async_api import Page, expect
 
 from browser.conftest import Open
-from browser.serving import serving
+from browser.server import serving
 from lonnymq.dashboard import create_app
 
 ASKED = """
@@ -35,8 +35,8 @@ async def test_the_first_view_takes_few_requests(dsn_18: str, window: Open):
         files = {name for name in names if not name.startswith("api/")}
         assert files - {"static/icon.svg"} == {
             "the page",
-            "static/page.css",
-            "static/page.js",
+            "static/bundle/style.css",
+            "static/bundle/app.js",
             "static/theme.js",
         }
         looks = {"series", "channels", "events"}  # the stream of events is told of when it ends
@@ -66,4 +66,4 @@ async def test_a_second_opening_fetches_no_script_and_no_style(dsn_18: str, wind
         await page.goto(server.url)
         await whole(page)
         sizes = {place(name): size for name, *_, size in await page.evaluate(ASKED)}
-        assert (sizes["static/page.js"], sizes["static/page.css"]) == (0, 0)
+        assert (sizes["static/bundle/app.js"], sizes["static/bundle/style.css"]) == (0, 0)

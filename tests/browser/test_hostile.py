@@ -73,7 +73,7 @@ async def test_a_hostile_message_is_only_text(show: Open, site: Site, key: str):
 
 async def test_a_large_content_is_cut_and_can_be_had_whole(show: Open, site: Site):
     page = await show(f"hostile/message/{site.hostile['large']}")
-    await expect(page.get_by_text(re.compile("88 KiB, the first 16 KiB are shown"))).to_be_visible()
+    await expect(page.get_by_text(re.compile("88 KiB, first 16 KiB shown"))).to_be_visible()
     async with page.expect_download() as loading:
         await page.get_by_role("link", name="Download").click()
     loaded = await (await loading.value).path()
@@ -102,13 +102,13 @@ async def test_a_search_for_something_hostile_is_only_a_search(show: Open):
     await page.get_by_label("Search by name").fill(SCRIPT)
     await expect(page.get_by_role("table").get_by_role("row")).to_have_count(2)
     await page.get_by_label("Search by name").fill(IMAGE + "nobody")
-    await expect(page.get_by_text("No channel is called anything like")).to_contain_text(IMAGE)
+    await expect(page.get_by_text("No channel name contains")).to_contain_text(IMAGE)
     await is_only_text(page)
 
 
 async def test_a_hostile_address_is_only_an_address(show: Open):
     page = await show(f"hostile/channel/{quote(SCRIPT + '?', safe='')}")
-    await expect(page.get_by_role("alert").filter(has_text="Not here")).to_be_visible()
+    await expect(page.get_by_role("alert").filter(has_text="Not found")).to_be_visible()
     await page.goto(page.url.split("#")[0] + "#/hostile/%E0%A4%A/%")
     await expect(page.get_by_role("heading", name="Overview")).to_be_visible()
     await is_only_text(page)
@@ -135,7 +135,7 @@ def test_our_scripts_never_make_elements_of_text():
     forbidden = re.compile(
         r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function|srcdoc"
     )
-    ours = [path for path in STATIC.rglob("*.js") if path.parent.name != "vendor"]
+    ours = [path for path in STATIC.rglob("*.js") if path.parent.name not in ("vendor", "bundle")]
     assert len(ours) > 20
     assert [path.name for path in ours if forbidden.search(path.read_text())] == []
     assert not re.search(r"<script>|\son\w+=|style=", (STATIC / "index.html").read_text())

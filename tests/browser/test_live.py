@@ -8,7 +8,7 @@ import pytest
 from playwright.async_api import expect
 
 from browser.conftest import WATCH, Open, Site, live
-from browser.serving import Serving, serving
+from browser.server import Serving, serving
 from lonnymq import Queue
 from lonnymq.dashboard import create_app
 from lonnymq.testing import run
@@ -17,7 +17,7 @@ from support import Target
 
 async def test_a_new_message_arrives_on_the_overview_without_a_reload(show: Open, site: Site):
     page = await show("billing/overview")
-    await expect(page.get_by_text("No channel has anything to do")).to_be_visible()
+    await expect(page.get_by_text("No channel has messages")).to_be_visible()
     await page.evaluate("window.same = true")
     site.queues["billing"].create_many([b"job"] * 5, channel="newcomer")
     await expect(page.get_by_role("row", name=re.compile("^newcomer.* 5 "))).to_be_visible()
@@ -37,7 +37,7 @@ async def test_a_channel_s_page_follows_what_happens_in_it(show: Open, site: Sit
         page.get_by_role("row", name=re.compile("running by a worker of the test"))
     ).to_be_visible()
     message.complete()
-    await expect(page.get_by_text("Nothing waits and nothing runs here")).to_be_visible()
+    await expect(page.get_by_text("No messages are waiting or running")).to_be_visible()
 
 
 async def test_times_tick_by_themselves(show: Open):

@@ -7,7 +7,7 @@ import pytest
 from playwright.async_api import expect
 
 from browser.conftest import Open
-from browser.serving import Serving, serving
+from browser.server import Serving, serving
 from lonnymq import Queue
 from lonnymq.dashboard import create_app
 from support import Target
@@ -64,7 +64,7 @@ async def test_a_search_finds_names_that_begin_with_it_or_contain_it(
 async def test_a_search_that_finds_nothing_says_so(many: Serving, window: Open):
     page = await window(f"{many.url}#/many/channels")
     await page.get_by_label("Search by name").fill("nobody-is-called-this")
-    await expect(page.get_by_text("No channel is called anything like")).to_be_visible()
+    await expect(page.get_by_text("No channel name contains")).to_be_visible()
 
 
 async def test_the_busiest_come_first_among_so_many(many: Serving, window: Open):

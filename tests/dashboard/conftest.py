@@ -1,4 +1,4 @@
-"""Pages over a fresh queue: `site(...)` makes one, and a client that is signed in to it."""
+"""Pages over a fresh queue: `page(...)` makes one, and a client that is signed in to it."""
 
 from collections.abc import AsyncIterator, Callable
 from typing import Any
@@ -34,5 +34,5 @@ async def page(dsn_18: str) -> AsyncIterator[Callable[..., Any]]:
     for client in clients:
         await client.aclose()
     for app in apps:
-        for shown in app.state.site.queues.values():
-            await shown.close()
+        for queue in app.state.dashboard.queues.values():
+            await queue.close()

@@ -1,4 +1,4 @@
-"""What can be done through the page: each deed says what it will do, does it, and is written down."""
+"""Actions: each has a preview, runs, and is written to the audit log."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import psycopg
 import pytest
 
 from dashboard.conftest import TOKEN
-from dashboard.stocked import HOSTILE, stock
+from dashboard.sample_queue import HOSTILE, stock
 from lonnymq import Queue
 
 
@@ -34,7 +34,7 @@ async def acting(page, dsn_18: str) -> Any:
 async def test_pausing_and_resuming_a_channel_is_previewed_done_and_written_down(acting):
     will = await acting.post("pause/preview", {"channel": "acme"})
     assert will["count"] == 1
-    assert "1 message will not be handed out" in will["will"]
+    assert "will not get 1 waiting message" in will["message"]
     assert acting.queue.channel("acme").stats().paused is False
     did = await acting.post("pause", {"channel": "acme"})
     assert did["answer"] == "paused"
@@ -54,7 +54,7 @@ async def test_pausing_and_resuming_a_channel_is_previewed_done_and_written_down
 async def test_limits_are_set_and_a_bad_one_is_refused_with_a_sentence(acting):
     body = {"channel": "acme", "options": {"max_concurrency": 4, "release_interval_ms": 100}}
     will = await acting.post("set_limits/preview", body)
-    assert "max_concurrency from none to 4" in will["will"]
+    assert "max_concurrency from none to 4" in will["message"]
     assert acting.queue.channel("acme").stats().max_concurrency is None
     await acting.post("set_limits", body)
     assert acting.queue.channel("acme").stats().max_concurrency == 4
@@ -104,17 +104,19 @@ async def test_a_channels_waiting_messages_are_purged_and_what_runs_goes_on(acti
 
 
 async def test_a_schedule_is_run_now(acting):
-    assert "acme" in (await acting.post("run_schedule/preview", {"name": "nightly"}))["will"]
+    assert "acme" in (await acting.post("run_schedule/preview", {"name": "nightly"}))["message"]
     assert (await acting.post("run_schedule", {"name": "nightly"}))["answer"] == "created"
     await acting.post("run_schedule", {"name": "weekly"}, status=404)
 
 
 async def test_a_schedule_is_paused_and_resumed(acting):
     body = {"name": "nightly"}
-    assert "acme" in (await acting.post("pause_schedule/preview", body))["will"]
+    assert "acme" in (await acting.post("pause_schedule/preview", body))["message"]
     assert (await acting.post("pause_schedule", body))["answer"] == "paused"
-    assert (await acting.post("pause_schedule/preview", body))["warning"] == "It is paused already."
-    assert "acme" in (await acting.post("resume_schedule/preview", body))["will"]
+    assert (await acting.post("pause_schedule/preview", body))[
+        "warning"
+    ] == "The schedule is already paused."
+    assert "acme" in (await acting.post("resume_schedule/preview", body))["message"]
     assert (await acting.post("resume_schedule", body))["answer"] == "resumed"
     assert (await acting.look("audit"))["entries"][0]["action"] == "resume_schedule"
     for action in ("pause_schedule", "resume_schedule", "pause_schedule/preview"):
@@ -180,7 +182,7 @@ async def test_what_is_not_json_is_refused(acting):
     await acting.post("pause", {"channel": "nobody"}, status=404)
 
 
-async def test_a_deed_and_its_entry_are_stored_together_or_not_at_all(acting, dsn_18):
+async def test_an_action_and_its_entry_are_stored_together_or_not_at_all(acting, dsn_18):
     with psycopg.connect(dsn_18, autocommit=True) as connection:
         connection.execute("alter table lonnymq.audit add check (subject <> 'acme')")
     await acting.post("pause", {"channel": "acme"}, status=503)
@@ -189,10 +191,10 @@ async def test_a_deed_and_its_entry_are_stored_together_or_not_at_all(acting, ds
 
 async def test_looking_cannot_write(page, dsn_18):
     client = await page()
-    shown = client._transport.app.state.site.queues["jobs"]
-    from lonnymq.dashboard.problems import Problem
+    queue = client._transport.app.state.dashboard.queues["jobs"]
+    from lonnymq.dashboard.errors import ApiError
 
-    with pytest.raises(Problem):
-        await shown.rows("insert into {schema}.audit (at) values (1)")
-    with pytest.raises(Problem):
-        await shown.rows("select * from {schema}.message_create('acme', 'x')")
+    with pytest.raises(ApiError):
+        await queue.rows("insert into {schema}.audit (at) values (1)")
+    with pytest.raises(ApiError):
+        await queue.rows("select * from {schema}.message_create('acme', 'x')")

@@ -9,11 +9,10 @@ from typing import Any
 import httpx
 import psycopg
 
-from dashboard.serving import served
+from dashboard.server import served
 from lonnymq import Queue
 from lonnymq.dashboard import create_app
-from lonnymq.dashboard.kept import KEEP_SECONDS, Kept
-from lonnymq.dashboard.live import EVERY_SECONDS
+from lonnymq.dashboard.state import CACHE_SECONDS, EVENT_SECONDS, ResponseCache
 from support import eventually
 
 
@@ -22,8 +21,8 @@ class Statements:
 
     def __init__(self, app: Any) -> None:
         self.texts: list[str] = []
-        for shown in app.state.site.queues.values():
-            source = shown.source
+        for queue in app.state.dashboard.queues.values():
+            source = queue.source
             opened = source.open
 
             async def counted(opened: Any = opened) -> Any:
@@ -71,7 +70,7 @@ def test_a_page_is_told_at_once_and_again_when_something_has_changed(dsn_18):
 
 def test_ten_open_pages_cost_one_set_of_queries_and_none_cost_nothing(dsn_18):
     app = create_app({"jobs": dsn_18})
-    site = app.state.site
+    state = app.state.dashboard
     statements = Statements(app)
     with served(app) as address, httpx.Client(timeout=60) as client:
         client.get(f"{address}/api/queues/jobs/overview")
@@ -82,18 +81,18 @@ def test_ten_open_pages_cost_one_set_of_queries_and_none_cost_nothing(dsn_18):
             httpx.stream("GET", f"{address}/api/queues/jobs/events", timeout=60) for _ in range(10)
         ]
         pages = [each.__enter__().iter_lines() for each in streams]
-        live = eventually(lambda: site.live.get("jobs"))
-        eventually(lambda: len(live.listeners) == 10)
+        stream = eventually(lambda: state.streams.get("jobs"))
+        eventually(lambda: len(stream.listeners) == 10)
         for _ in range(3):
             assert [next_event(each)[0] for each in pages] == ["overview"] * 10
         # A look each two seconds, and for new pages one a second, whatever time thirty events took here.
         looks = (len(statements.texts) - before) / one_look
         seconds = time.monotonic() - began
-        assert looks <= 2 + seconds / EVERY_SECONDS + seconds / KEEP_SECONDS
+        assert looks <= 2 + seconds / EVENT_SECONDS + seconds / CACHE_SECONDS
         for each in streams:
             each.__exit__(None, None, None)
-        eventually(lambda: not live.listeners)
-        eventually(lambda: live.task is None or live.task.done())
+        eventually(lambda: not stream.listeners)
+        eventually(lambda: stream.task is None or stream.task.done())
 
 
 def test_a_page_hears_that_the_database_is_away_and_that_it_is_back(dsn_18):
@@ -111,7 +110,7 @@ def test_a_page_hears_that_the_database_is_away_and_that_it_is_back(dsn_18):
 
 
 async def test_who_asks_the_same_at_once_shares_an_answer():
-    kept, reads = Kept(), 0
+    cache, reads = ResponseCache(), 0
 
     async def read() -> int:
         nonlocal reads
@@ -119,29 +118,29 @@ async def test_who_asks_the_same_at_once_shares_an_answer():
         await asyncio.sleep(0.01)
         return reads
 
-    answers = await asyncio.gather(*(kept.get("a", read) for _ in range(10)))
+    answers = await asyncio.gather(*(cache.get("a", read) for _ in range(10)))
     assert answers == [1] * 10
-    assert await kept.get("b", read) == 2
+    assert await cache.get("b", read) == 2
 
 
 async def test_who_leaves_does_not_take_the_answer_from_the_others():
-    kept, go_on = Kept(), asyncio.Event()
+    cache, go_on = ResponseCache(), asyncio.Event()
 
     async def read() -> str:
         await go_on.wait()
         return "read"
 
-    first = asyncio.create_task(kept.get("a", read))
+    first = asyncio.create_task(cache.get("a", read))
     await asyncio.sleep(0)
-    second = asyncio.create_task(kept.get("a", read))
+    second = asyncio.create_task(cache.get("a", read))
     await asyncio.sleep(0)
     first.cancel()
     go_on.set()
     assert await second == "read"
 
 
-async def test_what_could_not_be_read_is_not_kept():
-    kept, tries = Kept(), 0
+async def test_what_could_not_be_read_is_not_cached():
+    cache, tries = ResponseCache(), 0
 
     async def read() -> int:
         nonlocal tries
@@ -152,6 +151,6 @@ async def test_what_could_not_be_read_is_not_kept():
 
     for expected in (None, 2):
         try:
-            assert await kept.get("a", read) == expected
+            assert await cache.get("a", read) == expected
         except OSError:
             assert expected is None

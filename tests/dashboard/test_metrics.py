@@ -5,8 +5,8 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from dashboard.conftest import TOKEN
-from dashboard.serving import served
-from dashboard.stocked import HOSTILE, stock
+from dashboard.sample_queue import HOSTILE, stock
+from dashboard.server import served
 from lonnymq import Queue
 from lonnymq.dashboard import QueueAt, create_app
 from lonnymq.metrics import REST

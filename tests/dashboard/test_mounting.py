@@ -12,7 +12,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Mount, Route
 
 from dashboard.conftest import TOKEN
-from dashboard.serving import served
+from dashboard.server import served
 from lonnymq import Queue
 from lonnymq.dashboard import create_app
 
@@ -81,10 +81,10 @@ async def test_a_file_that_a_browser_has_is_not_sent_again(page):
     assert (await client.head("/static/app.js")).content == b""
 
 
-async def test_a_file_that_is_named_by_its_mark_is_kept_for_ever(page):
+async def test_a_file_that_is_named_by_its_hash_is_cached_forever(page):
     client = await page()
-    named = re.findall(r'"(static/page\.[^"]+)"', (await client.get("/")).text)
-    assert len(named) == 2
+    named = re.findall(r'"(static/[^"]+)"', (await client.get("/")).text)
+    assert len(named) == 4
     for path in named:
         answer = await client.get(f"/{path}")
         assert "immutable" in answer.headers["cache-control"]
@@ -94,8 +94,8 @@ async def test_a_file_that_is_named_by_its_mark_is_kept_for_ever(page):
 
 async def test_files_are_sent_packed_to_who_can_unpack_them(page):
     client = await page()
-    plain = await client.get("/static/page.js", headers={"Accept-Encoding": "identity"})
-    packed = await client.get("/static/page.js", headers={"Accept-Encoding": "br, gzip"})
+    plain = await client.get("/static/bundle/app.js", headers={"Accept-Encoding": "identity"})
+    packed = await client.get("/static/bundle/app.js", headers={"Accept-Encoding": "br, gzip"})
     assert "content-encoding" not in plain.headers
     assert packed.headers["content-encoding"] == "gzip"
     assert packed.text == plain.text

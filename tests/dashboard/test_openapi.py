@@ -15,8 +15,8 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from dashboard.conftest import TOKEN
-from dashboard.serving import served
-from dashboard.stocked import stock
+from dashboard.sample_queue import stock
+from dashboard.server import served
 from lonnymq import Queue
 from lonnymq.dashboard import create_app
 from support import Target

@@ -3,11 +3,11 @@
 import httpx
 
 from dashboard.conftest import TOKEN
-from dashboard.stocked import stock
+from dashboard.sample_queue import stock
 from lonnymq import Queue
 from lonnymq.dashboard import create_app
 
-LOOKS = (
+PATHS = (
     "overview",
     "series",
     "channels",
@@ -26,7 +26,7 @@ LOOKS = (
 )
 
 
-async def test_every_look_and_an_action_works(dsn):
+async def test_every_endpoint_and_an_action_works(dsn):
     with Queue(dsn) as queue:
         ids = stock(queue)
     app = create_app({"jobs": dsn}, actions=True, token=TOKEN)
@@ -35,18 +35,18 @@ async def test_every_look_and_an_action_works(dsn):
     async with httpx.AsyncClient(
         transport=transport, base_url="http://page.test", headers=headers
     ) as client:
-        for path in (*LOOKS, *(f"messages/{each}" for each in ids.values())):
+        for path in (*PATHS, *(f"messages/{each}" for each in ids.values())):
             for _ in range(2):
                 answer = await client.get(f"/api/queues/jobs/{path}")
                 assert answer.status_code == 200, (path, answer.text)
-            app.state.site.kept.answers.clear()
+            app.state.dashboard.cache.answers.clear()
         for action in ("pause", "resume"):
             for path in (f"{action}/preview", action):
                 body = {"channel": "acme"}
                 answer = await client.post(f"/api/queues/jobs/actions/{path}", json=body)
                 assert answer.status_code == 200, answer.text
         assert len((await client.get("/api/queues/jobs/audit")).json()["entries"]) == 2
-    await app.state.site.queues["jobs"].close()
+    await app.state.dashboard.queues["jobs"].close()
 
 
 async def test_a_pool_of_the_users_own_is_used_and_left_open(dsn_18):
@@ -57,7 +57,7 @@ async def test_a_pool_of_the_users_own_is_used_and_left_open(dsn_18):
         transport = httpx.ASGITransport(app)
         async with httpx.AsyncClient(transport=transport, base_url="http://page.test") as client:
             for _ in range(3):
-                app.state.site.kept.answers.clear()
+                app.state.dashboard.cache.answers.clear()
                 assert (await client.get("/api/queues/jobs/overview")).status_code == 200
         async with pool.connection() as connection:
             row = await (await connection.execute("show transaction_read_only")).fetchone()

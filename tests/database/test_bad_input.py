@@ -88,6 +88,7 @@ LEASES = {
     f"message_fail(1, {TOKEN}, null, -1)": ("LM001", "retry_ms must be from 0"),
     f"message_fail(array[1]::bigint[], array[{TOKEN}], array['a', 'b'])": ("LM001", "errors must be"),
     f"message_fail(array[1]::bigint[], array[{TOKEN}], p_deads => '{{}}')": ("LM001", "deads must be"),
+    f"message_fail(array[1]::bigint[], array[{TOKEN}], p_max_attempts => '{{}}')": ("LM001", "max_attempts must be"),
     "dead_list(p_limit => 0)": ("LM001", "limit must be from 1"),
     "dead_redrive()": ("LM001", "say which dead messages are meant"),
     "dead_redrive(p_channel => 'a', p_limit => -1)": ("LM001", "limit must be from 1"),

@@ -5,10 +5,10 @@ import sys
 from collections.abc import Iterator
 
 import pytest
+from examples.demo import crew as demo_crew
+from examples.demo.crew import Crew
 
 from lonnymq import Queue
-from lonnymq.demo import crew as demo_crew
-from lonnymq.demo.crew import Crew
 
 WAITING = [sys.executable, "-c", "import time; time.sleep(600)"]
 

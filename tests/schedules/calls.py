@@ -175,10 +175,14 @@ def create(connection: Connection, statement: Create) -> list[Created]:
         [row] = rows
         values = (row.channel, row.tag.encode(), row.dequeue_at, row.delay_ms, row.name)
         return [Created(*each) for each in connection.execute(CREATE, values).fetchall()]
-    values = (
-        [row.channel for row in rows], [row.tag.encode() for row in rows], [row.dequeue_at for row in rows],
-        [row.delay_ms for row in rows], [row.name for row in rows],
-    )  # fmt: skip
+    columns = [
+        [row.dequeue_at for row in rows],
+        [row.delay_ms for row in rows],
+        [row.name for row in rows],
+    ]
+    # What nobody asks for is left out: that is another way through message_create_many.
+    given = [column if any(each is not None for each in column) else None for column in columns]
+    values = ([row.channel for row in rows], [row.tag.encode() for row in rows], *given)
     return [Created(*each) for each in connection.execute(CREATE_MANY, values).fetchall()]
 
 

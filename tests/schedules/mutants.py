@@ -19,6 +19,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from hashlib import sha256
 from itertools import count
 from pathlib import Path
 from random import Random
@@ -190,6 +191,21 @@ def cover(stage: Stage, seeds: range) -> dict[int, Counter[str]]:
     return found
 
 
+def kept_coverage(stage: Stage, schedules: int, file: Path) -> dict[int, Counter[str]]:
+    """The same from a file, unless schedules, scheduler or functions have changed since."""
+    sources = [path.read_text() for path in sorted(Path(__file__).parent.glob("*.py"))]
+    text = "".join([str(schedules), *sources, *sql_files("functions").values()])
+    digest = sha256(text.encode()).hexdigest()
+    if file.exists() and (kept := json.loads(file.read_text()))["digest"] == digest:
+        return {int(seed): Counter(calls) for seed, calls in kept["calls"].items()}
+    found = cover(stage, range(1, schedules + 1))
+    calls = {
+        seed: {name: int(number) for name, number in each.items()} for seed, each in found.items()
+    }
+    file.write_text(json.dumps({"digest": digest, "calls": calls}))
+    return found
+
+
 def travel(mutant: Mutant, seconds: float) -> tuple[int, Failure] | None:
     """Run schedules with a restore in the middle until one fails."""
     began = time.monotonic()
@@ -237,7 +253,7 @@ def main() -> int:
     done = {row["key"] for row in rows}
     drawn = named(files) if options.named else mutants(files, options.seed)
     with temporary_stage() as stage:
-        coverage = cover(stage, range(1, options.schedules + 1))
+        coverage = kept_coverage(stage, options.schedules, kept.with_suffix(".calls.json"))
         left_out = options.schedules - len(coverage)
         print(f"{left_out} of {options.schedules} schedules fail without a mutant", flush=True)
         for mutant in drawn:

@@ -61,7 +61,6 @@ WAKES = {
     "rollback_to", "check", "clock",
 }  # fmt: skip
 ENDS = {"settle", "cancel", "purge"}  # nobody is notified of slots and names that come free
-STREAM = "reader"
 SOON_MS = 50  # who was told to look again so soon does not wait to be notified
 LOOKS, LOOK_AGAIN_SECONDS = 3, 0.006  # so does a consumer that finds nothing, before it sleeps
 NOTIFY_SECONDS = 0.1
@@ -112,6 +111,7 @@ class Run:
         self.channels: set[str] = set()
         self.relaxed: dict[str, Policy] = {}
         self.sleepers: dict[str, int | None] = {}  # who found nothing, and when to look again
+        self.stream = "reader"
         self.claims: dict[tuple[str, int], list[Leased]] = {}
         self.claim_tokens: dict[tuple[str, int], str] = {}
         self.say: Callable[[str], None] = self.log.append
@@ -368,7 +368,7 @@ class Run:
 
     def claim(self, step: Step) -> Claim:
         """A new claim, or one more part of the last one."""
-        stream, args = STREAM, step.args
+        stream, args = self.stream, step.args
         numbers = [seq for name, seq in self.claim_tokens if name == stream]
         if stream not in self.cursors:
             self.cursors[stream] = None
@@ -401,7 +401,7 @@ class Run:
         """All claims."""
         mine = [lease for leases in self.claims.values() for lease in leases]
         triples = tuple((lease.tag, lease.id, lease.token) for lease in mine)
-        return Renew(STREAM, step.args["lease"], triples) if mine else None
+        return Renew(self.stream, step.args["lease"], triples) if mine else None
 
     # ---- turns and sleep
 
@@ -431,9 +431,11 @@ class Run:
         if step.op not in (*WAKES, *ENDS) or step.args.get("by", 1) < 0:
             own = {step.session} if step.op == "dequeue" else set()
             self.sleepers = {name: at for name, at in self.sleepers.items() if name in own}
-        if step.op in ENDS and (
-            self.contract.open or self.pending
-        ):  # it frees them at some later step
+        world = self.contract.committed
+        policies = [policy for policy in (*world.policies.values(), world.defaults) if policy]
+        has_slots = bool(world.queue_limit) or any(each.max_concurrency for each in policies)
+        # Who ends a lease looks for the next message itself, whether now or at some later step.
+        if step.op in ENDS and (self.contract.open or self.pending or has_slots):
             self.sleepers.clear()
         if not self.sleepers or self.contract.open or self.pending:
             return

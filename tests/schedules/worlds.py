@@ -82,11 +82,16 @@ class Traveller(Run):
         for channel, *row in control.execute(POLICIES).fetchall():
             world.policies[channel] = Policy(*row)
         world.queue_limit = stage.column("select max_concurrency from lonnymq.queue")
+        world.defaults = contract.committed.defaults
         contract.committed = world
         for rate in contract.rates.values():
             rate.low = 0
         self.leases = [lease for lease in self.leases if lease.tag in world.messages]
         self.turns.clear()
+        self.sleepers.clear()
+        self.claims.clear()
+        self.claim_tokens.clear()
+        self.stream += " of another world"
         self.set_clock(contract.now)
         self.say(f"---- another world: {len(world.messages)} messages, {len(world.dead)} dead")
 

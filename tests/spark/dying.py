@@ -19,8 +19,8 @@ from pyspark.sql.datasource import DataSourceStreamReader
 from pyspark.sql.types import StructType
 
 import lonnymq.spark
-from lonnymq.spark.source import LonnySource
-from lonnymq.spark.stream_read import StreamReader
+from lonnymq.spark.data_source import LonnyMQDataSource
+from lonnymq.spark.stream.reader import StreamReader
 from spark.streams import Table
 from support import eventually
 
@@ -43,7 +43,7 @@ class Dying(StreamReader):
         return end
 
 
-class DyingSource(LonnySource):
+class DyingSource(LonnyMQDataSource):
     """The format, with that reader."""
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802

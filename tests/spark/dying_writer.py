@@ -18,8 +18,8 @@ from pyspark import TaskContext
 from pyspark.sql import DataFrame, SparkSession
 
 import lonnymq.spark
-from lonnymq.spark import batch_write, stream_write
-from lonnymq.spark.source import LonnySource
+from lonnymq.spark.data_source import LonnyMQDataSource
+from lonnymq.spark.write import writers
 
 POINT, DSN, FOLDER = sys.argv[1:] if len(sys.argv) == 4 else ("", "", "")
 ROWS = 4_000
@@ -32,7 +32,7 @@ def die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-class DyingWriter(batch_write.Writer):
+class DyingWriter(writers.BatchWriter):
     """Dies when the second task has put its rows aside."""
 
     def write(self, iterator: Any) -> Any:
@@ -43,7 +43,7 @@ class DyingWriter(batch_write.Writer):
         return answer
 
 
-class DyingStreamWriter(stream_write.StreamWriter):
+class DyingStreamWriter(writers.StreamWriter):
     """Dies when a batch is published."""
 
     def commit(self, messages: Any, batchId: int) -> None:  # noqa: N803
@@ -52,15 +52,15 @@ class DyingStreamWriter(stream_write.StreamWriter):
             die()
 
 
-class DyingSource(LonnySource):
+class DyingSource(LonnyMQDataSource):
     """The format, with those writers."""
 
     def writer(self, schema: Any, overwrite: bool) -> Any:
-        writer = batch_write.writer(self.options, schema, overwrite=overwrite)
+        writer = writers.create_batch_writer(self.options, schema, overwrite=overwrite)
         return DyingWriter(writer.job, writer.key)
 
     def streamWriter(self, schema: Any, overwrite: bool) -> Any:  # noqa: N802
-        writer = stream_write.writer(self.options, schema, overwrite=overwrite)
+        writer = writers.create_stream_writer(self.options, schema, overwrite=overwrite)
         return DyingStreamWriter(writer.job)
 
 

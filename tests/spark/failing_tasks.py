@@ -16,8 +16,8 @@ from pyspark import TaskContext
 from pyspark.sql import SparkSession
 
 import lonnymq.spark
-from lonnymq.spark import batch_write, stream_write
-from lonnymq.spark.source import LonnySource
+from lonnymq.spark.data_source import LonnyMQDataSource
+from lonnymq.spark.write import writers
 
 ROWS = 2_000
 WAYS = [
@@ -28,12 +28,12 @@ WAYS = [
 ]
 
 
-class FailingWriter(batch_write.Writer):
+class FailingWriter(writers.BatchWriter):
     def write(self, iterator: Any) -> Any:
         return fail_once(super().write(iterator))
 
 
-class FailingStreamWriter(stream_write.StreamWriter):
+class FailingStreamWriter(writers.StreamWriter):
     def write(self, iterator: Any) -> Any:
         return fail_once(super().write(iterator))
 
@@ -46,15 +46,15 @@ def fail_once(answer: Any) -> Any:
     return answer
 
 
-class FailingSource(LonnySource):
+class FailingSource(LonnyMQDataSource):
     """The format, with those writers."""
 
     def writer(self, schema: Any, overwrite: bool) -> Any:
-        writer = batch_write.writer(self.options, schema, overwrite=overwrite)
+        writer = writers.create_batch_writer(self.options, schema, overwrite=overwrite)
         return FailingWriter(writer.job, writer.key)
 
     def streamWriter(self, schema: Any, overwrite: bool) -> Any:  # noqa: N802
-        writer = stream_write.writer(self.options, schema, overwrite=overwrite)
+        writer = writers.create_stream_writer(self.options, schema, overwrite=overwrite)
         return FailingStreamWriter(writer.job)
 
 

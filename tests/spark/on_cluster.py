@@ -17,7 +17,7 @@ from typing import Any
 
 import lonnymq.spark
 from lonnymq import NewMessage, Queue
-from lonnymq.spark.shipping import ship
+from lonnymq.spark.spark_session import send_library
 from lonnymq.worker import Worker
 from spark.streams import Table
 
@@ -60,7 +60,7 @@ def main(master: str, python: str, dsn: str, folder: str) -> None:
     spark = lonnymq.spark.session(master, config=config)
     spark.sparkContext.setLogLevel("ERROR")
     before = spark.sparkContext.parallelize(range(2), 2).map(has_library).collect()
-    ship(spark)
+    send_library(spark)
     table = KillingTable(spark, dsn, Path(folder), maxMessagesPerTrigger=60)
     table.run()
     worker = Worker(dsn)
@@ -72,7 +72,9 @@ def main(master: str, python: str, dsn: str, folder: str) -> None:
 
     queue = Queue(dsn)
     queue.create_many([NewMessage(b"%d" % each, "later", kind="resize") for each in range(4)])
-    rows = lonnymq.spark.run_shifts(spark, worker, tasks=2, until_empty=True, duration=60_000)
+    rows = lonnymq.spark.run_workers(
+        spark, worker, num_workers=2, until_empty=True, duration=60_000
+    )
     seen = {
         "has_library": before,
         "killed": Path(folder, "killed").exists(),

@@ -37,7 +37,9 @@ def main(dsn: str, folder: Path) -> None:
     async def count(number: int) -> None:
         assert number >= 0
 
-    rows = lonnymq.spark.run_shifts(spark, worker, tasks=2, until_empty=True, duration=120_000)
+    rows = lonnymq.spark.run_workers(
+        spark, worker, num_workers=2, until_empty=True, duration=120_000
+    )
     answers = {row["answer"]: row["count"] for row in rows.groupBy("answer").count().collect()}
     read = spark.read.format("lonnymq").option("url", dsn).load("history").count()
     seen = {

@@ -104,7 +104,7 @@ def test_rows_that_are_not_taken_are_counted_and_kept_with_the_reason(
         " when channel = 'channel 8' then concat('{\"x\": \"', repeat('y', 20000), '\"}') end as headers",
         "case when channel = 'channel 7' then repeat('k', 256) end as kind",
     )
-    queue_format.write(frame, commitMode=mode, rejects="rejected").save()
+    queue_format.write(frame, commitMode=mode, rejectsTable="rejected").save()
     assert connection.execute(LOADED).fetchone() == (3 + 2 + 1 + 200, 99, 98, 197, 400)
     reasons = "select channel, answer, reason, count(*), count(content) from rejected group by 1, 2, 3 order by 1"
     assert connection.execute(reasons).fetchall() == [
@@ -128,7 +128,7 @@ def test_a_write_that_must_not_lose_a_row_writes_nothing_if_one_is_refused(
 ) -> None:
     queue.channel("channel 1").set(max_size=3)
     frame = numbered(spark, 100, parts=1)
-    with pytest.raises(Exception, match=r"did not take all rows.*7 refused"):
+    with pytest.raises(Exception, match=r"queue rejected rows.*7 refused"):
         queue_format.write(frame, commitMode=mode, failOnReject=True).save()
     assert connection.execute("select count(*) from lonnymq.message").fetchone() == (0,)
     assert connection.execute("select count(*) from lonnymq.load").fetchone() == (0,)
@@ -191,7 +191,11 @@ BAD = {
             r"headers must be string \(",
         ),
     ),
-    "unknown option": (None, {"chanel": "a"}, r"unknown option for a write: chanel; known are"),
+    "unknown option": (
+        None,
+        {"chanel": "a"},
+        r"unknown option for a write: chanel\. The known options are",
+    ),
     "only half a key": (None, {"txnAppId": "a"}, r"txnAppId and txnVersion go together"),
     "a key for a direct write": (
         *(
@@ -209,11 +213,11 @@ BAD = {
     "no such mode": (None, {"commitMode": "fast"}, r"commitMode must be one of staged, direct"),
     "a bad table for rejects": (
         None,
-        {"rejects": "a; drop"},
-        r"the option rejects must be a table",
+        {"rejectsTable": "a; drop"},
+        r"the option rejectsTable must name a table",
     ),
     "a table that is not fit for rejects": (
-        *(None, {"rejects": "lonnymq.queue"}, r"lonnymq.queue is not fit for rejects"),
+        *(None, {"rejectsTable": "lonnymq.queue"}, r"lonnymq.queue cannot store rejected rows"),
     ),
 }
 
@@ -231,7 +235,7 @@ def test_what_cannot_be_written_is_told_on_the_driver_before_tasks_start(
 @pytest.mark.parametrize(
     ("mode", "said"),
     [
-        ("overwrite", r"a queue is appended to, and nothing else: use mode\('append'\)"),
+        ("overwrite", r"you can only append to a queue: use mode\('append'\)"),
         ("error", r"cannot be written in the .ErrorIfExists. mode"),
         ("ignore", r"cannot be written in the .Ignore. mode"),
     ],

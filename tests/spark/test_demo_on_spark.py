@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from examples.demo.on_spark import act_on_spark
+from examples.demo.reporting import act_of_report
+from examples.demo.story import FLOODING, QUIET
 from pyspark.sql import SparkSession
 from rich.console import Console
 
 from lonnymq import Queue
-from lonnymq.demo.on_spark import act_on_spark
-from lonnymq.demo.reporting import act_of_report
-from lonnymq.demo.story import FLOODING, QUIET
 
 pytestmark = pytest.mark.timeout(900)  # a Spark on a machine that may be busy
 

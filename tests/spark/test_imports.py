@@ -12,12 +12,11 @@ SHOWN = "import sys, {}; print(*(each for each in {} if each in sys.modules))"
 @pytest.mark.parametrize(
     ("module", "allowed"),
     [
-        ("source", set()),
-        ("batch_read", set()),  # a task of a read, and what plans it until it connects
-        ("stream_read", set()),
-        ("batch_write", set()),  # a commit of a direct write
-        ("stream_write", set()),
-        ("direct", {"psycopg", "pyarrow.compute"}),  # a task of a direct write
+        ("data_source", set()),
+        ("read.batch_reader", set()),  # a task of a read, and what plans it until it connects
+        ("stream.reader", set()),
+        ("write.writers", set()),  # a commit of a direct write
+        ("write.direct", {"psycopg", "pyarrow.compute"}),  # a task of a direct write
     ],
 )
 def test_a_process_imports_nothing_slow_that_it_does_not_need(

@@ -11,17 +11,17 @@ from pyspark.sql import SparkSession
 
 from database.rules.intervals import most_at_once, rate_violations
 from lonnymq import NewMessage, Queue
-from lonnymq.spark import run_shifts
+from lonnymq.spark import run_workers
 from spark.streams import Table, left
 from support import eventually
 
 INTERVAL_MS, BURST, MOST, ALL = 20, 2, 3, 30
 CHANNELS = ("few", "slow", "free")
-KINDS = {"s", "plain", "spark"}  # the stream, the consumers, the shift
+KINDS = {"s", "plain", "spark"}  # the stream, the consumers, the cluster workers
 
 
 @pytest.mark.timeout(900)
-def test_limits_hold_for_a_stream_a_shift_and_consumers_together(
+def test_limits_hold_for_a_stream_cluster_workers_and_consumers_together(
     spark: SparkSession, dsn_18: str, tmp_path: Path
 ) -> None:
     with Queue(dsn_18) as queue:
@@ -37,9 +37,11 @@ def test_limits_hold_for_a_stream_a_shift_and_consumers_together(
         eventually(lambda: over.wait(0.2) or "s" in workers(dsn_18), within=240)
         for each in consumers:
             each.start()
-        # A shift that was over before its process had started is followed by a longer one.
+        # Workers whose time was over before their process had started are followed by longer ones.
         for duration in (3000, 15_000, 60_000):
-            run_shifts(spark, lambda: None, url=dsn_18, tasks=1, duration=duration, concurrency=4)
+            run_workers(
+                spark, lambda: None, url=dsn_18, num_workers=1, duration=duration, concurrency=4
+            )
             if "spark" in workers(dsn_18):
                 break
         eventually(lambda: over.wait(0.2) or workers(dsn_18) >= KINDS, within=240)

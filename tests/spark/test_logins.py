@@ -11,7 +11,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from lonnymq import NewMessage, Queue
-from lonnymq.spark import outcomes, run_shifts
+from lonnymq.spark import run_workers, set_outcomes
 from spark.conftest import Format
 from spark.dying_writer import write_stream
 from spark.streams import Table, finished, left
@@ -59,15 +59,15 @@ def test_each_role_is_enough_for_its_work(
             super().write(batch, number)
             rows = self.spark.read.parquet(str(self.folder / "table" / f"batch={number}")).limit(3)
             dead = rows.selectExpr("id", "token", "'dead' as outcome")
-            assert outcomes(dead, url=self.dsn, schema=SCHEMA) == {"decided": 3}
+            assert set_outcomes(dead, url=self.dsn, schema=SCHEMA) == {"decided": 3}
 
     consumer = login("consumer")
     table = Judged(spark, consumer, tmp_path / "out", schema=SCHEMA)
     table.run()
     assert len(table.ids()) == 1_000
     Queue(dsn_18, schema=SCHEMA).create("a", b"x")
-    rows = run_shifts(
-        spark, lambda content: None, url=consumer, schema=SCHEMA, tasks=1, until_empty=True
+    rows = run_workers(
+        spark, lambda content: None, url=consumer, schema=SCHEMA, num_workers=1, until_empty=True
     )
     assert [row.answer for row in rows.collect()] == ["completed"]
 
@@ -132,5 +132,5 @@ def test_streams_go_through_pgbouncer_in_transaction_mode(
         assert left(direct) == []
         with Queue(direct) as queue:
             queue.create_many([NewMessage(b"x", "b")] * 3)
-        rows = run_shifts(spark, lambda content: None, url=dsn, tasks=1, until_empty=True)
+        rows = run_workers(spark, lambda content: None, url=dsn, num_workers=1, until_empty=True)
         assert [row.answer for row in rows.collect()] == ["completed"] * 3

@@ -11,13 +11,15 @@ def test_names_are_read_in_any_case() -> None:
     assert (options["numPartitions"], options["includeContent"]) == (3, False)
 
 
-def test_what_nobody_says_has_its_default() -> None:
+def test_an_option_that_is_not_set_has_its_default() -> None:
     options = read_options({"url": URL}, "write")
     assert (options.schema, options["commitMode"], options.table) == ("lonnymq", "staged", None)
 
 
 def test_an_unknown_option_is_refused_with_those_that_are_known() -> None:
-    with pytest.raises(InvalidArgument, match=r"for a read: sbuscribe; known are .*numPartitions"):
+    with pytest.raises(
+        InvalidArgument, match=r"for a read: sbuscribe\. The known options are .*numPartitions"
+    ):
         read_options({"url": URL, "sbuscribe": "acme"}, "read")
 
 
@@ -31,7 +33,7 @@ def test_what_is_said_to_spark_is_let_through() -> None:
 
 
 def test_a_missing_url_is_named() -> None:
-    with pytest.raises(InvalidArgument, match="the option url is needed"):
+    with pytest.raises(InvalidArgument, match="the option url is missing"):
         read_options({}, "read")
 
 
@@ -43,13 +45,13 @@ def test_user_and_password_may_be_given_apart() -> None:
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [
-        ("numPartitions", "0", "must be a whole number from 1 on, not '0'"),
+        ("numPartitions", "0", "must be a whole number of at least 1, not '0'"),
         ("includeContent", "perhaps", "must be true or false"),
         ("snapshotTimeout", "soon", "number with ms, s, m, h or d"),
         ("path", "letters", "must be one of messages, history, channels"),
         ("schema", "My Queue", "schema"),
-        ("url", "jdbc:postgresql://host/database", "without jdbc: here"),
-        ("url", "host", "must be like postgresql://"),
+        ("url", "jdbc:postgresql://host/database", "must not begin with jdbc:"),
+        ("url", "host", "must look like postgresql://"),
     ],
 )
 def test_a_value_that_is_not_allowed_is_refused_with_what_is(
@@ -87,6 +89,6 @@ def test_what_was_read_shows_no_password() -> None:
     assert "secret" not in repr(read_options({"url": URL}, "read"))
 
 
-def test_every_option_says_what_it_means_and_who_takes_it() -> None:
-    assert all(option.meaning and option.taken_by for option in OPTIONS)
+def test_every_option_has_a_description_and_an_operation() -> None:
+    assert all(option.description and option.operations for option in OPTIONS)
     assert len({option.name.lower() for option in OPTIONS}) == len(OPTIONS)

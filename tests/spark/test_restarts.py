@@ -20,8 +20,9 @@ from pyspark.sql.datasource import DataSource
 
 from lonnymq import NewMessage, Queue
 from lonnymq.embedded_postgres import TemporaryServer, temporary
-from lonnymq.spark import outcomes, stream_write
-from lonnymq.spark.stream_read import StreamReader, default_schema
+from lonnymq.spark import set_outcomes
+from lonnymq.spark.stream.reader import StreamReader, default_schema
+from lonnymq.spark.write import writers
 from spark.streams import Table, finished, left
 from support import eventually
 
@@ -82,7 +83,7 @@ class Interrupted(Table):
                 {"id": row.id, "token": row.token, "outcome": "complete"}
                 for row in self.spark.read.parquet(str(self.folder / "table/batch=2")).collect()
             ]
-            assert sum(outcomes(verdicts, url=self.dsn).values()) == len(verdicts)
+            assert sum(set_outcomes(verdicts, url=self.dsn).values()) == len(verdicts)
         if number == 3:  # Spark's next question, which settles the batch, finds a new server
             restart(self.server, "immediate")
 
@@ -145,7 +146,7 @@ def test_a_stretch_that_breaks_off_between_its_rows_is_gone_on_with(
     assert left(server.dsn) == []
 
 
-class HeldUpWriter(stream_write.StreamWriter):
+class HeldUpWriter(writers.StreamWriter):
     """Says when the tasks of a batch are done, and publishes when told to."""
 
     folder: Path
@@ -167,7 +168,9 @@ class HeldUp(DataSource):
 
     def streamWriter(self, schema: Any, overwrite: bool) -> Any:  # noqa: N802
         options = {key: value for key, value in self.options.items() if key != "path"}
-        writer = HeldUpWriter(stream_write.writer(options, schema, overwrite=overwrite).job)
+        writer = HeldUpWriter(
+            writers.create_stream_writer(options, schema, overwrite=overwrite).job
+        )
         writer.folder = Path(self.options["path"])
         return writer
 

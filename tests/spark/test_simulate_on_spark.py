@@ -23,7 +23,7 @@ from lonnymq.simulate import (
     sweep_on_spark,
     trials,
 )
-from lonnymq.spark.schemas import HISTORY, arrow_schema, spark_schema
+from lonnymq.spark.read.schemas import HISTORY, arrow_schema, spark_schema
 
 pytestmark = pytest.mark.timeout(900)  # a Spark on a machine that may be busy
 

@@ -1,4 +1,4 @@
-"""`lonnymq spark-worker module:object`: shifts until it is told to stop."""
+"""`lonnymq spark-worker module:object`: workers on a cluster until SIGTERM."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.mark.long
 @pytest.mark.timeout(900)
-def test_shifts_are_worked_until_sigterm(dsn_18: str, folder: Path) -> None:
-    said = work(dsn_18, folder, "--master", "local[1]", "--tasks", "1")
+def test_workers_are_replaced_until_sigterm(dsn_18: str, folder: Path) -> None:
+    said = work(dsn_18, folder, "--master", "local[1]", "--num-workers", "1")
     assert answers(said) == {"completed": 2, "dead": 1}
 
 
@@ -61,7 +61,7 @@ def test_a_cluster_whose_executors_lack_the_library_works_until_sigterm(
     python = bare_python(folder / "bare")
     with cluster(folder) as master:
         said = work(
-            *(dsn_18, folder, "--master", master, "--tasks", "2"),
+            *(dsn_18, folder, "--master", master, "--num-workers", "2"),
             *("--conf", f"spark.pyspark.python={python}"),
             *("--conf", "spark.driver.host=127.0.0.1", "--conf", "spark.executor.memory=512m"),
         )
@@ -69,10 +69,10 @@ def test_a_cluster_whose_executors_lack_the_library_works_until_sigterm(
 
 
 def answers(said: str) -> Counter[str]:
-    """What came of messages in all shifts; one that was not begun in time is deferred, and taken by the next shift."""
-    shifts = " ".join(re.findall(r"a shift has ended: (.*)", said))
+    """The answers of all workers; a message that a worker did not begin in time is deferred, and taken by the next."""
+    ends = " ".join(re.findall(r"workers ended: (.*)", said))
     ended: Counter[str] = Counter()
-    for many, answer in re.findall(r"(\d+) (\w+)", shifts):
+    for many, answer in re.findall(r"(\d+) (\w+)", ends):
         ended[answer] += int(many)
     del ended["deferred"]
     return ended
@@ -80,7 +80,15 @@ def answers(said: str) -> Counter[str]:
 
 def work(dsn: str, folder: Path, *options: str) -> str:
     """Run the command until three messages are worked off, tell it to stop, and give back what it said."""
-    program = [sys.executable, "-m", "lonnymq.cli", "spark-worker", "jobs:worker", "--shift", "5s"]
+    program = [
+        sys.executable,
+        "-m",
+        "lonnymq.cli",
+        "spark-worker",
+        "jobs:worker",
+        "--duration",
+        "5s",
+    ]
     with (folder / "log").open("wb") as log, Queue(dsn) as queue:
         made = queue.create_many(
             [NewMessage(b'{"width": %d}' % each, "a", kind="resize") for each in (5, 50, 500)]
@@ -103,7 +111,7 @@ def work(dsn: str, folder: Path, *options: str) -> str:
                 process.kill()
     said = (folder / "log").read_text()
     assert code == 0, said
-    assert "shifts have ended" in said
+    assert "stopped" in said
     ends = [[end for end in finished(dsn)[each.id or 0] if end != "deferred"] for each in made]
     assert ends == [["completed"], ["completed"], ["dead"]]
     assert left(dsn) == []
@@ -113,7 +121,7 @@ def work(dsn: str, folder: Path, *options: str) -> str:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("jobs:worker", "--shift", "soon"), "--shift"),
+        (("jobs:worker", "--duration", "soon"), "--duration"),
         (("jobs:idle",), "The worker has no handlers"),
         (("jobs",), "write module:object"),
         (("jobs:worker", "--schema", "elsewhere"), "The schema is said where the Worker is made"),

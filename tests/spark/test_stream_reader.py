@@ -15,8 +15,8 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType
 from lonnymq import NewMessage, Queue
 from lonnymq.embedded_postgres import temporary
 from lonnymq.errors import InvalidArgument, NotInstalled, StreamFenced, Unreachable
-from lonnymq.spark.claim_reading import ClaimLost
-from lonnymq.spark.stream_read import StreamReader, default_schema
+from lonnymq.spark.stream.claim_reader import ClaimLost
+from lonnymq.spark.stream.reader import StreamReader, default_schema
 from support import eventually
 
 ALL = ReadAllAvailable()
@@ -190,7 +190,7 @@ def test_a_large_claim_is_made_by_two_calls_at_a_time_under_every_limit(
     stream = query(maxMessagesPerTrigger=50_000, includeContent=False)
     end, rows = stream.batch()
     assert len({row["id"] for row in rows}) == len(rows) == 50_000
-    assert all(stream.reader.driver.filling.cursors)
+    assert all(stream.reader.driver.builder.cursors)
     channels = Counter(row["channel"] for row in rows)
     assert channels.pop("few") == 3
     assert max(channels.values()) - min(channels.values()) <= 400  # a turn of each of the calls
@@ -351,17 +351,23 @@ def test_content_is_left_out_if_wanted(queue: Queue, query: Make) -> None:
     ("options", "said"),
     [
         ({"stream": ""}, "the option stream must not be empty"),
-        ({"subscribe": "a", "subscribePattern": "b"}, "exclude each other"),
-        ({"path": "history"}, "a stream reads messages, not history"),
+        (
+            {"subscribe": "a", "subscribePattern": "b"},
+            "set subscribe or subscribePattern, not both",
+        ),
+        ({"path": "history"}, "a stream can only read messages, not history"),
         (
             {"startingOffsets": "latest"},
-            r"startingOffsets can only be earliest: .* purge .*'latest'",
+            r"startingOffsets must be earliest, .* purge .*'latest'",
         ),
-        ({"startingOffsets": '{"a": 1}'}, "startingOffsets can only be earliest"),
+        ({"startingOffsets": '{"a": 1}'}, "startingOffsets must be earliest"),
         ({"leaseDuration": "soon"}, "the option leaseDuration must be milliseconds"),
         ({"leaseDuration": "31d"}, "leaseDuration must be from 100ms to 30d"),
         ({"subscribePattern": "("}, "must be a regular expression"),
-        ({"streem": "s"}, r"unknown option for a stream read: streem; known are .*stream"),
+        (
+            {"streem": "s"},
+            r"unknown option for a stream read: streem\. The known options are .*stream",
+        ),
     ],
 )
 def test_options_that_make_no_sense_are_refused(options: dict[str, str], said: str) -> None:
@@ -370,21 +376,23 @@ def test_options_that_make_no_sense_are_refused(options: dict[str, str], said: s
 
 
 def test_a_stream_without_a_name_is_refused() -> None:
-    with pytest.raises(InvalidArgument, match=r'needs a name for its claims: \.option\("stream"'):
+    with pytest.raises(InvalidArgument, match=r'needs a stream name: add \.option\("stream"'):
         StreamReader({"url": "postgresql://host/db"}, StructType([]))
 
 
 def test_the_checkpoint_of_another_source_is_refused(query: Make) -> None:
-    with pytest.raises(InvalidArgument, match="checkpointLocation of its own"):
+    with pytest.raises(InvalidArgument, match="give this query its own checkpointLocation"):
         query().batch({"logOffset": 0})
 
 
 def test_columns_that_there_are_not_are_refused() -> None:
     wrong = StructType([StructField("colour", StringType())])
-    with pytest.raises(InvalidArgument, match="a stream has no column colour; it has id, channel"):
+    with pytest.raises(
+        InvalidArgument, match="a stream has no column colour: the columns are id, channel"
+    ):
         StreamReader({"url": "postgresql://host/db", "stream": "s"}, wrong)
     wrong = StructType([StructField("id", StringType())])
-    with pytest.raises(InvalidArgument, match="column id is bigint, not string"):
+    with pytest.raises(InvalidArgument, match="the column id of a stream is bigint, not string"):
         StreamReader({"url": "postgresql://host/db", "stream": "s"}, wrong)
 
 
@@ -456,10 +464,10 @@ def test_nothing_is_claimed_ahead_of_its_batch_where_limits_count(
     stream = query(maxMessagesPerTrigger=5)
     stream.reader.prepareForTriggerAvailableNow()
     start, _ = stream.batch()
-    stream.reader.driver.aside.join()
+    stream.reader.driver.background.join()
     assert claimed(queue) == 5
     stream.batch(start)
-    stream.reader.driver.aside.join()
+    stream.reader.driver.background.join()
     assert claimed(queue) == 5
 
 

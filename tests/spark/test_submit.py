@@ -18,7 +18,7 @@ import pytest
 
 import lonnymq
 from lonnymq import NewMessage, Queue
-from lonnymq.spark import pack
+from lonnymq.spark import package_library
 from spark.clusters import bare_python, cluster
 from spark.streams import left
 
@@ -87,7 +87,7 @@ def test_the_packed_library_goes_along_as_a_py_file(
 ) -> None:
     """Neither the executors' Python nor the driver's has the library, and both have what it needs."""
     python = bare_python(tmp_path / "bare")
-    library = pack(tmp_path / "lonnymq.zip")
+    library = package_library(tmp_path / "lonnymq.zip")
     seen = submit(master, dsn_18, tmp_path, "--py-files", str(library), PYSPARK_PYTHON=str(python))
     for prefix, home in [seen["driver"], *seen["executors"]]:
         assert prefix == str(tmp_path / "bare")

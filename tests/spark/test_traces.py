@@ -16,7 +16,7 @@ from pyspark import cloudpickle
 from pyspark.sql import SparkSession
 
 from lonnymq import Context, Queue, Worker
-from lonnymq.spark import run_shifts
+from lonnymq.spark import run_workers
 
 pytestmark = pytest.mark.timeout(900)  # a Spark on a machine that may be busy
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
@@ -86,7 +86,7 @@ def test_a_handler_on_an_executor_belongs_to_the_trace_of_the_request(
     rows.write.format("lonnymq").mode("append").option("url", dsn_18).save()
 
     worker = traced_worker(dsn_18, str(tmp_path))
-    done = run_shifts(spark, worker, tasks=1, until_empty=True, duration=120_000)
+    done = run_workers(spark, worker, num_workers=1, until_empty=True, duration=120_000)
     ids = {row.channel: str(row.id) for row in done.collect()}
 
     told = [json.loads(path.read_text()) for path in tmp_path.glob("*.json")]

@@ -20,11 +20,10 @@ from pyspark.sql.datasource import DataSource
 
 from lonnymq import Queue
 from lonnymq.embedded_postgres import temporary
-from lonnymq.spark import batch_write
-from lonnymq.spark.direct import write_direct
 from lonnymq.spark.options import Options, read_options
-from lonnymq.spark.publishing import publish
-from lonnymq.spark.staging import stage_rows
+from lonnymq.spark.write import writers
+from lonnymq.spark.write.direct import write_direct
+from lonnymq.spark.write.staged import publish_load, stage_rows
 from spark.dying_writer import ROWS, write_batch, write_stream
 from support import eventually
 
@@ -94,7 +93,7 @@ def test_a_database_that_crashes_before_the_rows_are_published_publishes_none_of
             assert numbers(connection) == list(range(ROWS))
 
 
-class WaitingWriter(batch_write.Writer):
+class WaitingWriter(writers.BatchWriter):
     """Says when its tasks are done, and publishes when told to."""
 
     folder: Path
@@ -118,7 +117,7 @@ class Waiting(DataSource):
 
     def writer(self, schema, overwrite):
         options = {key: value for key, value in self.options.items() if key != "path"}
-        writer = batch_write.writer(options, schema, overwrite=overwrite)
+        writer = writers.create_batch_writer(options, schema, overwrite=overwrite)
         waiting = WaitingWriter(writer.job, writer.key)
         waiting.folder = Path(self.options["path"])
         return waiting
@@ -148,18 +147,18 @@ def test_a_direct_task_that_runs_again_after_its_commit_adds_nothing(
 def test_of_a_staged_task_that_ran_twice_one_run_is_published(
     options: Options, connect, dsn_18: str
 ) -> None:
-    stage_rows(options, ROWS_OF_A_TASK, part=0, query=None)  # its answer was lost
-    second = stage_rows(options, ROWS_OF_A_TASK, part=0, query=None)
-    assert publish(options, ("app", 1), [second]) is not None
+    stage_rows(options, ROWS_OF_A_TASK, partition=0, query=None)  # its answer was lost
+    second = stage_rows(options, ROWS_OF_A_TASK, partition=0, query=None)
+    assert publish_load(options, ("app", 1), [second]) is not None
     assert numbers(connect(dsn_18)) == list(range(1_000))
 
 
 def test_a_load_published_by_two_drivers_is_published_once(
     options: Options, connect, dsn_18: str
 ) -> None:
-    staged = [stage_rows(options, ROWS_OF_A_TASK, part=0, query=None) for _ in range(2)]
+    staged = [stage_rows(options, ROWS_OF_A_TASK, partition=0, query=None) for _ in range(2)]
     drivers = [
-        threading.Thread(target=publish, args=(options, ("app", 1), [each])) for each in staged
+        threading.Thread(target=publish_load, args=(options, ("app", 1), [each])) for each in staged
     ]
     for driver in drivers:
         driver.start()

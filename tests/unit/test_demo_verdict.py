@@ -4,10 +4,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-
-from lonnymq.demo.reporting import default_file, judged
-from lonnymq.demo.story import Killed, Story
-from lonnymq.demo.verdict import (
+from examples.demo.reporting import default_file, judged
+from examples.demo.story import Killed, Story
+from examples.demo.verdict import (
     Promise,
     breaks_of_rate,
     limits_kept,
@@ -16,7 +15,8 @@ from lonnymq.demo.verdict import (
     waits,
     waits_by_age,
 )
-from lonnymq.results import HistoryRow
+
+from lonnymq.results import Created, Duplicate, HistoryRow
 
 ROW = HistoryRow(
     xid=1, message_id=1, channel="acme", kind=None, name=None, attempt=1, worker=None,
@@ -31,17 +31,18 @@ def job(number: int, **more) -> HistoryRow:
 
 def good() -> tuple[list[HistoryRow], Story]:
     """A history in which everything was kept."""
-    story = Story(queue=None)  # type: ignore[arg-type]
+    story = Story(queue=None, codec=Path("none"))  # type: ignore[arg-type]
     rows = [job(n, dequeued_at=n * 10, finished_at=n * 10 + 5) for n in range(1, 6)]
     rows.append(job(6, created_at=5, dequeue_at=-1, dequeued_at=12, finished_at=14))
     rows += [
-        job(7, channel="bloom", outcome=outcome, dequeued_at=at, finished_at=at + 1)
+        job(7, channel="bloom", outcome=outcome, created_at=15, dequeued_at=at, finished_at=at + 1)
         for outcome, at in (("deferred", 20), ("deferred", 30), ("completed", 40))
     ]
     rows += [
         job(8, channel="ember", outcome=outcome, attempt=attempt, dequeued_at=attempt, finished_at=attempt)
-        for attempt, outcome in enumerate(("failed", "failed", "dead"), 1)
+        for attempt, outcome in enumerate(("failed", "failed", "dead", "completed"), 1)
     ]  # fmt: skip
+    story.later, story.named = 1, [Created(1), Duplicate(1)]
     rows += [
         job(9, outcome="expired", worker="killed", dequeued_at=60, finished_at=61),
         job(9, worker="another", dequeued_at=70, finished_at=71),
@@ -73,9 +74,13 @@ def test_a_good_history_keeps_every_promise() -> None:
         (lambda rows, story: rows.append(job(30, channel="reports", name="report 1")), "1 twice"),
         (lambda rows, story: rows.append(job(5, outcome="deferred")) or setattr(story, "upload", 5), "deferred 1"),
         (lambda rows, story: setattr(story, "poison", 1), "tried 0 times"),
+        (lambda rows, story: rows.append(job(5, dequeue_at=11)), "before their time: 1"),
+        (lambda rows, story: setattr(story, "later", 98), "before their time: 0"),
+        (lambda rows, story: setattr(story, "named", [Created(1), Created(2)]), "2 message"),
+        (lambda rows, story: rows.append(job(40, channel="delta", dequeued_at=900, finished_at=901)), "1 waited"),
         (lambda rows, story: killed(story, None), "nothing was shown"),
         (lambda rows, story: killed(story, Killed(1)), "nothing was shown"),
-        (lambda rows, story: killed(story, Killed(1, "killed", frozenset({8, 9}))), "others completed 1"),
+        (lambda rows, story: killed(story, Killed(1, "killed", frozenset({9, 98}))), "others completed 1"),
         (lambda rows, story: killed(story, Killed(1, "another", frozenset({9}))), "of 0 ran out"),
         (lambda rows, story: rows.remove(rows[5]), "overtook 0"),
         (lambda rows, story: rows.extend(job(50 + n) for n in range(11)), "10 at once allowed"),

@@ -6,9 +6,9 @@ import re
 import yaml
 
 from documents import ROOT
-from lonnymq.dashboard.metrics import Families
+from lonnymq.dashboard.metrics import DashboardMetrics
 
-WORKERS = ROOT / "src" / "lonnymq" / "worker" / "measuring.py"
+WORKERS = ROOT / "src" / "lonnymq" / "worker" / "metrics.py"
 NAME = re.compile(r"\blonnymq_\w+")
 SUFFIX = re.compile(r"_(bucket|sum|count)$")
 OTHERS = {"lonnymq_viewer", "lonnymq_admin"}
@@ -18,7 +18,7 @@ def written() -> set[str]:
     """The names that the dashboard and workers write."""
     of_workers = set(re.findall(r'"(lonnymq_worker_\w+)"', WORKERS.read_text()))
     assert len(of_workers) >= 7
-    return of_workers | {each.name for each in Families().all}
+    return of_workers | {each.sample_name for each in DashboardMetrics().all}
 
 
 def named(text: str) -> set[str]:

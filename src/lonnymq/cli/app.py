@@ -44,7 +44,6 @@ COMMANDS = {
     "schedule": Place("lonnymq.cli.schedule", about="lonnymq.worker"),
     "role": Place("lonnymq.cli.role"),
     "doctor": Place("lonnymq.cli.doctor"),
-    "demo": Place("lonnymq.cli.demo", about="lonnymq.demo"),
     "dashboard": Place("lonnymq.cli.dashboard", about="lonnymq.dashboard"),
     "lake": Place("lonnymq.cli.lake", about="lonnymq.lake"),
     "report": Place("lonnymq.cli.report", about="lonnymq.spark"),

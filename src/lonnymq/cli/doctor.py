@@ -35,11 +35,11 @@ def doctor(
     ] = "5m",
     yes: Yes = False,
 ) -> None:
-    """Check the server and the queue: each finding with its reason and the command that helps.
+    """Check the queue for problems and print the fix for each.
 
     Ends with 1 if there are warnings or worse, with 0 if there is nothing but notes.
     """
-    from lonnymq.doctor import mend
+    from lonnymq.doctor import repair as repair_queue
 
     if repair:
         sure(
@@ -50,16 +50,16 @@ def doctor(
     mended: Any = None
     with open_connection(at) as connection:
         if repair:
-            mended = mend(connection, schema=at.schema)
+            mended = repair_queue(connection, schema=at.schema)
         report = examined(at, connection, patience, quick=quick)
     document = {
         "healthy": report.healthy,
-        "findings": report.findings,
+        "problems": report.problems,
         "checked": report.checked,
         "mended": None if mended is None else {"repairs": mended[0], "swept": mended[1]},
     }
     at.out.answer(document, lambda: page(report, mended))
-    if "installed" in {each.check for each in report.findings if each.level == "broken"}:
+    if "installed" in {each.check for each in report.problems if each.level == "broken"}:
         raise Refused(not_installed(at.schema), Code.NOT_INSTALLED)
     if not report.healthy:
         raise typer.Exit(Code.REFUSED)
@@ -67,8 +67,8 @@ def doctor(
 
 def examined(at: Session, connection: Any, patience: str, *, quick: bool) -> Report:
     """The examination, with a bar that says which check is being made."""
-    from lonnymq.doctor import examine
-    from lonnymq.doctor.examine import CHECKS
+    from lonnymq.doctor import run_checks
+    from lonnymq.doctor.checkup import CHECKS
 
     try:
         wait = milliseconds(patience)
@@ -80,7 +80,9 @@ def examined(at: Session, connection: Any, patience: str, *, quick: bool) -> Rep
         def tell(name: str) -> None:
             progress.update(task, advance=1, description=f"checking {name}")
 
-        return examine(connection, schema=at.schema, patience=wait, quick=quick, progress=tell)
+        return run_checks(
+            connection, schema=at.schema, stuck_after=wait, quick=quick, progress=tell
+        )
 
 
 def page(report: Report, mended: Any) -> Any:
@@ -95,22 +97,22 @@ def page(report: Report, mended: Any) -> Any:
             Text(readable(f"mended: {each.invariant}{where}, {each.detail}"), style="green")
         )
     levels = list(SIGNS)
-    for each in sorted(report.findings, key=lambda found: -levels.index(found.level)):
+    for each in sorted(report.problems, key=lambda found: -levels.index(found.level)):
         sign, colour = SIGNS[each.level]
         parts.append(
-            Text.assemble((f"{sign} {each.check}: ", f"bold {colour}"), readable(each.said))
+            Text.assemble((f"{sign} {each.check}: ", f"bold {colour}"), readable(each.message))
         )
-        if each.remedy:
-            parts.append(Text.assemble("    ", (readable(each.remedy), "bold")))
+        if each.fix:
+            parts.append(Text.assemble("    ", (readable(each.fix), "bold")))
     parts.append(Text(summary(report)))
     return Group(*parts)
 
 
 def summary(report: Report) -> str:
     """How many checks, and what came of them."""
-    counts = [sum(each.level == level for each in report.findings) for level in SIGNS]
+    counts = [sum(each.level == level for each in report.problems) for level in SIGNS]
     notes, warnings, broken = counts
-    if not report.findings:
+    if not report.problems:
         return f"{len(report.checked)} checks, all is well."
     parts = [f"{broken} broken", counted(warnings, "warning"), counted(notes, "note")]
     return f"{len(report.checked)} checks: {', '.join(parts)}."

@@ -31,16 +31,28 @@ Master = Annotated[
     str | None,
     typer.Option(metavar="URL", help="The cluster, like spark://host:7077; else this machine."),
 ]
-Tasks = Annotated[
-    int | None, typer.Option(help="So many workers at once; else as many as the cluster.", min=1)
+NumWorkers = Annotated[
+    int | None,
+    typer.Option(
+        help="Number of workers at the same time. Default: the parallelism of the cluster.", min=1
+    ),
 ]
-ShiftTime = Annotated[str, typer.Option("--shift", metavar="TIME", help="How long a shift is.")]
-Concurrency = Annotated[int | None, typer.Option(help="So many messages at once in a task.", min=1)]
-Grace = Annotated[
-    str | None, typer.Option(metavar="TIME", help="How long handlers may go on after a shift.")
+DurationTime = Annotated[
+    str,
+    typer.Option(
+        "--duration", metavar="TIME", help="How long each worker runs before its replacement."
+    ),
+]
+Concurrency = Annotated[
+    int | None, typer.Option(help="Number of messages at the same time in each worker.", min=1)
+]
+ShutdownTimeout = Annotated[
+    str | None,
+    typer.Option(metavar="TIME", help="How long handlers may run on after the worker has ended."),
 ]
 Conf = Annotated[
-    list[str] | None, typer.Option(metavar="KEY=VALUE", help="A setting of Spark's; any number.")
+    list[str] | None,
+    typer.Option(metavar="KEY=VALUE", help="A setting of Spark. You can repeat this option."),
 ]
 Ship = Annotated[bool, typer.Option(help="Send the library to the executors.")]
 
@@ -52,20 +64,20 @@ def spark_worker(
     at: Session,
     target: Target,
     master: Master = None,
-    tasks: Tasks = None,
-    shift: ShiftTime = "10s",
+    num_workers: NumWorkers = None,
+    duration: DurationTime = "10s",
     concurrency: Concurrency = None,
-    grace: Grace = None,
+    shutdown_timeout: ShutdownTimeout = None,
     conf: Conf = None,
     ship: Ship = True,
     log_level: LogLevel = "info",
 ) -> None:
-    """Run the handlers of the worker that is called OBJECT in MODULE on a Spark cluster, until SIGTERM or Ctrl-C.
+    """Run the handlers of the Worker called OBJECT in MODULE on a Spark cluster, until SIGTERM or Ctrl-C.
 
-    Executors take and settle messages by themselves, shift after shift; what came of them is said after each.
-    On SIGTERM the shift that is under way is the last, and the command ends with 0.
-    The module is sent to the executors with its handlers; other modules of yours go there by --conf
-    spark.submit.pyFiles.
+    Workers on the executors take and settle messages. New workers replace them after --duration, and the command logs
+    the number of messages per answer.
+    On SIGTERM the running workers are the last, and the command exits with 0.
+    The command sends MODULE to the executors. Send your other modules with --conf spark.submit.pyFiles.
     """
     if at.common.schema is not None:
         raise Refused(
@@ -75,15 +87,15 @@ def spark_worker(
     sys.path.insert(0, "")
     worker, until = worker_at(target), Event()
     by_value(worker)
-    options = {"duration": span(shift, "--shift"), "concurrency": concurrency}
-    if grace is not None:
-        options["grace_ms"] = span(grace, "--grace")
+    options = {"duration": span(duration, "--duration"), "concurrency": concurrency}
+    if shutdown_timeout is not None:
+        options["shutdown_timeout_ms"] = span(shutdown_timeout, "--shutdown-timeout")
     look(at, worker)
     spark = started(master, conf or [], is_shipped=ship)
     for each in (signal.SIGTERM, signal.SIGINT):
         signal.signal(each, lambda *_: until.set())
     try:
-        serve(spark, worker, url=at.dsn, tasks=tasks, until=until, **options)
+        serve(spark, worker, url=at.dsn, num_workers=num_workers, until=until, **options)
     finally:
         spark.stop()
 
@@ -93,18 +105,21 @@ def serve(
     worker: Worker,
     *,
     url: str,
-    tasks: int | None,
+    num_workers: int | None,
     until: Event,
     **options: int | None,
 ) -> None:
-    """Work shift after shift, and say what came of each."""
-    from lonnymq.spark.shifts import keep_working
+    """Run workers and replace them until told to stop, and log the answers of each round."""
+    from lonnymq.spark.cluster.runner import run_workers_until
 
-    logger.info("shifts begin")
-    for counts in keep_working(spark, worker, tasks=tasks, until=until, url=url, **options):
-        said = ", ".join(f"{many} {answer}" for answer, many in sorted(counts.items()))
-        logger.info("a shift has ended: %s", said or "nothing to do", extra={"answers": counts})
-    logger.info("shifts have ended")
+    logger.info("workers started")
+    rounds = run_workers_until(
+        spark, worker, num_workers=num_workers, until=until, url=url, **options
+    )
+    for counts in rounds:
+        answers = ", ".join(f"{many} {answer}" for answer, many in sorted(counts.items()))
+        logger.info("workers ended: %s", answers or "no messages", extra={"answers": counts})
+    logger.info("stopped")
 
 
 def started(
@@ -113,7 +128,7 @@ def started(
     """A Spark session with the settings that were given."""
     try:
         from lonnymq.spark import session
-        from lonnymq.spark.shipping import ship as ship_to
+        from lonnymq.spark.spark_session import send_library
     except ImportError as error:
         raise Refused(f"{error}.") from None
     wrong = [each for each in conf if "=" not in each]
@@ -128,7 +143,7 @@ def started(
         where = "" if master is None else f" at '{master}'"
         raise Refused(f"Spark does not start{where}: {java_words(error)}.") from None
     is_local = str(spark.sparkContext.master).startswith("local")
-    return ship_to(spark) if is_shipped and not is_local else spark
+    return send_library(spark) if is_shipped and not is_local else spark
 
 
 def java_words(error: Exception) -> str:

@@ -23,8 +23,9 @@ Concurrency = Annotated[
     int | None, typer.Option(help="So many messages at once in a process.", min=1)
 ]
 Processes = Annotated[int | None, typer.Option(help="So many processes.", min=1)]
-Grace = Annotated[
-    str | None, typer.Option(metavar="TIME", help="How long handlers may go on after SIGTERM.")
+ShutdownTimeout = Annotated[
+    str | None,
+    typer.Option(metavar="TIME", help="Time for running handlers to end after SIGTERM."),
 ]
 Metrics = Annotated[
     str | None,
@@ -42,14 +43,14 @@ def worker(
     target: Target,
     concurrency: Concurrency = None,
     processes: Processes = None,
-    grace: Grace = None,
+    shutdown_timeout: ShutdownTimeout = None,
     metrics: Metrics = None,
     log_level: LogLevel = "info",
 ) -> None:
     """Run the worker that is called OBJECT in MODULE, until SIGTERM or Ctrl-C.
 
     The folder in which you are is searched for the module first. What the worker says goes to standard error, with
-    --json as a JSON document a line. On SIGTERM it takes nothing new, finishes what it has within the grace time,
+    --json as a JSON document a line. On SIGTERM it takes nothing new, finishes what it has within the shutdown timeout,
     gives the rest back, and ends with 0; a second signal gives all back at once.
     """
     if at.common.schema is not None:
@@ -66,7 +67,7 @@ def worker(
             at.common.dsn,
             concurrency=concurrency,
             processes=processes,
-            grace_ms=grace_of(grace),
+            shutdown_timeout_ms=read_duration(shutdown_timeout),
             metrics=metrics,
         )
     except NotInstalled:
@@ -78,9 +79,9 @@ def stop(*_: object) -> None:
     os.kill(os.getpid(), signal.SIGTERM)
 
 
-def grace_of(grace: str | None) -> int | None:
-    """The grace time in milliseconds."""
+def read_duration(text: str | None) -> int | None:
+    """Return a duration in milliseconds."""
     try:
-        return None if grace is None else milliseconds(grace)
+        return None if text is None else milliseconds(text)
     except ValueError as error:
         raise Refused(f"{error}.", Code.USAGE) from None

@@ -1,4 +1,4 @@
-"""The ASGI app: routes put together, to be served by `lonnymq dashboard` or mounted in a host app."""
+"""The ASGI app with all routes, served by `lonnymq dashboard` or mounted in another app."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from lonnymq.dashboard import endpoints, metrics, session
-from lonnymq.dashboard.actions import action_routes
-from lonnymq.dashboard.files import files, index, static
-from lonnymq.dashboard.headers import Around
-from lonnymq.dashboard.openapi import openapi
-from lonnymq.dashboard.problems import Problem
-from lonnymq.dashboard.queues import shown
-from lonnymq.dashboard.report import report_page, report_picture
-from lonnymq.dashboard.security import Authenticate, Guard
-from lonnymq.dashboard.site import Site
+from lonnymq.dashboard import metrics
+from lonnymq.dashboard.actions.routes import action_routes
+from lonnymq.dashboard.api import endpoints, session
+from lonnymq.dashboard.api.openapi import send_openapi
+from lonnymq.dashboard.assets import load_assets, send_file, send_page
+from lonnymq.dashboard.errors import ApiError
+from lonnymq.dashboard.middleware import SecurityHeadersMiddleware
+from lonnymq.dashboard.queues import build_queues
+from lonnymq.dashboard.report import send_report, send_report_picture
+from lonnymq.dashboard.security import Authenticate, Authenticator
+from lonnymq.dashboard.state import AppState
 from lonnymq.errors import InvalidArgument
 
 
@@ -37,71 +38,75 @@ def create_app(
     lake: str | Path | None = None,
     hosts: Collection[str] | None = None,
 ) -> Starlette:
-    """Make the page as an ASGI app, to serve or to mount under any path.
+    """Build the dashboard as an ASGI app, to serve or to mount under any path.
 
-    `queues` names the queues to show: a DSN, a pool, or `QueueAt(dsn, schema="billing")` each.
-    With a `token`, or with `authenticate`, which gets the request and answers the user's name or None, nothing is
-    shown to anybody else; without either all who reach it may look. `actions` needs one of them.
-    `report` is a report to show under History, or a folder with some, of which the newest is shown; `lake` is a
-    folder of a lake, whose own reports are.
-    `hosts` are the names by which browsers may ask for the page; None leaves that to the host app.
+    `queues` are the queues to show by key: each a DSN, a pool, or `QueueAt(dsn, schema="billing")`.
+    With a `token`, or with `authenticate`, only users who are signed in see anything. `authenticate` gets the request
+    and returns the name of the user, or None. Without both, everybody who reaches the dashboard can read.
+    `actions` lets users act, and needs `token` or `authenticate`.
+    `report` is a report for the History page, or a folder whose newest report is shown. `lake` is a folder of a lake.
+    `hosts` are the host names that browsers may use. With None, the app that mounts the dashboard checks host names.
     """
-    files()  # read and joined now, not when the first browser waits for them
-    guard = Guard(token, authenticate)
-    if actions and guard.login == "none":
-        raise InvalidArgument("actions need a token, or authenticate")
-    place = report or lake
-    site = Site(shown(queues), guard, actions=actions, report=Path(place) if place else None)
+    load_assets()  # before the first browser waits for them
+    authenticator = Authenticator(token, authenticate)
+    if actions and authenticator.login == "none":
+        raise InvalidArgument("actions=True needs token or authenticate")
+    folder = report or lake
+    state = AppState(
+        build_queues(queues),
+        authenticator,
+        actions=actions,
+        report=Path(folder) if folder else None,
+    )
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         yield
-        for each in site.queues.values():
+        for each in state.queues.values():
             await each.close()
 
     app = Starlette(
-        routes=routes(site),
-        middleware=[Middleware(Around, hosts=hosts)],
-        exception_handlers={Problem: problem, HTTPException: http_problem},
+        routes=build_routes(state),
+        middleware=[Middleware(SecurityHeadersMiddleware, hosts=hosts)],
+        exception_handlers={ApiError: send_error, HTTPException: send_http_error},
         lifespan=lifespan,
     )
-    app.state.site = site
+    app.state.dashboard = state
     return app
 
 
-def routes(site: Site) -> list[BaseRoute]:
-    """All that can be asked for; what is not allowed is not there."""
+def build_routes(state: AppState) -> list[BaseRoute]:
+    """All routes. Actions that are not enabled have no routes."""
     return [
-        Route("/", index),
-        Route("/static/{path:path}", static),
-        Route("/api/session", session.session_show, methods=["GET"]),
-        Route("/api/session", session.session_start, methods=["POST"]),
-        Route("/api/session/end", session.session_end, methods=["POST"]),
-        *(look.route() for look in endpoints.LOOKS),
-        Route("/api/queues/{queue}/messages/{id}", endpoints.message_look),
-        Route("/api/queues/{queue}/messages/{id}/content", endpoints.message_content),
-        Route("/api/queues/{queue}/events", endpoints.events),
-        Route("/api/report", endpoints.report_look),
-        Route("/report/", report_page),
-        Route("/report/{name}", report_picture),
-        *(action_routes() if site.actions else []),
-        Route("/openapi.json", openapi),
-        Route("/metrics", metrics.metrics),
-        Route("/health", metrics.health),
-        Route("/ready", metrics.ready),
+        Route("/", send_page),
+        Route("/static/{path:path}", send_file),
+        Route("/api/session", session.show_session, methods=["GET"]),
+        Route("/api/session", session.sign_in, methods=["POST"]),
+        Route("/api/session/end", session.sign_out, methods=["POST"]),
+        *(endpoint.route() for endpoint in endpoints.ENDPOINTS),
+        Route("/api/queues/{queue}/messages/{id}", endpoints.send_message),
+        Route("/api/queues/{queue}/messages/{id}/content", endpoints.send_message_content),
+        Route("/api/queues/{queue}/events", endpoints.send_events),
+        Route("/api/report", endpoints.send_report_details),
+        Route("/report/", send_report),
+        Route("/report/{name}", send_report_picture),
+        *(action_routes() if state.actions else []),
+        Route("/openapi.json", send_openapi),
+        Route("/metrics", metrics.send_metrics),
+        Route("/health", metrics.send_health),
+        Route("/ready", metrics.send_readiness),
     ]
 
 
-async def problem(_: Request, error: Exception) -> Response:
-    """A problem as an answer."""
-    assert isinstance(error, Problem)  # noqa: S101 - registered for it
+async def send_error(_: Request, error: Exception) -> Response:
+    """Send an error of the API."""
+    assert isinstance(error, ApiError)  # noqa: S101 - registered for it
     return error.response()
 
 
-async def http_problem(_: Request, error: Exception) -> Response:
-    """What the router says, in the form of all problems."""
+async def send_http_error(_: Request, error: Exception) -> Response:
+    """Send an error of the router in the form of all other errors."""
     assert isinstance(error, HTTPException)  # noqa: S101 - registered for it
     code = {404: "not_found", 405: "method_not_allowed"}.get(error.status_code, "invalid")
-    return Problem(
-        code, "There is nothing here." if code == "not_found" else error.detail
-    ).response()
+    message = "There is nothing at this address." if code == "not_found" else error.detail
+    return ApiError(code, message).response()

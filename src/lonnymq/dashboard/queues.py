@@ -1,10 +1,11 @@
-"""The queues that a page shows, and how they are read: in read-only transactions, few at once, never for long."""
+"""The queues of a dashboard, read in short read-only transactions, few at the same time."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import re
+from collections import deque
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
@@ -16,57 +17,58 @@ from psycopg.rows import dict_row
 
 from lonnymq.client._async.connections import AsyncSource, source_of
 from lonnymq.client.call import schema_name
-from lonnymq.dashboard.creating import Creating
-from lonnymq.dashboard.problems import Problem
+from lonnymq.dashboard.errors import ApiError
 from lonnymq.errors import InvalidArgument, LonnyMQError, NotInstalled, TooLarge, translate
 
 logger = logging.getLogger("lonnymq.dashboard")
 
 KEY = re.compile(r"[A-Za-z0-9_.-]{1,64}")
-AT_ONCE = 4
+MAX_CONNECTIONS = 4
 NOW = "select {schema}.epoch() as now_at"
 READ = "set transaction read only; set local statement_timeout = '10s'; set local jit = off"
 WRITE = "set local statement_timeout = '60s'; set local lock_timeout = '5s'"
+
+RATE_WINDOW_MS = 10_000
 
 Row = dict[str, Any]
 
 
 class QueueAt:
-    """A queue by where it is: a DSN or a pool of psycopg's async connections, and a schema."""
+    """The location of a queue: a DSN or a pool of psycopg's async connections, and a schema."""
 
     def __init__(self, source: Any, *, schema: str = "lonnymq") -> None:
         self.source, self.schema = source, schema_name(schema)
 
 
-class Shown:
-    """One queue of the page."""
+class MonitoredQueue:
+    """One queue of the dashboard."""
 
     def __init__(self, key: str, at: QueueAt) -> None:
         self.key, self.schema = key, at.schema
         source = at.source
         self.database = ""
         if isinstance(source, str):
-            source = with_our_name(source)
-            self.database = place_name(source)
+            source = add_defaults(source)
+            self.database = describe_database(source)
         self.source: AsyncSource = source_of(source)
-        self.places = asyncio.Semaphore(AT_ONCE)
-        self.creating = Creating()
+        self.slots = asyncio.Semaphore(MAX_CONNECTIONS)
+        self.creation_rate = CreationRate()
 
     @property
     def label(self) -> str:
-        """The queue for people."""
+        """The name of the queue for people."""
         return f"{self.database} · {self.schema}" if self.database else self.schema
 
     async def rows(self, sql: str, parameters: Mapping[str, Any] | None = None) -> list[Row]:
-        """Read rows; `{schema}` in the statement is the queue's."""
-        async with self.reading() as connection:
+        """Read rows. `{schema}` in the statement is the schema of the queue."""
+        async with self.read_transaction() as connection:
             return await fetch(connection, self.schema, sql, parameters)
 
     async def rows_and_now(
         self, sql: str, parameters: Mapping[str, Any] | None = None
     ) -> tuple[list[Row], int]:
-        """Read rows, and the database's time."""
-        async with self.reading() as connection:
+        """Read rows and the time of the database."""
+        async with self.read_transaction() as connection:
             rows = await fetch(connection, self.schema, sql, parameters)
             now_at: int = (await fetch(connection, self.schema, NOW))[0]["now_at"]
         return rows, now_at
@@ -76,20 +78,20 @@ class Shown:
         return (await self.rows(sql, parameters))[0]
 
     @asynccontextmanager
-    async def reading(self) -> AsyncIterator[AsyncConnection[Any]]:
-        """A transaction in which nothing can be written."""
+    async def read_transaction(self) -> AsyncIterator[AsyncConnection[Any]]:
+        """A read-only transaction."""
         async with self.transaction(READ) as connection:
             yield connection
 
     @asynccontextmanager
-    async def writing(self) -> AsyncIterator[AsyncConnection[Any]]:
-        """A transaction for an action and its entry in the audit log."""
+    async def write_transaction(self) -> AsyncIterator[AsyncConnection[Any]]:
+        """A transaction for an action and the entry in the audit log."""
         async with self.transaction(WRITE) as connection:
             yield connection
 
     @asynccontextmanager
-    async def trying(self) -> AsyncIterator[AsyncConnection[Any]]:
-        """A transaction of which nothing stays."""
+    async def trial_transaction(self) -> AsyncIterator[AsyncConnection[Any]]:
+        """A transaction that is always rolled back."""
         async with self.transaction(WRITE, force_rollback=True) as connection:
             yield connection
 
@@ -97,57 +99,59 @@ class Shown:
     async def transaction(
         self, settings: str, *, force_rollback: bool = False
     ) -> AsyncIterator[AsyncConnection[Any]]:
-        """A transaction under these settings; what the database refuses is a problem with advice."""
+        """A transaction with these settings. Errors of the database become errors of the API."""
         try:
             async with (
-                self.places,
+                self.slots,
                 self.source.connection() as connection,
                 connection.transaction(force_rollback=force_rollback),
             ):
                 await connection.execute(settings.encode(), prepare=False)
                 yield connection
         except (psycopg.Error, LonnyMQError) as error:
-            raise self.problem_of(error) from error
+            raise self.to_api_error(error) from error
 
-    def problem_of(self, error: Exception) -> Problem:
-        """What a database's error means to who looks at the page; the log has its kind, never its text."""
+    def to_api_error(self, error: Exception) -> ApiError:
+        """Translate an error of the database. The log gets the type of the error, never the text."""
         known = error if isinstance(error, LonnyMQError) else translate(error)
         match known or error:
             case NotInstalled():
-                return Problem(
+                return ApiError(
                     "not_installed",
-                    f"Schema {self.schema} has no queue, or an older one than this page.",
+                    f"Schema {self.schema} has no queue, or a queue older than this dashboard.",
                     advice=f"Run: lonnymq install --schema {self.schema}",
                 )
             case TooLarge():
-                return Problem("too_large", str(known))
+                return ApiError("too_large", str(known))
             case LonnyMQError():
-                return Problem("invalid", str(known))
+                return ApiError("invalid", str(known))
             case psycopg.errors.InsufficientPrivilege():
-                return Problem(
+                return ApiError(
                     "unavailable",
-                    "The database does not allow this page's user to do that.",
-                    advice="Grant it, or give the page another user.",
+                    "The database user of the dashboard may not do this.",
+                    advice="Grant the role lonnymq_viewer, or lonnymq_admin for actions, to the database user.",
                 )
             case psycopg.errors.QueryCanceled():
-                return Problem(
-                    "unavailable", "The database took too long.", advice="Try again later."
+                return ApiError(
+                    "unavailable", "The query took too long.", advice="Try again later."
                 )
             case psycopg.DataError():
-                return Problem("invalid", "A value cannot be stored in this database.")
+                return ApiError("invalid", "The database cannot store one of the values.")
             case psycopg.errors.LockNotAvailable():
-                return Problem(
-                    "unavailable", "Somebody else is changing the same.", advice="Try again."
+                return ApiError(
+                    "unavailable",
+                    "Another transaction is changing the same rows.",
+                    advice="Try again.",
                 )
         logger.warning("queue %s: %s %s", self.key, type(error).__name__, sqlstate(error))
-        return Problem(
+        return ApiError(
             "unavailable",
             "The database does not answer.",
-            advice="Check that the server runs; the page tries again by itself.",
+            advice="Check that the PostgreSQL server is running. The dashboard tries again automatically.",
         )
 
     async def close(self) -> None:
-        """Close the connections that were opened here."""
+        """Close the connections of the dashboard."""
         await self.source.close()
 
 
@@ -157,50 +161,75 @@ async def fetch(
     sql: str,
     parameters: Mapping[str, Any] | None = None,
 ) -> list[Row]:
-    """Run a statement of ours, in which `{schema}` is the queue's, and fetch its rows."""
+    """Run a statement, in which `{schema}` is the schema of the queue, and fetch the rows."""
     cursor = connection.cursor(row_factory=dict_row)
     await cursor.execute(sql.replace("{schema}", schema).encode(), parameters)
     return await cursor.fetchall() if cursor.description else []
 
 
-def shown(queues: Mapping[str, Any]) -> dict[str, Shown]:
-    """The queues by their keys."""
+def build_queues(queues: Mapping[str, Any]) -> dict[str, MonitoredQueue]:
+    """The queues by key."""
     if not queues:
-        raise InvalidArgument("a page shows at least one queue: create_app({'jobs': dsn})")
+        raise InvalidArgument(
+            "queues is empty: pass at least one queue, for example create_app({'jobs': dsn})"
+        )
     for key in queues:
         if not KEY.fullmatch(key):
             raise InvalidArgument(
-                f"a queue's key is 1 to 64 of A-Z, a-z, 0-9, '_', '.' and '-': not {key!r}"
+                f"the key {key!r} of a queue is not allowed: use 1 to 64 of A-Z, a-z, 0-9, '_', '.', '-'"
             )
-    return {key: Shown(key, place_of(value)) for key, value in queues.items()}
+    return {key: MonitoredQueue(key, to_location(value)) for key, value in queues.items()}
 
 
-def place_of(value: Any) -> QueueAt:
-    """A queue in any of the ways in which it may be given."""
-    if isinstance(value, QueueAt):
-        return value
-    return QueueAt(value)
+def to_location(value: Any) -> QueueAt:
+    """The location of a queue that was given as a DSN, a pool or a QueueAt."""
+    return value if isinstance(value, QueueAt) else QueueAt(value)
 
 
-def with_our_name(dsn: str) -> str:
-    """The DSN with a limit to waiting and with our name, where it does not say otherwise."""
+def add_defaults(dsn: str) -> str:
+    """The DSN with a connection timeout and an application name, unless the DSN has its own."""
     try:
         known: dict[str, Any] = conninfo_to_dict(dsn)
     except psycopg.ProgrammingError:
         raise InvalidArgument(
-            "the DSN cannot be read: write postgresql://user@host/database or host=… dbname=…"
+            "the DSN is not valid: write postgresql://user@host/database or host=… dbname=…"
         ) from None
-    ours = {"connect_timeout": "5", "application_name": "lonnymq dashboard"}
-    return make_conninfo(dsn, **{**ours, **known})
+    defaults = {"connect_timeout": "5", "application_name": "lonnymq dashboard"}
+    return make_conninfo(dsn, **{**defaults, **known})
 
 
-def place_name(dsn: str) -> str:
-    """A database for people: its name, and its host if it is another machine."""
+def describe_database(dsn: str) -> str:
+    """The name of a database for people, with the host if the host is another machine."""
     known = conninfo_to_dict(dsn)
     host, name = str(known.get("host") or ""), str(known.get("dbname") or "")
     return f"{name} at {host}" if host and not host.startswith(("/", "@")) else name
 
 
 def sqlstate(error: Exception) -> str:
-    """The code of a database's error."""
-    return getattr(error, "sqlstate", None) or "without a code"
+    """The SQLSTATE of an error."""
+    return getattr(error, "sqlstate", None) or "without SQLSTATE"
+
+
+class CreationRate:
+    """How many messages are created per second, from the highest id at each reading."""
+
+    def __init__(self) -> None:
+        self.readings: deque[tuple[int, int]] = deque(maxlen=60)
+
+    def update(self, now_at: int, last_id: int) -> float | None:
+        """The rate since the first reading of the last ten seconds, unknown at the first reading."""
+        oldest_at = now_at - RATE_WINDOW_MS
+        while len(self.readings) > 1 and self.readings[0][0] < oldest_at:
+            self.readings.popleft()
+        first = self.readings[0] if self.readings else None
+        self.readings.append((now_at, last_id))
+        if first is None or first[0] < now_at - 6 * RATE_WINDOW_MS or first[1] > last_id:
+            return None
+        return per_second(last_id - first[1], now_at - first[0])
+
+
+def per_second(count: int | None, milliseconds: int | None) -> float | None:
+    """A count per second, unknown where the count or the duration is unknown."""
+    if count is None or milliseconds is None or milliseconds <= 0:
+        return None
+    return round(count * 1000 / milliseconds, 3)

@@ -1,6 +1,6 @@
-"""Looks for what makes a queue slow, unsafe or stuck, and says what to do about it: `examine(dsn)`."""
+"""Checks a queue and its server for problems and names the fix for each: `run_checks(dsn)`."""
 
-from lonnymq.doctor.examine import examine, mend
-from lonnymq.doctor.finding import Finding, Level, Report
+from lonnymq.doctor.base import Level, Problem, Report
+from lonnymq.doctor.checkup import repair, run_checks
 
-__all__ = ["Finding", "Level", "Report", "examine", "mend"]
+__all__ = ["Level", "Problem", "Report", "repair", "run_checks"]

@@ -8,8 +8,8 @@ import pyarrow as pa
 from pyspark.sql.types import DateType, StringType, StructField, StructType
 
 from lonnymq.lake.place import CHANNELS, HISTORY
-from lonnymq.spark import schemas
-from lonnymq.spark.schemas import Column, arrow_schema, columns, spark_schema
+from lonnymq.spark.read import schemas
+from lonnymq.spark.read.schemas import Column, arrow_schema, columns, spark_schema
 
 if TYPE_CHECKING:
     from deltalake import Schema

@@ -17,7 +17,7 @@ from lonnymq.errors import Unreachable
 from lonnymq.lake.lives import Lives, Mark, read_lives
 from lonnymq.lake.refusals import IdentifierHidden, OtherDatabase, ServerReplaced
 from lonnymq.lake.writing import source_name
-from lonnymq.spark.connecting import check_installed, conninfo, open_connection
+from lonnymq.spark.connection import check_installed, conninfo, open_connection
 from lonnymq.spark.options import Options, read_options
 
 if TYPE_CHECKING:

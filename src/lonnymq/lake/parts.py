@@ -12,8 +12,9 @@ import pyarrow as pa
 from lonnymq.lake.columns import OF_HISTORY
 from lonnymq.lake.files import WRITTEN_DDL, Written, write_files
 from lonnymq.lake.place import Lake
-from lonnymq.spark.arrow_read import batches, reading, select
-from lonnymq.spark.schemas import Column
+from lonnymq.spark.read.arrow_reader import read_batches, read_transaction
+from lonnymq.spark.read.schemas import Column
+from lonnymq.spark.read.sql import build_select
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -58,14 +59,14 @@ def read_part(errand: Errand, part: HistoryPart) -> Iterator[pa.RecordBatch]:
     columns = columns_of(with_content=errand.with_content)
     begin, end = f"'{part.since}'::xid8", f"'{part.upto}'::xid8"
     if errand.by_function:
-        query = select(columns, f"{errand.schema}.history_read({begin}, {end})")
+        query = build_select(columns, f"{errand.schema}.history_read({begin}, {end})")
     else:
         found = [f"r.xid >= {begin}", f"r.xid < {end}"]
-        query = select(columns, f"{errand.schema}.history", found)
-    with reading(errand.address) as cursor:
+        query = build_select(columns, f"{errand.schema}.history", found)
+    with read_transaction(errand.address) as cursor:
         for setting in BY_INDEX:
             cursor.execute(f"set local {setting} = off")
-        for batch in batches(cursor, query, columns):
+        for batch in read_batches(cursor, query, columns):
             if batch.num_rows:
                 yield batch
 

@@ -16,7 +16,7 @@ from lonnymq.lake.columns import COLUMNS, row_schema
 from lonnymq.lake.listing import listed
 from lonnymq.lake.place import CHANNELS, HISTORY, Lake, lake_at
 from lonnymq.lake.tables import table_at
-from lonnymq.spark.schemas import spark_schema
+from lonnymq.spark.read.schemas import spark_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

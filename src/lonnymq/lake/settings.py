@@ -13,7 +13,7 @@ from lonnymq.lake.columns import OF_CHANNELS
 from lonnymq.lake.place import CHANNELS, Lake
 from lonnymq.lake.tables import made_table
 from lonnymq.results import ChannelPolicy
-from lonnymq.spark.schemas import INSTANT, arrow_schema
+from lonnymq.spark.read.schemas import INSTANT, arrow_schema
 
 PAGE = 1_000
 DEFAULTS = ""  # the name that no channel has

@@ -14,7 +14,7 @@ from lonnymq.lake.origin import NAME, origin_at
 from lonnymq.lake.place import HISTORY, Lake, lake_at
 from lonnymq.lake.tables import table_at
 from lonnymq.results import HistoryLag, HistoryReader
-from lonnymq.spark.connecting import conninfo
+from lonnymq.spark.connection import conninfo
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable

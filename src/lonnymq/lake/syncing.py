@@ -34,7 +34,7 @@ from lonnymq.lake.refusals import DatabaseWentBack
 from lonnymq.lake.settings import Settings
 from lonnymq.lake.tables import made_table
 from lonnymq.results import HistoryPart
-from lonnymq.spark.connecting import conninfo
+from lonnymq.spark.connection import conninfo
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable

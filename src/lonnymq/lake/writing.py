@@ -15,7 +15,7 @@ from lonnymq.lake.committing import Once, commit_files
 from lonnymq.lake.files import WRITTEN_DDL, Written, write_files
 from lonnymq.lake.place import HISTORY, Lake, lake_at
 from lonnymq.lake.tables import made_table
-from lonnymq.spark.schemas import arrow_schema, spark_schema
+from lonnymq.spark.read.schemas import arrow_schema, spark_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -1,4 +1,4 @@
-"""The queue on Spark: DataFrames into it, its messages and its history out of it, its work done by a cluster."""
+"""LonnyMQ on Spark: read and write the queue with DataFrames, and run handlers on a cluster."""
 
 from __future__ import annotations
 
@@ -7,35 +7,42 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lonnymq.spark.sessions import register, session
-    from lonnymq.spark.shifts import run_shifts
-    from lonnymq.spark.shipping import pack, ship
-    from lonnymq.spark.source import LonnySource
-    from lonnymq.spark.verdicts import outcomes
+    from lonnymq.spark.cluster.runner import run_workers
+    from lonnymq.spark.data_source import LonnyMQDataSource
+    from lonnymq.spark.spark_session import package_library, register, send_library, session
+    from lonnymq.spark.stream.outcomes import set_outcomes
 
-HOME = {
-    "LonnySource": "lonnymq.spark.source",
-    "outcomes": "lonnymq.spark.verdicts",
-    "pack": "lonnymq.spark.shipping",
-    "register": "lonnymq.spark.sessions",
-    "run_shifts": "lonnymq.spark.shifts",
-    "session": "lonnymq.spark.sessions",
-    "ship": "lonnymq.spark.shipping",
+MODULES = {
+    "LonnyMQDataSource": "lonnymq.spark.data_source",
+    "package_library": "lonnymq.spark.spark_session",
+    "register": "lonnymq.spark.spark_session",
+    "run_workers": "lonnymq.spark.cluster.runner",
+    "send_library": "lonnymq.spark.spark_session",
+    "session": "lonnymq.spark.spark_session",
+    "set_outcomes": "lonnymq.spark.stream.outcomes",
 }
-NEEDED = ("pyspark", "pyarrow", "adbc_driver_postgresql")
+REQUIRED = ("pyspark", "pyarrow", "adbc_driver_postgresql")
 
-__all__ = ["LonnySource", "outcomes", "pack", "register", "run_shifts", "session", "ship"]
+__all__ = [
+    "LonnyMQDataSource",
+    "package_library",
+    "register",
+    "run_workers",
+    "send_library",
+    "session",
+    "set_outcomes",
+]
 
-for needed in NEEDED:
-    if find_spec(needed) is None:
-        raise ImportError(f'Spark needs {needed}: pip install "lonnymq[spark]"', name=needed)
+for required in REQUIRED:
+    if find_spec(required) is None:
+        raise ImportError(f'Spark needs {required}: pip install "lonnymq[spark]"', name=required)
 
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used: an executor needs one of them, not all."""
-    if name not in HOME:
+    if name not in MODULES:
         raise AttributeError(f"module 'lonnymq.spark' has no attribute {name!r}")
-    value = getattr(import_module(HOME[name]), name)
+    value = getattr(import_module(MODULES[name]), name)
     globals()[name] = value
     return value
 

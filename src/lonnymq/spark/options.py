@@ -1,4 +1,4 @@
-"""The options of the format `lonnymq`: what each means, what it may be, and which operations take it."""
+"""The options of the format `lonnymq`: description, type, default, and the operations that accept each."""
 
 from __future__ import annotations
 
@@ -13,71 +13,86 @@ Operation = Literal["read", "write", "stream read", "stream write"]
 ALL: tuple[Operation, ...] = ("read", "write", "stream read", "stream write")
 READS: tuple[Operation, ...] = ("read", "stream read")
 WRITES: tuple[Operation, ...] = ("write", "stream write")
+STREAM: tuple[Operation, ...] = ("stream read",)
+URL_PREFIXES = ("postgresql://", "postgres://")
 DURATION = re.compile(r"(\d+)\s*(ms|s|m|h|d)?")
 UNITS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
-# Said to Spark and handed on by it: none of the queue's business.
-SPARKS = {"checkpointlocation", "queryname", "outputmode", "mergeschema"}
+# Options of Spark itself, which Spark passes on to every source and sink.
+SPARK_OPTIONS = {"checkpointlocation", "queryname", "outputmode", "mergeschema"}
 
 
-def text(value: str) -> str:
-    """Any text but an empty one."""
+def parse_text(value: str) -> str:
+    """Any text that is not empty."""
     if not value:
         raise ValueError("must not be empty")
     return value
 
 
-def address(value: str, *, user: str | None = None, password: str | None = None) -> str:
-    """An address that libpq can read."""
-    from lonnymq.spark.address import address_of
+def parse_url(url: str, *, user: str | None = None, password: str | None = None) -> str:
+    """An address for libpq, with the user and password if given separately. No error shows the password."""
+    if url.startswith("jdbc:"):
+        raise ValueError("must not begin with jdbc: write postgresql://user@host/database")
+    if not url.startswith(URL_PREFIXES) and "=" not in url:
+        raise ValueError("must look like postgresql://user@host/database")
+    from psycopg import ProgrammingError
+    from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-    return address_of(value, user=user, password=password)
+    try:
+        conninfo_to_dict(url)
+    except ProgrammingError:  # its text may quote the password
+        raise ValueError(
+            "cannot be parsed: in postgresql://user:password@host/database, "
+            "write the characters % : / @ # as %25 %3A %2F %40 %23"
+        ) from None
+    separate = {key: value for key, value in (("user", user), ("password", password)) if value}
+    return make_conninfo(url, **separate) if separate else url
 
 
-def queue(value: str) -> str:
+def parse_schema(value: str) -> str:
     """The name of a schema."""
     from lonnymq.client.call import schema_name
 
     return schema_name(value)
 
 
-def count(value: str) -> int:
-    """A whole number from 1 on."""
+def parse_count(value: str) -> int:
+    """A whole number of at least 1."""
     if not value.isdigit() or int(value) < 1:
-        raise ValueError("must be a whole number from 1 on")
+        raise ValueError("must be a whole number of at least 1")
     return int(value)
 
 
-def version(value: str) -> int:
-    """A whole number from 0 on."""
+def parse_version(value: str) -> int:
+    """A whole number of at least 0."""
     if not value.isdigit() or int(value) >= 2**63:
-        raise ValueError("must be a whole number from 0 on")
+        raise ValueError("must be a whole number of at least 0")
     return int(value)
 
 
-def boolean(value: str) -> bool:
-    """Yes or no."""
+def parse_boolean(value: str) -> bool:
+    """True or false."""
     if value.lower() not in ("true", "false"):
         raise ValueError("must be true or false")
     return value.lower() == "true"
 
 
-def duration(value: str) -> int:
-    """A time in milliseconds, written as a number of them or with a unit."""
+def parse_duration(value: str) -> int:
+    """Milliseconds, from a number of milliseconds or a number with a unit."""
     found = DURATION.fullmatch(value.strip())
     if not found:
         raise ValueError("must be milliseconds, or a number with ms, s, m, h or d, such as 30s")
     return int(found[1]) * UNITS[found[2] or "ms"]
 
 
-def lease(value: str) -> int:
-    """A time for which a message can be leased."""
-    found = duration(value)
+def parse_lease(value: str) -> int:
+    """The duration of a lease in milliseconds."""
+    found = parse_duration(value)
     if not 100 <= found <= 30 * UNITS["d"]:
         raise ValueError("must be from 100ms to 30d")
     return found
 
 
-def pattern(value: str) -> str:
+def parse_pattern(value: str) -> str:
     """A regular expression as Python reads it."""
     try:
         re.compile(value)
@@ -86,137 +101,132 @@ def pattern(value: str) -> str:
     return value
 
 
-def names(value: str) -> tuple[str, ...]:
-    """Names with commas between them."""
+def parse_names(value: str) -> tuple[str, ...]:
+    """Names separated by commas."""
     found = tuple(part.strip() for part in value.split(",") if part.strip())
     if not found:
-        raise ValueError("must be names with commas between them")
+        raise ValueError("must be names separated by commas")
     return found
 
 
-def beginning(value: str) -> str:
-    """Where a new stream begins: a queue knows but one place."""
+def parse_offsets(value: str) -> str:
+    """The start of a new stream: only `earliest`, because a skipped message would stay in the queue for ever."""
     if value.lower() != "earliest":
         raise ValueError(
-            "can only be earliest: what waits in a queue waits to be taken, and what a stream passed over nobody "
-            "would take. To begin with what comes from now on, purge the channels first, or give the stream "
-            "channels of its own with subscribe"
+            "must be earliest, because a stream takes every waiting message "
+            "(to start with new messages, purge the channels first or choose other channels with subscribe)"
         )
     return "earliest"
 
 
-def one_of(*allowed: str) -> Callable[[str], str]:
-    """A reader of one of these words."""
+def parse_choice(*allowed: str) -> Callable[[str], str]:
+    """A parser that accepts these words only."""
 
-    def read(value: str) -> str:
+    def parse(value: str) -> str:
         if value.lower() not in allowed:
             raise ValueError(f"must be one of {', '.join(allowed)}")
         return value.lower()
 
-    return read
+    return parse
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One option: its name as people write it, its meaning, its reader, its default, and who takes it."""
+    """An option: its name, description, parser, default, and the operations that accept it."""
 
     name: str
-    meaning: str
-    read: Callable[[str], Any]
+    description: str
+    parse: Callable[[str], Any]
     default: Any
-    taken_by: tuple[Operation, ...]
+    operations: tuple[Operation, ...]
 
 
 TABLES = ("messages", "history", "channels")
 OPTIONS: tuple[Option, ...] = (
-    Option("url", "the database: postgresql://user@host/database", address, None, ALL),
-    Option("user", "the user, if the url names none", text, None, ALL),
-    Option("password", "the password, if the url has none", text, None, ALL),
-    Option("schema", "the queue: the schema that it is installed in", queue, "lonnymq", ALL),
-    Option("path", "what to read: messages, history or channels", one_of(*TABLES), None, READS),
-    Option("table", "the same, for those who give no path", one_of(*TABLES), None, READS),
-    Option(
-        "numPartitions",
-        "so many tasks read at once; a batch has one for each 32 MiB",
-        count,
-        4,
-        READS,
-    ),
-    Option("includeContent", "whether to read the content column", boolean, True, READS),
+    Option("url", "database, such as postgresql://user@host/database", parse_url, None, ALL),
+    Option("user", "database user, if the url has none", parse_text, None, ALL),
+    Option("password", "password, if the url has none", parse_text, None, ALL),
+    Option("schema", "schema of the queue", parse_schema, "lonnymq", ALL),
+    Option("path", "table to read", parse_choice(*TABLES), None, READS),
+    Option("table", "table to read, instead of path", parse_choice(*TABLES), None, READS),
+    Option("numPartitions", "number of tasks that read", parse_count, 4, READS),
+    Option("includeContent", "read the columns content and state", parse_boolean, True, READS),
     Option(
         "pushDownPredicate",
-        "let PostgreSQL filter channel, kind and time",
-        boolean,
+        "filter channel, kind, outcome and times in PostgreSQL",
+        parse_boolean,
         False,
         ("read",),
     ),
     Option(
         "snapshotTimeout",
-        "so long after its last task a snapshot of messages is kept",
-        duration,
+        "time to keep a snapshot after the last task has read",
+        parse_duration,
         300_000,
         ("read",),
     ),
+    Option("stream", "name of the stream", parse_text, None, STREAM),
+    Option("subscribe", "channels, separated by commas", parse_names, None, STREAM),
     Option(
-        "stream", "the name of the stream, whose claims are durable", text, None, ("stream read",)
+        "subscribePattern",
+        "regular expression for the whole name of a channel",
+        parse_pattern,
+        None,
+        STREAM,
     ),
-    Option("subscribe", "channels, with commas between", names, None, ("stream read",)),
-    Option("subscribePattern", "channels that match this", pattern, None, ("stream read",)),
-    Option("maxMessagesPerTrigger", "at most so many a batch", count, 10_000, ("stream read",)),
+    Option(
+        "maxMessagesPerTrigger",
+        "maximum number of messages per batch",
+        parse_count,
+        10_000,
+        STREAM,
+    ),
     Option(
         "startingOffsets",
-        "what a new stream begins with: earliest, for what waits in a queue waits to be taken",
-        beginning,
+        "start of a new stream, always earliest",
+        parse_offsets,
         "earliest",
-        ("stream read",),
+        STREAM,
     ),
     Option(
         "leaseDuration",
-        "so long after its query was last heard of a claim is given back",
-        lease,
+        "time until a claim returns to the queue after the query has died",
+        parse_lease,
         600_000,
-        ("stream read",),
+        STREAM,
     ),
     Option(
         "claimTimeout",
-        "so long after it was made a claim is given back, though its query lives; 0: never",
-        duration,
+        "maximum age of a claim, 0 for no limit",
+        parse_duration,
         0,
-        ("stream read",),
+        STREAM,
     ),
     Option(
         "failOnLeaseLost",
-        "end the query when a claim was given back",
-        boolean,
+        "stop the query when a claim has returned to the queue",
+        parse_boolean,
         True,
-        ("stream read",),
+        STREAM,
     ),
     Option(
         "commitMode",
-        "staged: all rows in one transaction, once; direct: each task for itself, fast",
-        one_of("staged", "direct"),
+        "staged: publish all rows in one transaction. direct: each task commits its rows",
+        parse_choice("staged", "direct"),
         "staged",
         WRITES,
     ),
-    Option("txnAppId", "who writes: with a version, what is written once", text, None, WRITES),
-    Option(
-        "txnVersion", "which write it is; a stream's batch id says it", version, None, ("write",)
-    ),
-    Option(
-        "rejects",
-        "a table for the rows that the queue refuses; without one they are only counted",
-        text,
-        None,
-        WRITES,
-    ),
-    Option("failOnReject", "write nothing if a row is refused", boolean, False, WRITES),
+    Option("txnAppId", "name of the application that writes", parse_text, None, WRITES),
+    Option("txnVersion", "number of this write", parse_version, None, ("write",)),
+    Option("rejectsTable", "table for rejected rows", parse_text, None, WRITES),
+    Option("failOnReject", "write nothing if a row is rejected", parse_boolean, False, WRITES),
 )
 BY_NAME = {option.name.lower(): option for option in OPTIONS}
 
 
 @dataclass(frozen=True)
 class Options:
-    """What was asked for, read and checked; shows no address, which may hold a password."""
+    """The parsed options of an operation. The representation hides the address, which may hold a password."""
 
     values: Mapping[str, Any] = field(repr=False)
     given: frozenset[str]
@@ -231,45 +241,46 @@ class Options:
 
     @property
     def schema(self) -> str:
-        """The queue's schema."""
+        """The schema of the queue."""
         return str(self.values["schema"])
 
     @property
     def table(self) -> str | None:
-        """What to read."""
+        """The table to read."""
         table: str | None = self.values["path"] or self.values["table"]
         return table
 
 
 def read_options(given: Mapping[str, str], *operations: Operation) -> Options:
-    """Read the options of one of these operations; raises at what is unknown, not taken, or not allowed."""
+    """Parse the options of one of these operations, and raise for an unknown option or a wrong value."""
     lowered = {key.lower(): value for key, value in given.items()}
-    said = {key: value for key, value in lowered.items() if key not in SPARKS}
-    refuse_unknown(said, operations)
+    ours = {key: value for key, value in lowered.items() if key not in SPARK_OPTIONS}
+    check_names(ours, operations)
     values = {key: option.default for key, option in BY_NAME.items()}
-    for key, value in said.items():
-        values[key] = read_one(BY_NAME[key], value)
-    if "url" not in said:
-        raise InvalidArgument('the option url is needed: .option("url", "postgresql://…")')
-    values["url"] = address(said["url"], user=values["user"], password=values["password"])
-    return Options(values, frozenset(said))
+    for key, value in ours.items():
+        values[key] = parse_option(BY_NAME[key], value)
+    if "url" not in ours:
+        raise InvalidArgument('the option url is missing: add .option("url", "postgresql://…")')
+    values["url"] = parse_url(ours["url"], user=values["user"], password=values["password"])
+    return Options(values, frozenset(ours))
 
 
-def refuse_unknown(said: Mapping[str, str], operations: tuple[Operation, ...]) -> None:
-    """Raise at an option that the operations do not take, with those that they do."""
-    known = sorted(option.name for option in OPTIONS if {*operations} & {*option.taken_by})
-    wrong = sorted(key for key in said if key not in map(str.lower, known))
+def check_names(given: Mapping[str, str], operations: tuple[Operation, ...]) -> None:
+    """Raise for an option that the operations do not accept, and list the accepted options."""
+    known = sorted(option.name for option in OPTIONS if {*operations} & {*option.operations})
+    wrong = sorted(key for key in given if key not in map(str.lower, known))
     if wrong:
         named = ", ".join(BY_NAME[key].name if key in BY_NAME else key for key in wrong)
         raise InvalidArgument(
-            f"unknown option for a {' or '.join(operations)}: {named}; known are {', '.join(known)}"
+            f"unknown option for a {' or '.join(operations)}: {named}. "
+            f"The known options are {', '.join(known)}"
         )
 
 
-def read_one(option: Option, value: str) -> Any:
-    """An option's value; raises with its name at one that is not allowed."""
+def parse_option(option: Option, value: str) -> Any:
+    """The value of an option; the error for a wrong value names the option."""
     try:
-        return option.read(value)
+        return option.parse(value)
     except ValueError as error:
         shown = "" if option.name in ("url", "password") else f", not {value!r}"
         raise InvalidArgument(f"the option {option.name} {error}{shown}") from None

@@ -1,4 +1,4 @@
-"""What a handler is told of its message, and what it may ask for: `Context`, and `SyncContext` for plain functions."""
+"""What a handler knows of its message and can ask for: `Context`, and `SyncContext` for plain functions."""
 
 from __future__ import annotations
 
@@ -21,89 +21,89 @@ from lonnymq.client.arguments import (
     optional,
 )
 from lonnymq.results import LeasedMessage
-from lonnymq.worker.outcomes import Fail, LeaseLost, Outcome, deferred
+from lonnymq.worker.outcomes import Fail, LeaseLost, Outcome, checked_defer
 
 if TYPE_CHECKING:
     from lonnymq.client import AsyncQueue, Queue
-    from lonnymq.worker.ports import AsyncPort, SyncPort
+    from lonnymq.worker.handler_connections import AsyncHandlerConnections, SyncHandlerConnections
 
 
-class Facts:
-    """What both kinds of context know of one message while a handler has it.
+class HandlerContext:
+    """What both kinds of context know of one message while a handler has the message.
 
-    `lost`: the lease is another's. `stopping`: the worker was told to stop, so a long handler had better defer.
-    `error`: what the handler raised.
+    `lost`: another worker may have the lease. `stopping`: the worker stops, so a long handler should defer.
+    `error`: the exception that the handler raised. `settled`: the answer, once the handler's own transaction settled
+    the message. Times are of the monotonic clock.
     """
 
     __slots__ = (
-        "began",
         "committing",
-        "ended",
+        "ended_at",
         "error",
         "lease_until",
+        "leased_at",
         "lost",
         "message",
         "outcome",
         "settled",
+        "started_at",
         "stopping",
-        "taken",
     )
 
-    def __init__(self, message: LeasedMessage, taken: float | None = None) -> None:
+    def __init__(self, message: LeasedMessage, leased_at: float | None = None) -> None:
         self.message = message
         self.lease_until = message.lease_until
         self.lost = self.committing = self.stopping = False
         self.outcome: Outcome | None = None
         self.settled: str | None = None
         self.error: BaseException | None = None
-        self.began = self.ended = 0.0
-        self.taken = (
-            monotonic() if taken is None else taken
-        )  # when the lease was at its full length
+        self.started_at = self.ended_at = 0.0
+        # when the lease had its full length
+        self.leased_at = monotonic() if leased_at is None else leased_at
 
     @property
     def id(self) -> int:
-        """The message's id."""
+        """The id of the message."""
         return self.message.id
 
     @property
     def channel(self) -> str:
-        """The channel that it is from."""
+        """The channel of the message."""
         return self.message.channel
 
     @property
     def kind(self) -> str | None:
-        """Its kind."""
+        """The kind of the message."""
         return self.message.kind
 
     @property
     def name(self) -> str | None:
-        """Its name, if it has one."""
+        """The name of the message, if any."""
         return self.message.name
 
     @property
     def attempt(self) -> int:
-        """Which attempt this is; the first is 1."""
+        """The number of this attempt. The first is 1."""
         return self.message.attempt
 
     @property
     def headers(self) -> Mapping[str, Any]:
-        """Its headers."""
+        """The headers of the message."""
         return self.message.headers or {}
 
     @property
     def state(self) -> bytes | None:
-        """What the last defer left."""
+        """The state that the last `defer` stored."""
         return self.message.state
 
     @property
     def elapsed_ms(self) -> float:
-        """How long the handler took, once it has ended."""
-        return (self.ended - self.began) * 1000
+        """How long the handler took, after the handler has ended."""
+        return (self.ended_at - self.started_at) * 1000
 
     @property
     def deadline(self) -> datetime:
-        """When the lease ends by the database's clock, unless a heartbeat comes before: the worker sends them."""
+        """When the lease ends by the database's clock. The worker extends the lease before."""
         return EPOCH + self.lease_until * MILLISECOND
 
     def defer(
@@ -113,67 +113,77 @@ class Facts:
         dequeue_at: Moment | None = None,
         state: Bytes | None = None,
     ) -> None:
-        """Have the message put back for later when the handler returns, with state; no attempt is used up."""
-        self.outcome = deferred(delay_ms, dequeue_at, state)
+        """Put the message back for later when the handler returns, with state. The attempt does not count."""
+        self.outcome = checked_defer(delay_ms, dequeue_at, state)
 
     def fail(self, error: str | BaseException, *, retry_ms: Duration | None = None) -> None:
-        """Have this attempt count as failed when the handler returns; in a batch, for this message alone."""
+        """Fail this attempt when the handler returns. In a batch only this message fails."""
         self.outcome = Fail(error_text(error), optional(milliseconds, "retry_ms", retry_ms))
 
     def dead(self, reason: str | BaseException) -> None:
-        """Have the message given up for good when the handler returns."""
+        """Give the message up when the handler returns."""
         self.outcome = Fail(error_text(reason), dead=True)
 
     def check(self) -> None:
         """Raise LeaseLost if the lease is lost."""
         if self.lost:
-            raise LeaseLost(f"the lease of message {self.id} is lost: {LeaseLost.__doc__}")
+            raise LeaseLost(f"the lease of message {self.id} is lost. {LeaseLost.__doc__}")
 
 
-class Context(Facts):
+class Context(HandlerContext):
     """The context of an async handler."""
 
-    __slots__ = ("_port",)
+    __slots__ = ("_connections",)
 
-    def __init__(self, message: LeasedMessage, port: AsyncPort, taken: float | None = None) -> None:
-        Facts.__init__(self, message, taken)
-        self._port = port
+    def __init__(
+        self,
+        message: LeasedMessage,
+        connections: AsyncHandlerConnections,
+        leased_at: float | None = None,
+    ) -> None:
+        HandlerContext.__init__(self, message, leased_at)
+        self._connections = connections
 
     @property
     def queue(self) -> AsyncQueue:
-        """The queue, to create further messages in."""
-        return self._port.queue
+        """The queue, to create further messages."""
+        return self._connections.queue
 
     async def heartbeat(self, lease_ms: Duration | None = None) -> None:
-        """Extend the lease now, to so long from now; raises LeaseLost if it is another's."""
-        await self._port.heartbeat(self, lease_ms)
+        """Extend the lease to `lease_ms` from now. Raises LeaseLost if the lease is lost."""
+        await self._connections.heartbeat(self, lease_ms)
 
     def transaction(self) -> AbstractAsyncContextManager[AsyncConnection[Any]]:
-        """A transaction for the handler's own writes, which commits together with the message's completion."""
-        return self._port.transaction((self,))
+        """Open a transaction for your own writes, which commits together with the completion of the message."""
+        return self._connections.transaction((self,))
 
 
-class SyncContext(Facts):
+class SyncContext(HandlerContext):
     """The context of a handler that is a plain function."""
 
-    __slots__ = ("_port",)
+    __slots__ = ("_connections",)
 
-    def __init__(self, message: LeasedMessage, port: SyncPort, taken: float | None = None) -> None:
-        Facts.__init__(self, message, taken)
-        self._port = port
+    def __init__(
+        self,
+        message: LeasedMessage,
+        connections: SyncHandlerConnections,
+        leased_at: float | None = None,
+    ) -> None:
+        HandlerContext.__init__(self, message, leased_at)
+        self._connections = connections
 
     @property
     def queue(self) -> Queue:
-        """The queue, to create further messages in."""
-        return self._port.queue
+        """The queue, to create further messages."""
+        return self._connections.queue
 
     def heartbeat(self, lease_ms: Duration | None = None) -> None:
-        """Extend the lease now, to so long from now; raises LeaseLost if it is another's."""
-        self._port.heartbeat(self, lease_ms)
+        """Extend the lease to `lease_ms` from now. Raises LeaseLost if the lease is lost."""
+        self._connections.heartbeat(self, lease_ms)
 
     def transaction(self) -> AbstractContextManager[Connection[Any]]:
-        """A transaction for the handler's own writes, which commits together with the message's completion."""
-        return self._port.transaction((self,))
+        """Open a transaction for your own writes, which commits together with the completion of the message."""
+        return self._connections.transaction((self,))
 
 
 class Contexts(tuple[Context, ...]):
@@ -182,15 +192,15 @@ class Contexts(tuple[Context, ...]):
     __slots__ = ()
 
     def transaction(self) -> AbstractAsyncContextManager[AsyncConnection[Any]]:
-        """A transaction that commits together with the completion of the whole batch."""
-        return self[0]._port.transaction(self)
+        """Open a transaction that commits together with the completion of the whole batch."""
+        return self[0]._connections.transaction(self)
 
 
 class SyncContexts(tuple[SyncContext, ...]):
-    """The contexts of a batch that a plain function was given."""
+    """The contexts of a batch for a plain function."""
 
     __slots__ = ()
 
     def transaction(self) -> AbstractContextManager[Connection[Any]]:
-        """A transaction that commits together with the completion of the whole batch."""
-        return self[0]._port.transaction(self)
+        """Open a transaction that commits together with the completion of the whole batch."""
+        return self[0]._connections.transaction(self)

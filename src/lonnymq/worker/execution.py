@@ -1,4 +1,9 @@
-"""The engine that runs a handler: read the payload, call, and judge what came of it. It knows no loop and no queue."""
+"""Runs one handler: reads the payload, calls the function and returns an outcome. Knows no event loop and no queue.
+
+An outcome says what happened, and `message_fail` in the database decides between retry and dead. Two things of a
+failure come from here because the database does not know a handler's options: the wanted delay, which is the
+handler's own back-off for this attempt, and the handler's limit of attempts.
+"""
 
 from __future__ import annotations
 
@@ -8,126 +13,120 @@ from typing import Any
 
 from lonnymq import tracing
 from lonnymq.results import LeasedMessage
-from lonnymq.worker.context import Context, Contexts, Facts, SyncContext, SyncContexts
-from lonnymq.worker.handlers import Handler, Handlers
-from lonnymq.worker.outcomes import COMPLETE, Complete, Dead, Defer, Fail, Outcome, RetryAfter
-from lonnymq.worker.payloads import Unfit
-from lonnymq.worker.texts import clean, cut, error_text
+from lonnymq.worker.context import Context, Contexts, HandlerContext, SyncContext, SyncContexts
+from lonnymq.worker.error_text import cut_middle, format_error, make_storable
+from lonnymq.worker.handlers import Handler, Handlers, InvalidPayload
+from lonnymq.worker.outcomes import COMPLETE, OUTCOME_NAMES, Dead, Fail, Outcome, RetryAfter
 
-MOST_REASON = 2048
-UNFIT = object()
-WORDS: dict[type, str] = {Complete: "completed", Defer: "deferred", Fail: "failed"}
+MAX_REASON_BYTES = 2048
+INVALID = object()
 
 
-def without_handler(message: LeasedMessage, handlers: Handlers) -> Fail:
-    """The outcome of a message that no handler here takes: perhaps a newer worker does, so it is tried again."""
+def fail_without_handler(message: LeasedMessage, handlers: Handlers) -> Fail:
+    """Return the outcome of a message without a handler here. A newer worker may have one, so this is no `dead`."""
     known = ", ".join(sorted(str(kind) for kind in handlers.kinds if kind is not None)) or "none"
-    said = "without a kind" if message.kind is None else f"of kind {message.kind!r}"
-    return Fail(f"no handler here takes messages {said}; kinds with a handler: {known}")
+    kind = "without a kind" if message.kind is None else f"of kind {message.kind!r}"
+    return Fail(f"this worker has no handler for messages {kind} (kinds with a handler: {known})")
 
 
 async def execute(handler: Handler, contexts: Sequence[Context]) -> list[Outcome]:
-    """Run an async handler for one message, or for a batch, and say what came of each."""
-    given = called_with(handler, contexts, Contexts)
-    span = begin(contexts) if tracing.PACKAGE in tracing.modules else None
-    if given is not None:
+    """Run an async handler for one message or a batch, and return the outcomes."""
+    arguments = build_arguments(handler, contexts, Contexts)
+    span = start_span(contexts) if tracing.PACKAGE in tracing.modules else None
+    if arguments is not None:
         try:
             if handler.timeout_ms is None:
-                await handler.function(*given)
+                await handler.function(*arguments)
             else:
                 async with asyncio.timeout(handler.timeout_ms / 1000):
-                    await handler.function(*given)
+                    await handler.function(*arguments)
         except asyncio.CancelledError as error:
             if any(each.lost or each.stopping for each in contexts):
                 if span is not None:
-                    tracing.end(span, error, None)
+                    tracing.end_attempt(span, error, None)
                 raise
             fail_all(handler, contexts, error)
         except BaseException as error:
             fail_all(handler, contexts, error)
     if span is not None:
-        tracing.end(span, *ended(contexts))
-    return [each.outcome or COMPLETE for each in contexts]
+        end_span(span, contexts)
+    return outcomes_of(contexts)
 
 
 def execute_sync(handler: Handler, contexts: Sequence[SyncContext]) -> list[Outcome]:
-    """Run a handler that is a plain function in this thread, and say what came of each message."""
-    given = called_with(handler, contexts, SyncContexts)
-    span = begin(contexts) if tracing.PACKAGE in tracing.modules else None
-    if given is not None:
+    """Run a plain function in this thread for one message or a batch, and return the outcomes."""
+    arguments = build_arguments(handler, contexts, SyncContexts)
+    span = start_span(contexts) if tracing.PACKAGE in tracing.modules else None
+    if arguments is not None:
         try:
-            handler.function(*given)
+            handler.function(*arguments)
         except BaseException as error:
             fail_all(handler, contexts, error)
     if span is not None:
-        tracing.end(span, *ended(contexts))
+        end_span(span, contexts)
+    return outcomes_of(contexts)
+
+
+def outcomes_of(contexts: Sequence[HandlerContext]) -> list[Outcome]:
+    """Return the outcome of each message. A message without a stated outcome is completed."""
     return [each.outcome or COMPLETE for each in contexts]
 
 
-def begin(contexts: Sequence[Context] | Sequence[SyncContext]) -> Any:
-    """Begin the span of an attempt."""
-    queue = getattr(contexts[0]._port, "schema", "lonnymq")
-    return tracing.begin(queue, [each.message for each in contexts])
+def start_span(contexts: Sequence[Context] | Sequence[SyncContext]) -> Any:
+    """Start the span of an attempt."""
+    queue = getattr(contexts[0]._connections, "schema", "lonnymq")
+    return tracing.start_attempt(queue, [each.message for each in contexts])
 
 
-def ended(contexts: Sequence[Facts]) -> tuple[BaseException | None, str | None]:
-    """How an attempt ended, for its span: what was raised, and what becomes of the message."""
+def end_span(span: Any, contexts: Sequence[HandlerContext]) -> None:
+    """End the span of an attempt with the first error and the outcome."""
     errors = [each.error for each in contexts if each.error is not None]
-    words = {WORDS[type(each.outcome or COMPLETE)] for each in contexts}
-    return next(iter(errors), None), next(iter(words)) if len(words) == 1 else "mixed"
+    names = {OUTCOME_NAMES[type(each)] for each in outcomes_of(contexts)}
+    outcome = next(iter(names)) if len(names) == 1 else "mixed"
+    tracing.end_attempt(span, next(iter(errors), None), outcome)
 
 
-def called_with(
-    handler: Handler, contexts: Sequence[Facts], together: Any
+def build_arguments(
+    handler: Handler, contexts: Sequence[HandlerContext], batch_type: Any
 ) -> tuple[Any, ...] | None:
-    """What the function is called with; None if no payload fits."""
+    """Return the arguments of the function, or None if no payload is valid."""
     if handler.batch is None:
         context = contexts[0]
-        payload = read(handler, context)
-        return None if payload is UNFIT else arguments(handler, payload, context)
-    pairs = [(read(handler, context), context) for context in contexts]
-    fit = [each for each in pairs if each[0] is not UNFIT]
-    if not fit:
+        payload = read_payload(handler, context)
+        return None if payload is INVALID else handler.arguments(payload, context)
+    pairs = [(read_payload(handler, context), context) for context in contexts]
+    valid = [each for each in pairs if each[0] is not INVALID]
+    if not valid:
         return None
-    return arguments(handler, [each[0] for each in fit], together(each[1] for each in fit))
+    return handler.arguments([each[0] for each in valid], batch_type(each[1] for each in valid))
 
 
-def read(handler: Handler, context: Facts) -> Any:
-    """The payload; of one that does not fit, the outcome is named: dead, with the reason."""
+def read_payload(handler: Handler, context: HandlerContext) -> Any:
+    """Decode the payload. A payload that does not match is not retried, and the outcome holds the reason."""
     if handler.decode is None:
         return None
     try:
         return handler.decode(context.message.content)
-    except Unfit as unfit:
-        context.error = unfit
-        context.outcome = Fail(cut(clean(str(unfit)), MOST_REASON), dead=True)
-        return UNFIT
+    except InvalidPayload as error:
+        context.error = error
+        context.outcome = Fail(cut_middle(make_storable(str(error)), MAX_REASON_BYTES), dead=True)
+        return INVALID
 
 
-def arguments(handler: Handler, payload: Any, context: Any) -> tuple[Any, ...]:
-    """What the function takes of payload and context."""
-    if handler.decode is None:
-        return (context,) if handler.takes_context else ()
-    return (payload, context) if handler.takes_context else (payload,)
-
-
-def fail_all(handler: Handler, contexts: Sequence[Facts], error: BaseException) -> None:
-    """Judge what a handler raised, for all messages that it was given and that are not settled by then."""
+def fail_all(handler: Handler, contexts: Sequence[HandlerContext], error: BaseException) -> None:
+    """Fail all messages of a call that raised, except those that are invalid or settled already."""
     for context in contexts:
-        if isinstance(context.error, Unfit):
+        if isinstance(context.error, InvalidPayload):
             continue
         context.error = error
         if context.settled is None:
-            context.outcome = judged(handler, context, error)
+            context.outcome = describe_failure(handler, context.attempt, error)
 
 
-def judged(handler: Handler, context: Facts, error: BaseException) -> Fail:
-    """What comes of an attempt that ended with this error."""
-    text = error_text(error)
+def describe_failure(handler: Handler, attempt: int, error: BaseException) -> Fail:
+    """Describe a failed attempt for the database, which decides what comes next."""
+    text = format_error(error)
     if isinstance(error, Dead):
         return Fail(text, dead=True)
-    if handler.max_attempts is not None and context.attempt >= handler.max_attempts:
-        return Fail(text, dead=True)
-    if isinstance(error, RetryAfter):
-        return Fail(text, retry_ms=error.delay_ms)
-    return Fail(text, retry_ms=handler.retry_ms(context.attempt))
+    delay = error.delay_ms if isinstance(error, RetryAfter) else handler.retry_ms(attempt)
+    return Fail(text, retry_ms=delay, max_attempts=handler.max_attempts)

@@ -1,35 +1,35 @@
-"""One run of a worker in one process: what it starts, how it is told to stop, and how it ends."""
+"""One run of a worker in one process: builds the steps of the pipeline, starts them, and stops them in order."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Coroutine, Iterable
 from typing import Any
 
+from lonnymq.backoff import Backoff
 from lonnymq.client import calls
-from lonnymq.worker.context import Facts
-from lonnymq.worker.ending import end_all
-from lonnymq.worker.fetching import Fetcher
+from lonnymq.worker.database import CONNECTION_ERRORS, Database, wait_for
+from lonnymq.worker.fetcher import Fetcher, Listener
+from lonnymq.worker.handler_connections import AsyncHandlerConnections, SyncHandlerConnections
 from lonnymq.worker.handlers import Handlers
-from lonnymq.worker.hooks import Hooks
-from lonnymq.worker.housekeeping import Housekeeper
-from lonnymq.worker.jobs import Jobs
-from lonnymq.worker.keeping import Keeper
-from lonnymq.worker.link import TROUBLE, Backoff, Link, wait
-from lonnymq.worker.listening import Listener
-from lonnymq.worker.log import logger
-from lonnymq.worker.ports import AsyncPort, SyncPort
-from lonnymq.worker.scheduling import Declared, Scheduler
+from lonnymq.worker.heartbeats import LeaseHeartbeats, Presence, sweep_forever
+from lonnymq.worker.reporter import Hooks, Leases, Reporter
+from lonnymq.worker.runner import Runner
+from lonnymq.worker.scheduler import DeclaredSchedule, Scheduler
 from lonnymq.worker.settings import Settings
-from lonnymq.worker.settling import Settler
+from lonnymq.worker.settler import Settler
 
-TIDY_SECONDS = 2.0  # for handlers to end once they are cancelled
+logger = logging.getLogger("lonnymq.worker")
+
+CANCEL_SECONDS = 2.0  # for handlers to end after they are cancelled
 DRAIN_SECONDS = 5.0
-PARTS_SECONDS = 5.0
+TASK_SECONDS = 5.0
+RECANCEL_SECONDS = 0.5
 
 
 class Session:
-    """A worker at work. The first `stop` lets handlers end within the grace time, the second gives back at once."""
+    """A running worker. The first `stop` lets handlers end within the shutdown timeout, the second cancels them."""
 
     def __init__(
         self,
@@ -37,149 +37,168 @@ class Session:
         *,
         handlers: Handlers,
         hooks: Hooks,
-        schedules: Iterable[Declared] = (),
+        schedules: Iterable[DeclaredSchedule] = (),
     ) -> None:
         self.settings, self.schedules = settings, tuple(schedules)
         dsn, schema, lease_ms = settings.dsn, settings.schema, settings.lease_ms
-        self.link = Link(dsn, schema)
-        self.ports = (
-            AsyncPort(dsn, schema=schema, lease_ms=lease_ms),
-            SyncPort(dsn, schema=schema, lease_ms=lease_ms),
+        leases: Leases = {}
+        self.database = Database(dsn, schema)
+        self.connections = (
+            AsyncHandlerConnections(dsn, schema=schema, lease_ms=lease_ms),
+            SyncHandlerConnections(dsn, schema=schema, lease_ms=lease_ms),
         )
-        self.settler = Settler(self.link, settle_ms=settings.settle_ms, report=self.report)
-        self.jobs = Jobs(
+        self.reporter = Reporter(hooks, leases, worker=settings.name)
+        self.settler = Settler(
+            self.database, self.reporter, flush_interval_ms=settings.flush_interval_ms
+        )
+        self.runner = Runner(
             handlers,
             hooks,
-            settler=self.settler,
-            ports=self.ports,
+            self.settler,
+            leases=leases,
+            connections=self.connections,
             concurrency=settings.concurrency,
             worker=settings.name,
         )
-        self.keeper = Keeper(self.link, self.jobs, settings)
-        self.fetcher = Fetcher(self.link, self.jobs, settings, self.keeper)
-        self.housekeeper = Housekeeper(self.link, self.jobs, settings)
-        self.stopping, self.at_once = asyncio.Event(), asyncio.Event()
+        self.heartbeats = LeaseHeartbeats(self.database, self.runner, settings)
+        self.presence = Presence(self.database, self.runner, settings)
+        self.fetcher = Fetcher(self.database, self.runner, self.heartbeats, settings)
+        self.stopping, self.stopping_now = asyncio.Event(), asyncio.Event()
         self.tasks: set[asyncio.Task[None]] = set()
-        self.fetching: asyncio.Task[None] | None = None
-        self.broken: BaseException | None = None
-
-    def report(self, settled: list[tuple[Facts, str]]) -> None:
-        """Pass on what was settled; it may have freed a place in its channel, of which nobody is notified."""
-        self.jobs.report_all(settled)
-        self.fetcher.told.set()
+        self.fetch_task: asyncio.Task[None] | None = None
+        self.failure: BaseException | None = None
 
     def stop(self) -> None:
-        """Take nothing new and end; said a second time, give back at once."""
+        """Fetch nothing new and end. A second call gives all messages back at once."""
         if self.stopping.is_set():
-            self.at_once.set()
+            self.stopping_now.set()
         self.stopping.set()
 
     async def run(self) -> None:
-        """Work until told to stop."""
+        """Work until stopped."""
         try:
-            if await self.ready():
+            if await self.wait_for_database():
                 await self.work()
         except asyncio.CancelledError:
-            self.at_once.set()
+            self.stopping_now.set()
             raise
         finally:
-            await self.end()
-        if self.broken is not None:
-            raise self.broken
+            await self.close()
+        if self.failure is not None:
+            raise self.failure
 
-    async def ready(self) -> bool:
-        """Wait for the database and store the declared schedules; False if told to stop before."""
-        backoff = Backoff()
+    async def wait_for_database(self) -> bool:
+        """Wait for the database and store the declared schedules. Return False if stopped before."""
+        backoff, schema = Backoff(), self.settings.schema
         while not self.stopping.is_set():
             try:
-                await self.link.run(calls.worker_list(self.settings.schema, after=None, limit=1))
+                await self.database.run(calls.worker_list(schema, after=None, limit=1))
                 for schedule in self.schedules:
-                    await self.link.run(schedule.call(self.settings.schema))
-            except TROUBLE as error:
-                self.link.down(error)
-                await backoff.pause()
+                    await self.database.run(schedule.call(schema))
+            except CONNECTION_ERRORS as error:
+                self.database.log_error(error)
+                await backoff.sleep()
             else:
                 return True
         return False
 
     async def work(self) -> None:
-        """Do what a worker does, until told to stop or a part of it breaks."""
-        logger.info("worker %s is at work", self.settings.name, extra=self.fields())
-        self.fetching = self.begin(self.fetcher.run())
+        """Run all parts until stopped or until a part fails."""
+        logger.info("worker %s started", self.settings.name, extra=self.log_fields())
+        self.reporter.on_report = self.fetcher.wake.set
+        self.fetch_task = self.start(self.fetcher.run())
         for part in (
             self.settler.run(),
-            self.keeper.run(),
-            Listener(self.link, self.fetcher).run(),
-            Scheduler(self.link).run(),
-            self.housekeeper.be_seen(),
-            self.housekeeper.sweep(),
+            self.heartbeats.run(),
+            Listener(self.database, self.fetcher).run(),
+            Scheduler(self.database).run(),
+            self.presence.run(),
+            sweep_forever(self.database),
         ):
-            self.begin(part)
+            self.start(part)
         await self.stopping.wait()
-        await self.wind_down()
+        await self.stop_handlers()
 
-    def begin(self, part: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Start one part of the worker; should it break, the worker ends."""
+    def start(self, part: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Start one part of the worker. If the part fails, the worker ends."""
         task = asyncio.create_task(part)
         self.tasks.add(task)
-        task.add_done_callback(self.look_after)
+        task.add_done_callback(self.note_failure)
         return task
 
-    def look_after(self, task: asyncio.Task[None]) -> None:
-        """See how a part has ended."""
+    def note_failure(self, task: asyncio.Task[None]) -> None:
+        """Stop the worker if a part has failed."""
         if not task.cancelled() and task.exception() is not None:
-            self.broken = self.broken or task.exception()
+            self.failure = self.failure or task.exception()
             self.stop()
 
-    async def wind_down(self) -> None:
-        """Let handlers end within the grace time, and give back the rest."""
-        logger.info(
-            "worker %s stops, %s running", self.settings.name, len(self.jobs.running),
-            extra=self.fields(),
-        )  # fmt: skip
-        self.housekeeper.is_stopping = True
+    async def stop_handlers(self) -> None:
+        """Let handlers end within the shutdown timeout, and give back the rest."""
+        name, running = self.settings.name, len(self.runner.running)
+        logger.info("worker %s stopping, %s running", name, running, extra=self.log_fields())
+        self.presence.is_stopping = True
         self.fetcher.stop()
-        self.jobs.tell_stopping()
-        self.begin(self.housekeeper.quietly(self.housekeeper.seen()))
-        await self.let_end()
-        await self.jobs.cut(0.1 if self.at_once.is_set() else TIDY_SECONDS)
+        self.runner.mark_stopping()
+        self.start(self.presence.report())
+        await self.wait_for_handlers()
+        await self.runner.cancel(0.1 if self.stopping_now.is_set() else CANCEL_SECONDS)
 
-    async def let_end(self) -> None:
-        """Wait until no handler runs, for the grace time at most, or until that is cut short."""
-        over = asyncio.create_task(wait(self.at_once, self.settings.grace_ms / 1000))
-        while self.jobs.running and not over.done():
-            self.jobs.idle.clear()
-            idle = asyncio.create_task(self.jobs.idle.wait())
+    async def wait_for_handlers(self) -> None:
+        """Wait until no handler runs, up to the shutdown timeout or until stopped a second time."""
+        seconds = self.settings.shutdown_timeout_ms / 1000
+        over = asyncio.create_task(wait_for(self.stopping_now, seconds))
+        while self.runner.running and not over.done():
+            self.runner.idle.clear()
+            idle = asyncio.create_task(self.runner.idle.wait())
             await asyncio.wait([over, idle], return_when=asyncio.FIRST_COMPLETED)
             idle.cancel()
         over.cancel()
 
-    async def end(self) -> None:
-        """Settle what is left, and let go of everything."""
+    async def close(self) -> None:
+        """Settle the rest, end all tasks and close all connections."""
         self.fetcher.stop()
-        if self.fetching is not None:
-            await asyncio.wait([self.fetching], timeout=TIDY_SECONDS)
-        self.jobs.tell_stopping()
-        await self.jobs.cut(0.1)
+        if self.fetch_task is not None:
+            await asyncio.wait([self.fetch_task], timeout=CANCEL_SECONDS)
+        self.runner.mark_stopping()
+        await self.runner.cancel(0.1)
+        await self.drain()
+        await cancel_tasks(self.tasks, TASK_SECONDS)
+        if self.tasks and not self.database.is_down:
+            await asyncio.wait([self.start(self.presence.remove())], timeout=CANCEL_SECONDS)
+        self.runner.tasks.close()
+        self.runner.threads.shutdown()
+        await self.database.close()
+        await self.connections[0].close()
+        self.connections[1].close()
+        logger.info("worker %s ended", self.settings.name, extra=self.log_fields())
+
+    async def drain(self) -> None:
+        """Wait for settlements and for hooks."""
         if self.tasks and not await self.settler.drain(DRAIN_SECONDS):
             logger.error(
-                "worker %s ends with %s messages not settled: they come back when their leases end",
+                "worker %s ended with %s messages not settled, which return when their leases end",
                 self.settings.name,
                 self.settler.backlog,
-                extra=self.fields(),
+                extra=self.log_fields(),
             )
-        if self.jobs.reports:
-            await asyncio.wait(self.jobs.reports, timeout=TIDY_SECONDS)
-        await end_all(self.tasks, PARTS_SECONDS)
-        if self.tasks and not self.link.is_down:
-            await asyncio.wait([self.begin(self.housekeeper.gone())], timeout=TIDY_SECONDS)
-        self.jobs.lanes.close()
-        self.jobs.threads.shutdown()
-        await self.link.close()
-        await self.ports[0].close()
-        self.ports[1].close()
-        logger.info("worker %s has ended", self.settings.name, extra=self.fields())
+        if self.reporter.tasks:
+            await asyncio.wait(self.reporter.tasks, timeout=CANCEL_SECONDS)
 
-    def fields(self) -> dict[str, Any]:
-        """The fields of a record about the worker."""
-        return {"worker": self.settings.name, "running": len(self.jobs.running)}
+    def log_fields(self) -> dict[str, Any]:
+        """Return the fields of a log record about the worker."""
+        return {"worker": self.settings.name, "running": len(self.runner.running)}
+
+
+async def cancel_tasks(tasks: Iterable[asyncio.Task[Any]], seconds: float) -> bool:
+    """Cancel tasks again and again until all have ended or some seconds have passed. Return whether all have ended.
+
+    A call whose connection breaks just as the call is cancelled ends with the connection's error instead, and a loop
+    that survives connection errors goes on.
+    """
+    left = {task for task in tasks if not task.done()}
+    until = asyncio.get_running_loop().time() + seconds
+    while left and (rest := until - asyncio.get_running_loop().time()) > 0:
+        for task in left:
+            task.cancel()
+        _, left = await asyncio.wait(left, timeout=min(rest, RECANCEL_SECONDS))
+    return not left

@@ -1,4 +1,4 @@
-"""What a worker was told about itself, for one run in one process."""
+"""The options of one worker process, checked: what `Worker` was given and what `run` changes."""
 
 from __future__ import annotations
 
@@ -7,24 +7,65 @@ import secrets
 import socket
 from dataclasses import dataclass
 
-from lonnymq.client.arguments import MAX_NAME_BYTES
+from psycopg import ProgrammingError
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from lonnymq.client.arguments import MAX_NAME_BYTES, Duration, milliseconds, number
+from lonnymq.errors import InvalidArgument
+
+MAX_PORT = 65_535
+DSN_DEFAULTS: dict[str, str | int] = {
+    "application_name": "lonnymq worker",
+    "connect_timeout": 5,
+    "tcp_user_timeout": 15_000,
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The settings of one run."""
+    """The settings of one run in one process."""
 
     dsn: str
     schema: str
     name: str
     concurrency: int
     lease_ms: int
-    grace_ms: int
-    poll_ms: int | None
-    settle_ms: int
+    shutdown_timeout_ms: int
+    poll_interval_ms: int | None
+    flush_interval_ms: int
 
 
-def worker_name(given: str | None) -> str:
-    """A name that no other process has: the one given or the host's, the process, and some randomness."""
+def unique_worker_name(given: str | None) -> str:
+    """Return a name that no other process has: the given name or the host's, the process id, and a random part."""
     base = (given or socket.gethostname()).encode()[: MAX_NAME_BYTES - 40].decode(errors="ignore")
     return f"{base}:{os.getpid()}:{secrets.token_hex(3)}"
+
+
+def check_count(what: str, value: object) -> int:
+    """Check a number of messages or processes."""
+    return number(f"{what} must be a whole number from 1 to 10000", value, least=1, most=10_000)
+
+
+def check_lease(value: Duration) -> int:
+    """Check the length of a lease."""
+    allowed = "lease_ms must be from 100 ms to 30 days"
+    return number(allowed, milliseconds("lease_ms", value), least=100, most=2_592_000_000)
+
+
+def parse_address(given: str | int) -> tuple[str, int]:
+    """Read host and port from `9100`, `'9100'` or `'0.0.0.0:9100'`. Without a host only this machine is served."""
+    host, _, port = str(given).rpartition(":")
+    if not port.isascii() or not port.isdigit() or int(port) > MAX_PORT:
+        raise InvalidArgument(f"metrics must be a port or host:port, not {given!r}")
+    return host.strip("[]") or "127.0.0.1", int(port)
+
+
+def add_dsn_defaults(dsn: str, defaults: dict[str, str | int] = DSN_DEFAULTS) -> str:
+    """Add the worker's defaults to a DSN. An unreadable DSN may hold a password, so the error does not quote it."""
+    try:
+        given = conninfo_to_dict(dsn)
+    except ProgrammingError:
+        raise InvalidArgument(
+            "cannot read the DSN: write postgresql://user@host/database or host=… dbname=…"
+        ) from None
+    return make_conninfo(dsn, **{key: value for key, value in defaults.items() if key not in given})

@@ -1,58 +1,61 @@
-"""Several worker processes under one: started by fork, started again when they die, stopped by the same signals."""
+"""Runs several worker processes: forks them, restarts them when they die, and passes signals on."""
 
 from __future__ import annotations
 
+import logging
 import os
-import random
 import select
 import signal
 import sys
 import time
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import FrameType
 from typing import NoReturn
 
-from lonnymq.worker.log import logger
+from lonnymq.backoff import Backoff
 
-STEADY_SECONDS = 30.0
-LONGEST_PAUSE = 10.0
+logger = logging.getLogger("lonnymq.worker")
+
+HEALTHY_SECONDS = 30.0
 KILL_SECONDS = 15.0
 
 
 @dataclass(slots=True)
-class Place:
-    """One of the processes: who is there now, since when, and how often in a row it died early."""
+class Process:
+    """One of the processes, or the next start of it. Times are of the monotonic clock."""
 
     pid: int = 0
-    since: float = 0.0
-    falls: int = 0
+    started_at: float = 0.0
     start_at: float = 0.0
+    backoff: Backoff = field(default_factory=lambda: Backoff(first=0.1, longest=10.0))
 
 
 class Supervisor:
-    """Keeps so many processes at work. `work` is called in each, with a descriptor that ends with the supervisor."""
+    """Keeps a number of processes running. Each calls `work` with a pipe that closes when the supervisor ends."""
 
-    def __init__(self, processes: int, work: Callable[[int], None], *, grace_ms: int) -> None:
-        self.places = [Place() for _ in range(processes)]
+    def __init__(
+        self, processes: int, work: Callable[[int], None], *, shutdown_timeout_ms: int
+    ) -> None:
+        self.processes = [Process() for _ in range(processes)]
         self.work = work
-        self.grace = grace_ms / 1000
+        self.shutdown_timeout = shutdown_timeout_ms / 1000
         self.signals: list[int] = []
         self.stop_by: float | None = None
-        self.bad_ends = 0
+        self.failed = 0
 
     def run(self) -> int:
-        """Supervise until told to stop; say how many ended badly while stopping."""
+        """Supervise until stopped, and return how many processes failed while stopping."""
         self.lifeline, self.hold = os.pipe()
         self.wakes, waker = os.pipe()
         os.set_blocking(self.wakes, False)
         os.set_blocking(waker, False)
-        before = {each: signal.signal(each, self.heard) for each in HEARD}
+        before = {each: signal.signal(each, self.note_signal) for each in SIGNALS}
         old_waker = signal.set_wakeup_fd(waker, warn_on_full_buffer=False)
         try:
             while self.step():
-                select.select([self.wakes], [], [], self.pause())
+                select.select([self.wakes], [], [], self.wait_seconds())
                 drain(self.wakes)
         finally:
             signal.set_wakeup_fd(old_waker)
@@ -60,63 +63,63 @@ class Supervisor:
                 signal.signal(each, handler)
             for descriptor in (self.lifeline, self.hold, self.wakes, waker):
                 os.close(descriptor)
-        return self.bad_ends
+        return self.failed
 
-    def heard(self, number: int, _: FrameType | None) -> None:
-        """Remember a signal; it is acted upon in the loop."""
+    def note_signal(self, number: int, _: FrameType | None) -> None:
+        """Note a signal for the loop."""
         if number != signal.SIGCHLD:
             self.signals.append(number)
 
     def step(self) -> bool:
-        """Do what is to be done now; False once all have ended."""
+        """Reap, pass signals on and start processes. Return False when all have ended."""
         self.reap()
         while self.signals:
             self.pass_on(self.signals.pop(0))
         if self.stop_by is None:
-            for place in self.places:
-                if not place.pid and time.monotonic() >= place.start_at:
-                    self.start(place)
+            for process in self.processes:
+                if not process.pid and time.monotonic() >= process.start_at:
+                    self.start(process)
             return True
         if time.monotonic() > self.stop_by:
-            self.tell(signal.SIGKILL)
-        return any(place.pid for place in self.places)
+            self.send(signal.SIGKILL)
+        return any(process.pid for process in self.processes)
 
-    def pause(self) -> float:
-        """How long nothing needs to be done unless a signal comes."""
+    def wait_seconds(self) -> float:
+        """Return the seconds until the next thing to do, unless a signal comes."""
         now = time.monotonic()
         if self.stop_by is not None:
             return max(0.05, self.stop_by - now)
-        waits = [place.start_at - now for place in self.places if not place.pid]
+        waits = [each.start_at - now for each in self.processes if not each.pid]
         return max(0.0, min(waits, default=60.0))
 
     def pass_on(self, number: int) -> None:
-        """Pass a signal on to all; from the first one on nobody is started again."""
+        """Pass a signal on to all processes. After the first signal nothing is restarted."""
         if self.stop_by is None:
-            self.stop_by = time.monotonic() + self.grace + KILL_SECONDS
-        self.tell(number)
+            self.stop_by = time.monotonic() + self.shutdown_timeout + KILL_SECONDS
+        self.send(number)
 
-    def tell(self, number: int) -> None:
-        """Send a signal to all that are there."""
-        for place in self.places:
-            if place.pid:
-                os.kill(place.pid, number)
+    def send(self, number: int) -> None:
+        """Send a signal to all processes."""
+        for process in self.processes:
+            if process.pid:
+                os.kill(process.pid, number)
 
-    def start(self, place: Place) -> None:
-        """Start a process at a place."""
+    def start(self, process: Process) -> None:
+        """Start a process."""
         sys.stdout.flush()
         sys.stderr.flush()
         pid = os.fork()
         if not pid:
-            self.be_child()
-        place.pid, place.since = pid, time.monotonic()
+            self.run_child()
+        process.pid, process.started_at = pid, time.monotonic()
 
-    def be_child(self) -> NoReturn:
-        """Work in a process of its own, in a group of its own: a key pressed in the terminal is for the supervisor."""
+    def run_child(self) -> NoReturn:
+        """Work in a new process and a new process group: a Ctrl-C in the terminal is for the supervisor."""
         code = 1
         try:
             os.setpgid(0, 0)
             signal.set_wakeup_fd(-1)
-            for each in HEARD:
+            for each in SIGNALS:
                 signal.signal(each, signal.SIG_DFL)
             os.close(self.hold)
             self.work(self.lifeline)
@@ -129,38 +132,36 @@ class Supervisor:
             os._exit(code)
 
     def reap(self) -> None:
-        """See who has ended."""
-        for place in self.places:
-            if place.pid and (ended := os.waitpid(place.pid, os.WNOHANG))[0]:
-                self.fell(place, os.waitstatus_to_exitcode(ended[1]))
+        """Note the processes that have ended."""
+        for process in self.processes:
+            if process.pid and (ended := os.waitpid(process.pid, os.WNOHANG))[0]:
+                self.note_exit(process, os.waitstatus_to_exitcode(ended[1]))
 
-    def fell(self, place: Place, code: int) -> None:
-        """Have a process that ended before its time started again: soon, and later each time it falls at once."""
-        pid, place.pid = place.pid, 0
+    def note_exit(self, process: Process, code: int) -> None:
+        """Plan the restart of a process: soon, and later each time the process dies early."""
+        pid, process.pid = process.pid, 0
         if self.stop_by is not None:
-            self.bad_ends += code not in (
-                0,
-                -signal.SIGTERM,
-                -signal.SIGINT,
-            )  # before it could hear them
+            # a process may die of a signal before its handler is set
+            self.failed += code not in (0, -signal.SIGTERM, -signal.SIGINT)
             return
-        place.falls = 0 if time.monotonic() - place.since > STEADY_SECONDS else place.falls + 1
-        pause = min(LONGEST_PAUSE, 0.1 * 2 ** min(place.falls, 20)) * random.uniform(0.5, 1)  # noqa: S311 - spreads load
-        place.start_at = time.monotonic() + pause
+        if time.monotonic() - process.started_at > HEALTHY_SECONDS:
+            process.backoff.reset()
+        delay = process.backoff.next_delay()
+        process.start_at = time.monotonic() + delay
         logger.warning(
-            "worker process %s ended with %s, the next starts in %.1f s",
+            "worker process %s exited with code %s, restarting in %.1f s",
             pid,
             code,
-            pause,
+            delay,
             extra={"pid": pid, "code": code},
         )
 
 
-HEARD = (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD)
+SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD)
 
 
 def drain(descriptor: int) -> None:
-    """Read what woke the loop."""
+    """Empty the pipe that woke the loop."""
     try:
         while os.read(descriptor, 4096):
             pass

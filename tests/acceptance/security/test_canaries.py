@@ -13,7 +13,7 @@ from acceptance.security.secured import PASSWORD, Secured
 from acceptance.worker.programs import program
 from commands import run
 from lonnymq import NewMessage
-from lonnymq.doctor import examine
+from lonnymq.doctor import run_checks
 from lonnymq.errors import LonnyMQError
 from support import eventually
 
@@ -118,7 +118,7 @@ def test_the_page_logs_no_secret_and_shows_payloads_only_where_one_is_asked_for(
 
 
 def test_the_doctor_and_an_explanation_tell_no_secret(fort: Secured, planted: int) -> None:
-    assert leaks(str(examine(fort.dsn()))) == []
+    assert leaks(str(run_checks(fort.dsn()))) == []
     with lonnymq.Queue(fort.dsn()) as queue:
         assert leaks(str(queue.explain(planted))) == []
 

@@ -60,7 +60,7 @@ def test_a_process_that_dies_is_started_again(dsn_18, queue, gate, tmp_path) -> 
         assert len(pids) == 3
         eventually(lambda: {each.about["pid"] for each in queue.worker_list()} == pids)
         os.kill(min(pids), signal.SIGKILL)
-        worker.logged(f"worker process {min(pids)} ended with -9, the next starts in")
+        worker.logged(f"worker process {min(pids)} exited with code -9, restarting in")
         children = psutil.Process(worker.process.pid).children
         fresh = eventually(lambda: {each.pid for each in children()} - pids)
         assert len(fresh) == 1
@@ -78,7 +78,7 @@ def test_a_key_in_the_terminal_is_one_signal_to_all_processes(
     with program(dsn_18, tmp_path, processes=2) as worker:
         worker.noted("began")
         os.killpg(worker.process.pid, signal.SIGINT)
-        worker.logged("stops, 1 running")
+        worker.logged("stopping, 1 running")
         gate.touch()
         assert worker.ends() == 0
     assert outcomes(queue) == ["completed"]
@@ -91,7 +91,7 @@ def test_processes_whose_supervisor_is_killed_finish_and_end(dsn_18, queue, gate
         orphans = psutil.Process(worker.process.pid).children()
         assert len(orphans) == 2
         worker.tell(signal.SIGKILL)
-        worker.logged("stops, 1 running")
+        worker.logged("stopping, 1 running")
         gate.touch()
         psutil.wait_procs(orphans, timeout=30)
         assert not any(each.is_running() and each.status() != "zombie" for each in orphans)
@@ -103,10 +103,12 @@ def test_two_signals_reach_all_processes_and_everything_is_given_back(
 ) -> None:
     for _ in range(4):
         queue.create("acme", bytes(gate), kind="gate")
-    with program(dsn_18, tmp_path, processes=2, concurrency=2, grace_ms=3_600_000) as worker:
+    with program(
+        dsn_18, tmp_path, processes=2, concurrency=2, shutdown_timeout_ms=3_600_000
+    ) as worker:
         worker.noted("began", 4)
         worker.tell()
-        worker.logged("stops, 2 running", 2)
+        worker.logged("stopping, 2 running", 2)
         worker.tell()
         assert worker.ends() == 0
     assert [(each.leased, each.attempt) for each in queue.peek("acme")] == [(False, 0)] * 4

@@ -81,7 +81,7 @@ def test_what_handlers_end_while_the_server_is_down_is_settled_when_it_is_back(
         server.stop(mode)
         gate.touch()
         worker.noted("ended", 3)
-        worker.logged("out of reach")
+        worker.logged("database unreachable")
         server.start()
         eventually(lambda: ended(server.dsn) == ["completed"] * 3)
         assert all(0 <= late < 5000 for late in lateness(server.dsn))
@@ -102,7 +102,7 @@ def test_a_server_that_is_away_longer_than_a_lease_leaves_nothing_stuck(
     with program(server.dsn, tmp_path, lease_ms=300) as worker:
         worker.noted("began", 5)
         server.stop("immediate")
-        worker.logged("out of reach")
+        worker.logged("database unreachable")
         until = time.monotonic() + 1  # the leases run out meanwhile
         eventually(lambda: time.monotonic() > until)
         server.start()
@@ -117,7 +117,7 @@ def test_a_worker_that_starts_before_its_server_waits_for_it(
         queue.create("acme", b"x", kind="short")
     server.stop()
     with program(server.dsn, tmp_path) as worker:
-        worker.logged("out of reach")
+        worker.logged("database unreachable")
         server.start()
         worker.noted("short")
 

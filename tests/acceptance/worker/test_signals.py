@@ -35,7 +35,7 @@ def test_sigterm_lets_handlers_finish_with_their_leases_kept_and_takes_nothing_n
     with program(dsn_18, tmp_path, concurrency=2, lease_ms=600) as worker:
         worker.noted("began", 2)
         worker.tell()
-        worker.logged("stops, 2 running")
+        worker.logged("stopping, 2 running")
         start = max(each.lease_until or 0 for each in queue.peek("acme"))
         for number in (0, 1):  # two leases' time after it was told to stop, both are still kept
             eventually(lambda n=number: (queue.peek("acme")[n].lease_until or 0) > start + 1200)
@@ -48,12 +48,12 @@ def test_sigterm_lets_handlers_finish_with_their_leases_kept_and_takes_nothing_n
 
 
 @pytest.mark.parametrize("kind", ["gate", "thread", "stuck", "stubborn"])
-def test_what_is_not_finished_within_the_grace_time_is_given_back_as_it_was(
+def test_what_is_not_finished_within_the_shutdown_timeout_is_given_back_as_it_was(
     dsn_18, queue, closed, tmp_path, connect, kind: str
 ) -> None:
     queue.create("acme", bytes(closed), kind=kind, dequeue_at=-5)
     connect(dsn_18).execute("update lonnymq.message set state = 'half'")
-    with program(dsn_18, tmp_path, grace_ms=200) as worker:
+    with program(dsn_18, tmp_path, shutdown_timeout_ms=200) as worker:
         worker.noted("began")
         worker.tell()
         assert worker.ends() == 0
@@ -72,10 +72,10 @@ def test_a_second_signal_gives_back_at_once(
 ) -> None:
     for _ in range(3):
         queue.create("acme", bytes(closed), kind=kind)
-    with program(dsn_18, tmp_path, grace_ms=3_600_000) as worker:
+    with program(dsn_18, tmp_path, shutdown_timeout_ms=3_600_000) as worker:
         worker.noted("began", 3)
         worker.tell()
-        worker.logged("stops, 3 running")
+        worker.logged("stopping, 3 running")
         assert waiting(queue) == [(True, 1)] * 3
         worker.tell(second)
         assert worker.ends() == 0
@@ -85,6 +85,6 @@ def test_a_second_signal_gives_back_at_once(
 def test_a_worker_that_waits_for_its_database_ends_when_it_is_told(tmp_path) -> None:
     nowhere = "postgresql://127.0.0.1:1/nowhere"
     with program(nowhere, tmp_path) as worker:
-        worker.logged("out of reach")
+        worker.logged("database unreachable")
         worker.tell()
         assert worker.ends() == 0

@@ -103,7 +103,8 @@ def test_the_check_of_many_channels_is_short_whatever_the_planner_believes(
         pass
     session.rows("vacuum analyze lonnymq.channel, lonnymq.channel_position")
     session.rows(
-        "update pg_class set reltuples = 1 where oid in ('lonnymq.channel'::regclass, 'lonnymq.channel_position'::regclass)"
+        "update pg_class set reltuples = 1"
+        " where oid in ('lonnymq.channel'::regclass, 'lonnymq.channel_position'::regclass)"
     )
     session.rows("set statement_timeout = '10s'")
     assert session.check() == []

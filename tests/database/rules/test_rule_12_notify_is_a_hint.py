@@ -46,6 +46,17 @@ def test_the_first_message_of_an_idle_channel_is_notified_without_a_payload(
     assert heard() == ONCE
 
 
+def test_a_batch_into_an_idle_channel_is_notified(session: Session, heard: Heard) -> None:
+    create = "select lonnymq.message_create_many(array['a', 'a'], array['x', 'y']::bytea[])"
+    session.rows(create)
+    assert heard() == ONCE
+    session.drain()
+    session.dequeue()
+    heard()
+    session.rows(create)
+    assert heard() == ONCE
+
+
 def test_a_transaction_notifies_at_most_once(session: Session, heard: Heard) -> None:
     with session.open():
         for channel in "abc":

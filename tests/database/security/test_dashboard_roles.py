@@ -4,7 +4,7 @@ import httpx
 import pytest
 
 from dashboard.conftest import TOKEN
-from dashboard.stocked import stock
+from dashboard.sample_queue import stock
 from lonnymq import Queue
 from lonnymq.dashboard import create_app
 
@@ -44,5 +44,5 @@ async def test_a_viewer_may_look_and_an_admin_may_act(guarded, login, role):
         done = await client.post("/api/queues/jobs/actions/pause", json={"channel": "acme"})
         assert done.status_code == (200 if role == "admin" else 503)
         if role == "viewer":
-            assert "does not allow" in done.json()["error"]["message"]
-    await app.state.site.queues["jobs"].close()
+            assert "may not do this" in done.json()["error"]["message"]
+    await app.state.dashboard.queues["jobs"].close()

@@ -9,8 +9,7 @@ import pytest
 
 from database.security.logins import Login
 from lonnymq import NewMessage, Queue
-from lonnymq.doctor import examine
-from lonnymq.doctor.finding import Finding
+from lonnymq.doctor import Problem, run_checks
 from support import eventually
 
 MEBIBYTE = 1 << 20
@@ -49,9 +48,9 @@ def stopped(root: psycopg.Connection, login: Login) -> Iterator[None]:
         yield
 
 
-def found(dsn: str) -> list[Finding]:
-    findings = examine(dsn, quick=True).findings
-    return [each for each in findings if each.check == "stopped consumers"]
+def found(dsn: str) -> list[Problem]:
+    problems = run_checks(dsn, quick=True).problems
+    return [each for each in problems if each.check == "stopped consumers"]
 
 
 @pytest.mark.usefixtures("stopped")
@@ -65,13 +64,13 @@ def test_without_the_right_nobody_is_ended_and_the_doctor_says_what_to_grant(
     for half in ("pg_signal_backend", "pg_read_all_stats"):
         root.execute(f"grant {half} to lonnymq_owner".encode())
         assert owner.execute(END).fetchone() == (0,)
-        (finding,) = found(guarded)
+        (problem,) = found(guarded)
         root.execute(f"revoke {half} from lonnymq_owner".encode())
-    assert finding.level == "note"
-    assert "a_consumer" in finding.said
-    assert finding.remedy is not None
-    assert [each.remedy for each in found(login("a_viewer"))] == [finding.remedy]
-    root.execute(finding.remedy.encode())
+    assert problem.level == "note"
+    assert "a_consumer" in problem.message
+    assert problem.fix is not None
+    assert [each.fix for each in found(login("a_viewer"))] == [problem.fix]
+    root.execute(problem.fix.encode())
     assert owner.execute(END).fetchone() == (1,)
     assert found(guarded) == []
     with Queue(root) as queue:
@@ -87,7 +86,7 @@ def test_the_logins_own_roles_are_right_enough(
 ) -> None:
     root.execute("grant a_consumer to lonnymq_owner")
     assert owner.execute(END).fetchone() == (1,)
-    assert all("a_consumer" not in each.said for each in found(guarded))
+    assert all("a_consumer" not in each.message for each in found(guarded))
 
 
 def test_a_superuser_s_session_is_let_be(

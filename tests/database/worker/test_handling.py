@@ -67,7 +67,7 @@ async def test_a_batch_handler_gets_many_at_once_and_each_has_its_end(dsn, queue
     assert max(sizes) <= 5
     assert {each.error for each in queue.dead_list()} == {
         "no picture",
-        "the payload is no Video: JSON is malformed: invalid character (byte 4)",
+        "payload does not match Video: JSON is malformed: invalid character (byte 4)",
     }
 
 
@@ -82,7 +82,7 @@ async def test_a_kind_that_nobody_takes_is_failed_by_policy_with_a_readable_erro
         await soon(lambda: outcomes(queue) == ["failed"])
     [message] = queue.peek("acme")
     assert message.error == (
-        "no handler here takes messages of kind 'new'; kinds with a handler: encode"
+        "this worker has no handler for messages of kind 'new' (kinds with a handler: encode)"
     )
     assert (message.attempt, message.leased) == (1, False)
 
@@ -96,7 +96,7 @@ async def test_a_payload_that_does_not_fit_is_dead_with_the_reason(dsn, queue) -
     queue.create("acme", b'{"title": "a"}', kind="encode")
     async with working(worker, dsn):
         [dead] = await soon(queue.dead_list)
-    assert dead.error == "the payload is no Video: Object missing required field `name`"
+    assert dead.error == "payload does not match Video: Object missing required field `name`"
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,7 @@ async def test_a_handler_may_create_further_messages(dsn, queue) -> None:
 async def test_a_worker_works_in_any_schema(dsn_18) -> None:
     from lonnymq import Queue
 
-    queue, worker = Queue(dsn_18, schema="other"), Worker(schema="other", poll_ms=600_000)
+    queue, worker = Queue(dsn_18, schema="other"), Worker(schema="other", poll_interval_ms=600_000)
     queue.install()
     worker.handler()(lambda content: None)
     async with working(worker, dsn_18):
@@ -216,4 +216,23 @@ async def test_a_database_without_the_queue_is_refused_with_advice(dsn_18) -> No
         await worker.run_async()
     for processes in (1, 2):
         with pytest.raises(NotInstalled):
-            await asyncio.to_thread(worker._look, worker._settings(dsn_18, processes, None))
+            await asyncio.to_thread(
+                worker._require_installed, worker._settings(dsn_18, processes, None)
+            )
+
+
+@pytest.mark.parametrize(
+    ("limits", "attempts"), [({"handler": 2, "channel": 3}, 2), ({"handler": 3, "channel": 2}, 2)]
+)
+async def test_the_lower_limit_of_attempts_counts(dsn_18, queue_18, limits, attempts) -> None:
+    worker = Worker()
+
+    @worker.handler(max_attempts=limits["handler"], retry_delays_ms=[0])
+    async def fails(content: bytes) -> None:
+        raise ValueError
+
+    queue_18.channel("acme").set(max_attempts=limits["channel"])
+    queue_18.create("acme", b"x")
+    async with working(worker, dsn_18):
+        await soon(queue_18.dead_list)
+    assert outcomes(queue_18) == ["failed"] * (attempts - 1) + ["dead"]

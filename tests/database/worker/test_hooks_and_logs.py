@@ -130,7 +130,7 @@ async def test_of_a_server_that_refuses_the_password_is_not_told(caplog) -> None
     worker = Worker(f"postgresql://user:{CANARY}@127.0.0.1:1/nowhere")
     worker.handler()(lambda content: None)
     async with working_nowhere(worker):
-        await soon(lambda: "out of reach" in caplog.text)
+        await soon(lambda: "database unreachable" in caplog.text)
     assert CANARY not in "".join(str(vars(record)) for record in caplog.records)
 
 

@@ -4,7 +4,7 @@ import asyncio
 import os
 
 from lonnymq import Worker
-from lonnymq.worker import housekeeping
+from lonnymq.worker import heartbeats
 from working import outcomes, soon, working
 
 
@@ -20,7 +20,7 @@ async def test_a_worker_is_listed_while_it_works(dsn, queue) -> None:
 
 
 async def test_a_worker_says_again_and_again_how_far_it_is(dsn_18, queue_18, monkeypatch) -> None:
-    monkeypatch.setattr(housekeeping, "SEEN_SECONDS", 0.05)
+    monkeypatch.setattr(heartbeats, "PRESENCE_SECONDS", 0.05)
     worker, gate = Worker(), asyncio.Event()
 
     @worker.handler()
@@ -44,7 +44,7 @@ async def test_messages_and_history_name_the_worker(dsn, queue) -> None:
 
 
 async def test_a_worker_sweeps(dsn_18, queue_18, monkeypatch) -> None:
-    monkeypatch.setattr(housekeeping, "SWEEP_SECONDS", 0.05)
+    monkeypatch.setattr(heartbeats, "SWEEP_SECONDS", 0.05)
     queue_18.set(channel_idle_ms=1)
     worker = Worker()
     worker.handler()(lambda content: None)

@@ -62,7 +62,7 @@ async def test_a_worker_of_which_a_part_breaks_ends_with_the_error(dsn_18, monke
     async def breaks() -> None:
         raise ZeroDivisionError
 
-    worker._session.begin(breaks())
+    worker._session.start(breaks())
     with pytest.raises(ZeroDivisionError):
         await task
 

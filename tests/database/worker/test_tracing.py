@@ -17,7 +17,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from lonnymq import AsyncQueue, Context, NewMessage, Queue, SyncContext, Worker
-from lonnymq.worker.inline import Inline
+from lonnymq.worker.sync_runner import SyncRunner
 from working import outcomes, soon, working
 
 
@@ -159,7 +159,7 @@ def test_handlers_that_are_run_inline_are_traced_too(
     @worker.handler()
     def plain(content: bytes) -> None: ...
 
-    with Queue(dsn_18) as queue, Inline(worker.handlers, dsn_18) as inline:
+    with Queue(dsn_18) as queue, SyncRunner(worker.handlers, dsn_18) as inline:
         queue.create("acme", b"x")
         inline.settle(inline.handle(list(queue.dequeue(1))))
         assert outcomes(queue) == ["completed"]

@@ -7,7 +7,7 @@ import pytest
 
 from lonnymq.results import LeasedMessage
 from lonnymq.worker import Complete, Context, Dead, Defer, Fail, RetryAfter, SyncContext
-from lonnymq.worker.execution import execute, execute_sync, without_handler
+from lonnymq.worker.execution import execute, execute_sync, fail_without_handler
 from lonnymq.worker.handlers import Handlers
 
 
@@ -79,16 +79,16 @@ async def test_retry_after_and_dead_say_what_comes_next() -> None:
     assert died.error.endswith("Dead: never")
 
 
-async def test_a_handler_s_own_back_off_and_attempts_come_before_the_channel_s() -> None:
+async def test_a_failure_says_the_delay_and_the_limit_of_attempts_that_the_handler_wants() -> None:
     def raises() -> None:
         raise ValueError
 
     options = {"retry_delays_ms": [10, 20], "retry_jitter": 0, "max_attempts": 3}
     outcomes = [(await run(raises, message(attempt=n), **options))[0] for n in (1, 2, 3)]
-    assert [(each.retry_ms, each.dead) for each in outcomes] == [
-        (10, False),
-        (20, False),
-        (None, True),
+    assert [(each.retry_ms, each.max_attempts, each.dead) for each in outcomes] == [
+        (10, 3, False),
+        (20, 3, False),
+        (20, 3, False),
     ]
 
 
@@ -100,7 +100,7 @@ async def test_a_payload_that_does_not_fit_is_dead_and_its_handler_is_not_called
 
     [outcome] = await run(takes, message(b"[]"))
     assert outcome == Fail(
-        "the payload is no dict[str, int]: Expected `object`, got `array`", dead=True
+        "payload does not match dict[str, int]: Expected `object`, got `array`", dead=True
     )
     assert called == []
 
@@ -171,7 +171,7 @@ def test_a_message_of_a_kind_nobody_takes_says_which_are_taken() -> None:
     handlers = Handlers()
     handlers.add(lambda: None, "encode")
     handlers.add(lambda: None, None)
-    said = without_handler(message(kind="later"), handlers)
+    said = fail_without_handler(message(kind="later"), handlers)
     assert said == Fail(
-        "no handler here takes messages of kind 'later'; kinds with a handler: encode"
+        "this worker has no handler for messages of kind 'later' (kinds with a handler: encode)"
     )

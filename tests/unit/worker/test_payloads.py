@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from lonnymq.errors import InvalidArgument
-from lonnymq.worker.payloads import Unfit, decoder
+from lonnymq.worker.handlers import InvalidPayload, create_decoder
 
 
 @dataclass
@@ -49,24 +49,24 @@ class Named(NamedTuple):
     ],
 )
 def test_a_payload_arrives_as_the_annotated_type(annotation, content, payload) -> None:
-    assert decoder(annotation)(content) == payload
+    assert create_decoder(annotation)(content) == payload
 
 
 @pytest.mark.parametrize(
     ("annotation", "content", "said"),
     [
         (str, b"a\xff", "not UTF-8: invalid start byte at byte 1"),
-        (Video, b"", "no Video: Input data was truncated"),
-        (Video, b"{}", "no Video: Object missing required field `name`"),
-        (Video, b'{"name": 1}', r"no Video: Expected `str`, got `int` - at `\$.name`"),
-        (list[int], b'["a"]', r"no list\[int\]: Expected `int`"),
-        (dict, b"\xff\xfe", "no dict: "),
-        (Any, b"[" * 100_000, "no Any: maximum recursion"),
+        (Video, b"", "does not match Video: Input data was truncated"),
+        (Video, b"{}", "does not match Video: Object missing required field `name`"),
+        (Video, b'{"name": 1}', r"does not match Video: Expected `str`, got `int` - at `\$.name`"),
+        (list[int], b'["a"]', r"does not match list\[int\]: Expected `int`"),
+        (dict, b"\xff\xfe", "does not match dict: "),
+        (Any, b"[" * 100_000, "does not match Any: maximum recursion"),
     ],
 )
 def test_a_payload_that_does_not_fit_says_why(annotation, content, said: str) -> None:
-    with pytest.raises(Unfit, match=said):
-        decoder(annotation)(content)
+    with pytest.raises(InvalidPayload, match=said):
+        create_decoder(annotation)(content)
 
 
 class Unreadable:
@@ -76,7 +76,7 @@ class Unreadable:
 @pytest.mark.parametrize("annotation", [Unreadable, "nonsense", list[Unreadable]])
 def test_an_annotation_that_no_payload_can_be_read_as_is_refused(annotation) -> None:
     with pytest.raises(InvalidArgument, match="no payload can be read as"):
-        decoder(annotation)
+        create_decoder(annotation)
 
 
 def test_a_model_of_pydantic_is_read_by_pydantic_which_only_its_user_imports() -> None:
@@ -86,10 +86,12 @@ def test_a_model_of_pydantic_is_read_by_pydantic_which_only_its_user_imports() -
         name: str
         seconds: int = 0
 
-    assert decoder(Model)(b'{"name": "a", "seconds": 2}').seconds == 2
-    assert decoder(list[Model])(b'[{"name": "a"}]')[0].name == "a"
-    with pytest.raises(Unfit, match="no Model: Field required at name") as caught:
-        decoder(Model)(b'{"secret": "canary"}')
+    assert create_decoder(Model)(b'{"name": "a", "seconds": 2}').seconds == 2
+    assert create_decoder(list[Model])(b'[{"name": "a"}]')[0].name == "a"
+    with pytest.raises(
+        InvalidPayload, match="does not match Model: Field required at name"
+    ) as caught:
+        create_decoder(Model)(b'{"secret": "canary"}')
     assert "canary" not in str(caught.value)
 
 
@@ -104,4 +106,11 @@ def test_the_worker_does_not_import_pydantic() -> None:
 @pytest.mark.parametrize("name", ["msgspec", "cronsim"])
 def test_without_its_extra_the_worker_says_what_to_install(name: str) -> None:
     ran = python(f"import sys; sys.modules['{name}'] = None; from lonnymq import Worker")
-    assert f'a worker needs {name}: pip install "lonnymq[worker]"' in ran.stderr
+    assert f'the worker needs {name}: run pip install "lonnymq[worker]"' in ran.stderr
+
+
+def test_prometheus_client_is_imported_only_for_metrics_and_missed_with_advice() -> None:
+    code = "import sys; sys.modules['prometheus_client'] = None; from lonnymq import Worker"
+    assert python(code).returncode == 0
+    ran = python(f"{code}; import lonnymq.worker.metrics")
+    assert 'metrics need prometheus_client: run pip install "lonnymq[worker]"' in ran.stderr

@@ -1,103 +1,103 @@
-// The page: who is reading, which queue, where; the rest are pages and parts.
+// The page: it finds the user, the queue and the page to show.
 import { html, render, useCallback, useEffect, useRef, useState } from "./lib/html.js";
+import { ActionContext, ActionDialog, Toasts } from "./components/action_dialog.js";
+import { ConnectionBanner, Sidebar } from "./components/layout.js";
+import { Empty, ErrorMessage, Loading } from "./components/status.js";
 import { getSession, SIGNED_OUT } from "./lib/api.js";
-import { Here } from "./lib/here.js";
-import { useLive } from "./lib/live.js";
-import { address, replaceAddress, useRoute } from "./lib/router.js";
-import { Acting, Ask, Toasts } from "./parts/dialog.js";
-import { LostBar, Rail } from "./parts/shell.js";
-import { Empty, Failed, Waiting } from "./parts/states.js";
-import { pageOf } from "./pages/all.js";
+import { useLiveOverview } from "./lib/live.js";
+import { QueueContext } from "./lib/queue.js";
+import { buildHash, replaceHash, useRoute } from "./lib/router.js";
+import { findPage } from "./pages/index.js";
 import { SignIn } from "./pages/sign_in.js";
 
-const AGAIN = 3_000;
+const RETRY_MS = 3_000;
 
 function useSession() {
   const [session, setSession] = useState(null);
   const [error, setError] = useState(null);
-  const look = useCallback(() => getSession().then((seen) => {
+  const load = useCallback(() => getSession().then((seen) => {
     setSession(seen);
     setError(null);
   }, setError), []);
   useEffect(() => {
-    look();
-    addEventListener(SIGNED_OUT, look);
-    return () => removeEventListener(SIGNED_OUT, look);
+    load();
+    addEventListener(SIGNED_OUT, load);
+    return () => removeEventListener(SIGNED_OUT, load);
   }, []);
   useEffect(() => {
     if (!error || session) return undefined;
-    const timer = setTimeout(look, AGAIN);
+    const timer = setTimeout(load, RETRY_MS);
     return () => clearTimeout(timer);
   }, [error, session]);
-  return { session, error, look, setSession };
+  return { session, error, load, setSession };
 }
 
 function App() {
-  const { session, error, look, setSession } = useSession();
-  if (!session) return html`<main id="main">${error ? html`<${Failed} error=${error} />` : html`<${Waiting} />`}</main>`;
+  const { session, error, load, setSession } = useSession();
+  if (!session) return html`<main id="main">${error ? html`<${ErrorMessage} error=${error} />` : html`<${Loading} />`}</main>`;
   if (!session.signed_in) return html`<${SignIn} session=${session} onSession=${setSession} />`;
-  return html`<${Reading} session=${session} onSession=${setSession} look=${look} />`;
+  return html`<${SignedIn} session=${session} onSession=${setSession} reload=${load} />`;
 }
 
-function Reading({ session, onSession, look }) {
+function SignedIn({ session, onSession, reload }) {
   const route = useRoute();
   const known = session.queues.some((one) => one.key === route.queue);
   const queue = known ? route.queue : session.queues[0]?.key;
-  const live = useLive(queue, { onSignedOut: look });
-  const page = pageOf(route.page);
-  const acting = useActs(session.actions);
+  const live = useLiveOverview(queue, { onSignedOut: reload });
+  const page = findPage(route.page);
+  const actions = useActionState(session.actions);
   const where = `${queue} ${route.page} ${route.rest.join("/")}`;
   const first = useRef(true);
 
   useEffect(() => {
-    if (queue && !known) replaceAddress(address(queue));
+    if (queue && !known) replaceHash(buildHash(queue));
   }, [queue, known]);
   useEffect(() => {
     document.title = `${page.title} · LonnyMQ`;
     if (!first.current) {
-      acting.forget();
+      actions.clear();
       scrollTo(0, 0);
       document.querySelector("main h1")?.focus({ preventScroll: true });
     }
     first.current = false;
   }, [where]);
 
-  const link = (to, rest, search) => address(queue, to, rest, search);
+  const link = (to, rest, search) => buildHash(queue, to, rest, search);
   const here = { queue, live, session, link, search: route.search, beat: live.beat };
-  return html`<${Here.Provider} value=${here}><${Acting.Provider} value=${acting}>
-    <a class="skip" href="#main" onClick=${skip}>Skip to the content</a>
+  return html`<${QueueContext.Provider} value=${here}><${ActionContext.Provider} value=${actions}>
+    <a class="skip" href="#main" onClick=${skipToContent}>Skip to content</a>
     <div class="shell">
-      <${Rail} page=${route.page} onSession=${onSession} />
+      <${Sidebar} page=${route.page} onSession=${onSession} />
       <div>
-        <${LostBar} live=${live} />
+        <${ConnectionBanner} live=${live} />
         <main id="main" tabindex="-1">
           ${queue ? html`<${page.view} key=${where} rest=${route.rest} />`
             : html`<h1>LonnyMQ</h1><div class="card"><${Empty} title="No queue is configured"><p>Start the dashboard with a DSN: <code>lonnymq dashboard --dsn …</code></p><//></div>`}
         </main>
       </div>
     </div>
-    ${acting.asked && html`<${Ask} key=${acting.asked.key} queue=${queue} asked=${acting.asked} onClose=${acting.leave} onSaid=${acting.say} />`}
-    <${Toasts} said=${acting.said} onDismiss=${acting.dismiss} />
+    ${actions.pending && html`<${ActionDialog} key=${actions.pending.key} queue=${queue} pending=${actions.pending} onClose=${actions.close} onResult=${actions.notify} />`}
+    <${Toasts} toasts=${actions.toasts} onDismiss=${actions.dismiss} />
   <//><//>`;
 }
 
-function skip(event) {
-  event.preventDefault(); // the address after '#' says where the reader is, and stays
+function skipToContent(event) {
+  event.preventDefault(); // the address after '#' is the current page
   document.getElementById("main").focus();
 }
 
 let number = 0;
 
-function useActs(allowed) {
-  const [asked, setAsked] = useState(null);
-  const [said, setSaid] = useState([]);
+function useActionState(allowed) {
+  const [pending, setPending] = useState(null);
+  const [toasts, setToasts] = useState([]);
   return {
-    allowed, asked, said,
-    ask: (what) => setAsked({ ...what, key: number += 1 }),
-    leave: () => setAsked(null),
-    say: (one) => setSaid((before) => [...before, { ...one, id: number += 1 }].slice(-3)),
-    forget: () => setSaid([]),
-    dismiss: (id) => setSaid((before) => before.filter((one) => one.id !== id)),
+    allowed, pending, toasts,
+    ask: (action) => setPending({ ...action, key: number += 1 }),
+    close: () => setPending(null),
+    notify: (toast) => setToasts((before) => [...before, { ...toast, id: number += 1 }].slice(-3)),
+    clear: () => setToasts([]),
+    dismiss: (id) => setToasts((before) => before.filter((toast) => toast.id !== id)),
   };
 }
 

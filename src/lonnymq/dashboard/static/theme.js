@@ -1,7 +1,7 @@
-// Read before the first paint, so that a chosen theme does not flash: an ordinary script, not a module.
+// An ordinary script, run before the first paint, so that a chosen theme does not flash.
 (function () {
   try {
     var chosen = localStorage.getItem("lonnymq.theme");
     if (chosen === "light" || chosen === "dark") document.documentElement.dataset.theme = chosen;
-  } catch (refused) { /* storage is closed to us: the system's theme it is */ }
+  } catch (error) { /* no storage: use the theme of the system */ }
 })();

@@ -1,16 +1,16 @@
-// What time it is: by the database, whose clock may differ from the reader's, once a second for all that ticks.
+// The time of the database, which may differ from the browser's, once per second.
 import { useEffect, useState } from "./html.js";
 
-let ahead = 0; // how far the database's clock is ahead of ours
+let ahead = 0; // milliseconds by which the clock of the database is ahead of the browser's
 const listeners = new Set();
 let timer = null;
 
-export const now = () => Date.now() + ahead;
+const now = () => Date.now() + ahead;
 
-/** Told by whatever answer says what the database's time is. */
-export function heard(nowAt) {
+/** Learn the time of the database from an answer. */
+export function syncClock(nowAt) {
   const off = nowAt - Date.now();
-  if (Math.abs(off - ahead) > 1_500) ahead = off; // less is the time that the answer took
+  if (Math.abs(off - ahead) > 1_500) ahead = off; // smaller differences are network delay
 }
 
 export function useNow() {

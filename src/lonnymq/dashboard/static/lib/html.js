@@ -1,5 +1,4 @@
-// The one way in which the page makes elements: Preact's, written as templates.
-// Text becomes text nodes; nothing here or elsewhere hands markup to the browser.
+// Preact, written as templates. Text becomes text nodes: nothing hands markup to the browser.
 import { h } from "../vendor/preact.js";
 import htm from "../vendor/htm.js";
 

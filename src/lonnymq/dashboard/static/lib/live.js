@@ -1,19 +1,19 @@
-// The live connection of a queue: its overview as it comes, and whether it still comes.
+// The live connection to a queue: events with the overview, and the state of the connection.
 import { useEffect, useState } from "./html.js";
-import { queuePath, url } from "./api.js";
-import { heard } from "./clock.js";
+import { buildUrl, queuePath } from "./api.js";
+import { syncClock } from "./clock.js";
 
-const SILENCE = 20_000; // a stream that says nothing for so long is as good as lost
-const AGAIN = 2_000;
+const SILENCE_MS = 20_000; // without events for this long, the stream counts as lost
+const RETRY_MS = 2_000;
 
-/** `{state: 'connecting' | 'live' | 'trouble' | 'lost', overview, trouble, beat, since}`; `beat` grows with each event. */
-export function useLive(queue, { onSignedOut }) {
+/** `{state: 'connecting' | 'live' | 'trouble' | 'lost', overview, trouble, beat, since}`; `beat` counts the events. */
+export function useLiveOverview(queue, { onSignedOut }) {
   const fresh = { queue, state: "connecting", overview: null, trouble: null, beat: 0, since: Date.now() };
   const [live, setLive] = useState(fresh);
   useEffect(() => {
     setLive(fresh);
     if (!queue) return undefined;
-    return listen(url(queuePath(queue, "events")), {
+    return listen(buildUrl(queuePath(queue, "events")), {
       onOverview: (overview) => setLive((before) => ({
         ...before, state: "live", overview, trouble: null, beat: before.beat + 1,
         since: before.state === "live" ? before.since : Date.now(),
@@ -28,8 +28,8 @@ export function useLive(queue, { onSignedOut }) {
   return live.queue === queue ? live : fresh;
 }
 
-/** Listen until the function that is given back is called. A window that nobody sees listens to nothing:
-    browsers open six connections to a server at once, and more windows than that may be open. */
+/** Listen until the returned function is called. A hidden window does not listen: browsers open at most six
+    connections to a server, and more windows than that may be open. */
 function listen(address, { onOverview, onTrouble, onLost }) {
   let source = null, again = null, silence = null;
   const close = () => {
@@ -39,18 +39,18 @@ function listen(address, { onOverview, onTrouble, onLost }) {
   };
   const lose = () => {
     close();
-    again = setTimeout(open, AGAIN);
+    again = setTimeout(open, RETRY_MS);
     onLost();
   };
   const wait = () => {
     clearTimeout(silence);
-    silence = setTimeout(lose, SILENCE);
+    silence = setTimeout(lose, SILENCE_MS);
   };
   function open() {
     source = new EventSource(address);
     source.addEventListener("overview", (event) => {
       const overview = JSON.parse(event.data);
-      heard(overview.now_at);
+      syncClock(overview.now_at);
       wait();
       onOverview(overview);
     });
@@ -61,14 +61,14 @@ function listen(address, { onOverview, onTrouble, onLost }) {
     source.onerror = lose;
     wait();
   }
-  const turn = () => {
+  const restart = () => {
     close();
     if (!document.hidden) open();
   };
-  document.addEventListener("visibilitychange", turn);
-  turn();
+  document.addEventListener("visibilitychange", restart);
+  restart();
   return () => {
-    document.removeEventListener("visibilitychange", turn);
+    document.removeEventListener("visibilitychange", restart);
     close();
   };
 }

@@ -1,8 +1,8 @@
-// Where the reader is, kept in the address after '#', so that the page works under any path of any application.
+// The current page, kept in the address after '#', so that the page works under any path.
 import { useEffect, useState } from "./html.js";
 
-/** '#/billing/channel/acme?sort=waiting' is queue billing, page channel, rest ['acme'], search sort=waiting. */
-export function parse(hash) {
+/** '#/billing/channel/acme?sort=waiting' means queue billing, page channel, rest ['acme'], search sort=waiting. */
+function parseHash(hash) {
   const [path, search = ""] = hash.replace(/^#\/?/, "").split("?", 2);
   const [queue = "", page = "", ...rest] = path.split("/").map(decode);
   return { queue, page: page || "overview", rest, search: new URLSearchParams(search) };
@@ -16,7 +16,7 @@ function decode(part) {
   }
 }
 
-export function address(queue, page = "overview", rest = [], search = {}) {
+export function buildHash(queue, page = "overview", rest = [], search = {}) {
   const path = [queue, page, ...rest].map((part) => encodeURIComponent(part)).join("/");
   const kept = Object.entries(search).filter(([, value]) => value != null && value !== "");
   return `#/${path}${kept.length ? `?${new URLSearchParams(kept)}` : ""}`;
@@ -29,11 +29,11 @@ export function useRoute() {
     addEventListener("hashchange", changed);
     return () => removeEventListener("hashchange", changed);
   }, []);
-  return parse(hash);
+  return parseHash(hash);
 }
 
-/** Change the address without another step in the browser's history: for what is typed and sorted. */
-export function replaceAddress(to) {
+/** Change the address without a new entry in the history of the browser. */
+export function replaceHash(to) {
   history.replaceState(null, "", to);
   dispatchEvent(new HashChangeEvent("hashchange"));
 }

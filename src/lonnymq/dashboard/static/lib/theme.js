@@ -1,4 +1,4 @@
-// Light, dark, or as the system says; what was chosen is kept in this browser.
+// The theme: light, dark or the system's. The browser stores the choice.
 import { useEffect, useState } from "./html.js";
 
 const KEY = "lonnymq.theme";
@@ -13,7 +13,7 @@ export function chooseTheme(theme) {
   try {
     if (theme === "system") localStorage.removeItem(KEY);
     else localStorage.setItem(KEY, theme);
-  } catch { /* not kept, and that is all */ }
+  } catch { /* no storage */ }
   dispatchEvent(new Event(CHOSEN));
 }
 

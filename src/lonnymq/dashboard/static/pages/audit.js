@@ -1,32 +1,30 @@
-// Who did what, newest first.
+// The audit log, newest first.
 import { html, useState } from "../lib/html.js";
-import { count, NONE, plural } from "../lib/format.js";
-import { useQueueResource } from "../lib/here.js";
-import { Name } from "../parts/marks.js";
-import { Empty, Shown } from "../parts/states.js";
-import { Pager, Table } from "../parts/table.js";
-import { Ago } from "../parts/time.js";
-import { Title } from "../parts/title.js";
+import { Empty, Loaded } from "../components/status.js";
+import { Pager, Table } from "../components/table.js";
+import { Name, PageTitle, RelativeTime } from "../components/values.js";
+import { formatCount, NONE, pluralize } from "../lib/format.js";
+import { useQueueResource } from "../lib/queue.js";
 
-const word = (value) => (typeof value === "string" ? value : JSON.stringify(value));
-const asked = ({ options, ...rest }) => Object.entries({ ...rest, ...options }).map(([key, value]) => `${key} ${word(value)}`).join(", ") || NONE;
-const answered = ({ answer, count: many }) => (many == null || many === 1 ? word(answer ?? NONE) : `${word(answer)}, ${count(many)}`);
+const formatValue = (value) => (typeof value === "string" ? value : JSON.stringify(value));
+const formatParameters = ({ options, ...rest }) => Object.entries({ ...rest, ...options }).map(([key, value]) => `${key} ${formatValue(value)}`).join(", ") || NONE;
+const formatResult = ({ answer, count: many }) => (many == null || many === 1 ? formatValue(answer ?? NONE) : `${formatValue(answer)}, ${formatCount(many)}`);
 
 const COLUMNS = [
   { key: "what", label: "Action", cell: (row) => String(row.action).replaceAll("_", " ") },
-  { key: "at", label: "When", cell: (row) => html`<${Ago} at=${row.at} />` },
-  { key: "who", label: "Who", cell: (row) => (row.who == null ? NONE : html`<${Name} of=${row.who} />`) },
-  { key: "subject", label: "On", what: true, cell: (row) => (row.subject == null ? NONE : html`<span class="cut-2"><${Name} of=${row.subject} /></span>`) },
-  { key: "with", label: "With", what: true, cell: (row) => html`<code class="cut-2" dir="auto">${asked(row.parameters ?? {})}</code>` },
-  { key: "answer", label: "Answer", what: true, cell: (row) => html`<code class="cut-2" dir="auto">${answered(row.answer ?? {})}</code>` },
+  { key: "at", label: "When", cell: (row) => html`<${RelativeTime} at=${row.at} />` },
+  { key: "who", label: "User", cell: (row) => (row.who == null ? NONE : html`<${Name} of=${row.who} />`) },
+  { key: "subject", label: "Subject", what: true, cell: (row) => (row.subject == null ? NONE : html`<span class="cut-2"><${Name} of=${row.subject} /></span>`) },
+  { key: "with", label: "Parameters", what: true, cell: (row) => html`<code class="cut-2" dir="auto">${formatParameters(row.parameters ?? {})}</code>` },
+  { key: "answer", label: "Result", what: true, cell: (row) => html`<code class="cut-2" dir="auto">${formatResult(row.answer ?? {})}</code>` },
 ];
 
 export function Audit() {
   const [cursor, setCursor] = useState("");
   const found = useQueueResource("audit", { cursor, limit: 50 }, { every: 2 });
-  return html`<${Title} title="Audit" over="What was done from this page, and by whom" />
-    <section class="card flush"><${Shown} of=${found}>${(data) => (data.entries.length || cursor
+  return html`<${PageTitle} title="Audit" over="Actions of all users" />
+    <section class="card flush"><${Loaded} of=${found}>${(data) => (data.entries.length || cursor
       ? html`<${Table} caption="Audit log" columns=${COLUMNS} rows=${data.entries} rowKey=${(row) => row.id} />
-        <${Pager} said=${`${plural(data.entries.length, "entry", "entries")} shown, newest first`} first=${cursor !== ""} next=${data.next} onFirst=${() => setCursor("")} onNext=${() => setCursor(data.next)} />`
-      : html`<${Empty} title="Nothing was done from here yet"><p>Every action leaves an entry: who, what, on which channel, and what came of it.</p><//>`)}<//></section>`;
+        <${Pager} text=${`${pluralize(data.entries.length, "entry", "entries")} shown, newest first`} first=${cursor !== ""} next=${data.next} onFirst=${() => setCursor("")} onNext=${() => setCursor(data.next)} />`
+      : html`<${Empty} title="No actions yet"><p>The log gets an entry for every action: the user, the action, the channel and the result.</p><//>`)}<//></section>`;
 }

@@ -1,22 +1,20 @@
-// All channels, however many: searched, sorted and paged by the server.
+// All channels, searched, sorted and paged by the server.
 import { html, useEffect, useRef, useState } from "../lib/html.js";
-import { useChannelSearch } from "../lib/channel_search.js";
-import { count } from "../lib/format.js";
-import { useHere } from "../lib/here.js";
-import { ordered } from "../lib/order.js";
-import { replaceAddress } from "../lib/router.js";
-import { ChannelTable } from "../parts/channel_table.js";
-import { Ranking } from "../parts/ranking.js";
-import { Empty, Notice, Shown } from "../parts/states.js";
-import { Pager } from "../parts/table.js";
-import { Title } from "../parts/title.js";
+import { ChannelTable, RankingNote } from "../components/channel_table.js";
+import { Empty, Loaded, Notice } from "../components/status.js";
+import { Pager } from "../components/table.js";
+import { PageTitle } from "../components/values.js";
+import { sortChannels, useChannelSearch } from "../lib/channel_list.js";
+import { formatCount } from "../lib/format.js";
+import { useQueue } from "../lib/queue.js";
+import { replaceHash } from "../lib/router.js";
 
 const LIMIT = 50;
-const PATIENCE = 250; // after the last key
+const TYPING_MS = 250; // after the last key
 const STATES = ["ready", "saturated", "throttled", "paused", "scheduled", "releasing", "idle"];
 
 export function Channels() {
-  const { queue, link, search, beat } = useHere();
+  const { queue, link, search, beat } = useQueue();
   const query = {
     search: search.get("search") ?? "",
     state: search.get("state") ?? "",
@@ -27,22 +25,22 @@ export function Channels() {
   const found = useChannelSearch(queue, query, Math.floor(beat / 2));
   const go = (changes) => {
     const next = { search: query.search, state: query.state, sort: search.get("sort"), ...changes };
-    replaceAddress(link("channels", [], next));
+    replaceHash(link("channels", [], next));
   };
   const sort = (by) => go({ sort: by, state: by === "name" ? "" : query.state, cursor: "" });
-  return html`<${Title} title="Channels" />
+  return html`<${PageTitle} title="Channels" />
     <section class="card flush">
       <form class="toolbar" role="search" onSubmit=${(event) => event.preventDefault()}>
         <${SearchField} value=${query.search} onSearch=${(text) => go({ search: text, sort: "", state: "", cursor: "" })} />
-        <label class="field"><span>Sorted by</span>
+        <label class="field"><span>Sort by</span>
           <select class="input" value=${query.sort} onChange=${(event) => sort(event.target.value)}>
             <option value="waiting">most waiting</option><option value="running">most running</option><option value="oldest">longest wait</option>
             <option value="rate">fastest</option><option value="dead">most dead</option><option value="name">name</option></select></label>
         <label class="field"><span>State</span>
           <select class="input" value=${query.state} onChange=${(event) => go({ state: event.target.value, sort: query.sort === "name" ? "waiting" : query.sort, cursor: "" })}>
-            <option value="">any</option>${STATES.map((one) => html`<option key=${one} value=${one}>${one === "saturated" ? "at its limit" : one}</option>`)}</select></label>
+            <option value="">any</option>${STATES.map((one) => html`<option key=${one} value=${one}>${one === "saturated" ? "at limit" : one}</option>`)}</select></label>
       </form>
-      <${Shown} of=${found}>${(data) => html`<${Found} ...${{ data, query, looking: found.looking, sort }}
+      <${Loaded} of=${found}>${(data) => html`<${ChannelResults} ...${{ data, query, searching: found.searching, sort }}
         onFirst=${() => go({ cursor: "" })} onNext=${() => go({ cursor: data.next })} />`}<//>
     </section>`;
 }
@@ -56,29 +54,29 @@ function SearchField({ value, onSearch }) {
     const wanted = event.target.value;
     setText(wanted);
     clearTimeout(timer.current);
-    timer.current = setTimeout(() => onSearch(wanted), PATIENCE);
+    timer.current = setTimeout(() => onSearch(wanted), TYPING_MS);
   };
   return html`<label class="field wide"><span>Search by name</span>
     <input class="input" type="search" value=${text} onInput=${typed} placeholder="acme" autocomplete="off" spellcheck=${false} /></label>`;
 }
 
-function Found({ data, query, looking, sort, onFirst, onNext }) {
-  const all = data.total?.value >= data.channels.length && `${data.total.exact ? "" : "about "}${count(data.total.value)} in all`;
-  const said = [
-    `${count(data.channels.length)} shown`,
+function ChannelResults({ data, query, searching, sort, onFirst, onNext }) {
+  const all = data.total?.value >= data.channels.length && `${data.total.exact ? "" : "about "}${formatCount(data.total.value)} in total`;
+  const text = [
+    `${formatCount(data.channels.length)} shown`,
     all,
-    query.search && (looking ? `looking on, at ${count(data.searched)} names so far` : !data.complete && `${count(data.searched)} names looked at`),
+    query.search && (searching ? `searching, ${formatCount(data.searched)} names so far` : !data.complete && `${formatCount(data.searched)} names searched`),
   ].filter(Boolean).join(", ");
-  if (!data.channels.length && !looking) return html`<${None} query=${query} data=${data} />`;
+  if (!data.channels.length && !searching) return html`<${NoChannels} query=${query} data=${data} />`;
   return html`
-    ${query.search && query.sort !== "name" && html`<div class="within"><${Notice} title="Searched among the leading channels only."><p><button type="button" class="button small" onClick=${() => sort("name")}>Search all, by name</button></p><//></div>`}
-    <${Ranking} data=${data} query=${query} onAll=${() => sort("name")} />
-    <${ChannelTable} caption="Channels" rows=${ordered(data.channels, query.sort)} sorted=${query.sort} onSort=${sort} />
-    <${Pager} said=${said} first=${query.cursor !== ""} next=${data.next} onFirst=${onFirst} onNext=${onNext} />`;
+    ${query.search && query.sort !== "name" && html`<div class="within"><${Notice} title="This searches only the leading channels."><p><button type="button" class="button small" onClick=${() => sort("name")}>Search all by name</button></p><//></div>`}
+    <${RankingNote} data=${data} query=${query} onAll=${() => sort("name")} />
+    <${ChannelTable} caption="Channels" rows=${sortChannels(data.channels, query.sort)} sorted=${query.sort} onSort=${sort} />
+    <${Pager} text=${text} first=${query.cursor !== ""} next=${data.next} onFirst=${onFirst} onNext=${onNext} />`;
 }
 
-function None({ query, data }) {
-  if (query.search) return html`<${Empty} title=${`No channel is called anything like “${query.search}”`}><p>${data.searched ? `${count(data.searched)} names were looked at. ` : ""}A channel that was idle for long is forgotten, and comes back with its next message.</p><//>`;
-  if (query.state) return html`<${Empty} title="No channel is in that state now"><p>Choose another state, or any.</p><//>`;
-  return html`<${Empty} title="No channel yet"><p>One comes into being with its first message: <code>lonnymq message create acme hello</code></p><//>`;
+function NoChannels({ query, data }) {
+  if (query.search) return html`<${Empty} title=${`No channel name contains “${query.search}”`}><p>${data.searched ? `${formatCount(data.searched)} names were searched. ` : ""}A channel that is idle for long is removed. The next message creates the channel again.</p><//>`;
+  if (query.state) return html`<${Empty} title="No channel is in this state"><p>Choose another state, or any.</p><//>`;
+  return html`<${Empty} title="No channel yet"><p>The first message creates a channel: <code>lonnymq message create acme hello</code></p><//>`;
 }

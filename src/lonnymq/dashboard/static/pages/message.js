@@ -1,89 +1,141 @@
-// One message: why it waits, what it is, what became of its attempts, its time line.
-import { html } from "../lib/html.js";
-import { queuePath, url } from "../lib/api.js";
-import { count, NONE } from "../lib/format.js";
-import { useHere, useQueueResource } from "../lib/here.js";
-import { Attempts, TimeLine } from "../parts/attempts.js";
-import { Code, Content } from "../parts/content.js";
-import { Act } from "../parts/dialog.js";
-import { Name, State } from "../parts/marks.js";
-import { Failed, Notice, Shown } from "../parts/states.js";
-import { Ago, At } from "../parts/time.js";
-import { Title } from "../parts/title.js";
+// One message: explanation, details, content, attempts and timeline.
+import { html, useState } from "../lib/html.js";
+import { ActionButton } from "../components/action_dialog.js";
+import { ErrorMessage, Loaded, Notice } from "../components/status.js";
+import { Name, PageTitle, RadioGroup, RelativeTime, StateBadge, Time } from "../components/values.js";
+import { buildUrl, queuePath } from "../lib/api.js";
+import { formatBytes, formatCount, formatDuration, NONE } from "../lib/format.js";
+import { useQueue, useQueueResource } from "../lib/queue.js";
 
 export function Message({ rest }) {
   const [id] = rest;
-  const { link, queue } = useHere();
+  const { link, queue } = useQueue();
   const found = useQueueResource(`messages/${encodeURIComponent(id)}`);
   const message = found.data?.message;
   const over = message
     ? html`<a href=${link("channels")}>Channels</a> / <a href=${link("channel", [message.channel])}><${Name} of=${message.channel} /></a>`
     : html`<a href=${link("channels")}>Channels</a>`;
   return html`
-    <${Title} over=${over} title=${html`Message ${id} ${message && html`<${State} of=${message.state} />`}`}>
-      ${message && html`<${Acts} message=${message} onDone=${found.reload} />`}
+    <${PageTitle} over=${over} title=${html`Message ${id} ${message && html`<${StateBadge} of=${message.state} />`}`}>
+      ${message && html`<${MessageActions} message=${message} onDone=${found.reload} />`}
     <//>
-    ${found.error && !found.data ? html`<div class="card"><${Failed} error=${found.error} /></div>` : html`<${Shown} of=${found}>${(data) => html`
-      <${Why} data=${data} />
-      <${About} message=${data.message} />
-      <${Content} title="Content" content=${data.message.content} download=${url(queuePath(queue, `messages/${encodeURIComponent(id)}/content`)).href} missing=${gone(data.message)} />
-      ${data.message.state_content && html`<${Content} title="State kept by a deferral" content=${data.message.state_content} />`}
+    ${found.error && !found.data ? html`<div class="card"><${ErrorMessage} error=${found.error} /></div>` : html`<${Loaded} of=${found}>${(data) => html`
+      <${Explanation} data=${data} />
+      <${MessageDetails} message=${data.message} />
+      <${ContentCard} title="Content" content=${data.message.content} download=${buildUrl(queuePath(queue, `messages/${encodeURIComponent(id)}/content`)).href} missing=${explainMissing(data.message)} />
+      ${data.message.state_content && html`<${ContentCard} title="State of the deferred message" content=${data.message.state_content} />`}
       ${data.message.headers && Object.keys(data.message.headers).length > 0 && html`<section class="card"><header><h2>Headers</h2></header><${Code} label="Headers">${JSON.stringify(data.message.headers, null, 2)}<//></section>`}
       <div class="columns">
-        <${Attempts} attempts=${data.attempts} complete=${data.attempts_complete} />
-        <${TimeLine} moments=${data.timeline} />
+        <${AttemptList} attempts=${data.attempts} complete=${data.attempts_complete} />
+        <${Timeline} steps=${data.timeline} />
       </div>`}<//>`}`;
 }
 
-const gone = (message) => (message.state === "completed"
-  ? "It is completed, and this queue's history keeps no contents."
-  : "The content is no longer there.");
+const explainMissing = (message) => (message.state === "completed"
+  ? "The message is completed, and the history of this queue stores no contents."
+  : "The content does not exist any more.");
 
-function Acts({ message, onDone }) {
+function MessageActions({ message, onDone }) {
   const ids = { ids: [message.id] };
   if (message.state === "dead") {
     return html`
-      <${Act} main label="Redrive" action="redrive" body=${ids} title=${`Queue message ${message.id} again?`} verb="Redrive" onDone=${onDone} />
-      <${Act} grave label="Purge" action="purge_dead" body=${ids} title=${`Delete message ${message.id}?`} verb="Delete it" onDone=${onDone} />`;
+      <${ActionButton} main label="Redrive" action="redrive" body=${ids} title=${`Queue message ${message.id} again?`} verb="Redrive" onDone=${onDone} />
+      <${ActionButton} grave label="Purge" action="purge_dead" body=${ids} title=${`Delete message ${message.id}?`} verb="Delete" onDone=${onDone} />`;
   }
   if (message.state === "waiting" || message.state === "scheduled") {
-    return html`<${Act} grave label="Cancel" action="cancel" body=${{ id: message.id }} title=${`Cancel message ${message.id}?`} verb="Cancel it" onDone=${onDone} />`;
+    return html`<${ActionButton} grave label="Cancel" action="cancel" body=${{ id: message.id }} title=${`Cancel message ${message.id}?`} verb="Cancel message" onDone=${onDone} />`;
   }
   return null;
 }
 
-const TITLES = { leased: "It is running", dead: "It is dead", scheduled: "It is not due yet", completed: "It is done", not_found: "It has ended" };
+const TITLES = { leased: "Running", dead: "Dead", scheduled: "Not due yet", completed: "Completed", not_found: "Ended" };
 const TONES = { leased: "good", dead: "bad", next: "good", behind: "calm", scheduled: "calm", unfolded: "calm", completed: "good", not_found: "calm" };
 
-const MOMENTS = { scheduled: "dequeue_at", throttled: "wake_at", leased: "lease_until", dead: "died_at" };
+const TIME_FIELDS = { scheduled: "dequeue_at", throttled: "wake_at", leased: "lease_until", dead: "died_at" };
 
-function Why({ data }) {
+function Explanation({ data }) {
   const { answer, text, fields } = data.explanation;
-  const moment = fields?.[MOMENTS[answer]];
-  const said = data.message.state === "completed" ? "completed" : answer;
-  return html`<section aria-label="Why it waits"><${Notice} tone=${TONES[said] ?? "warn"} title=${TITLES[said] ?? "Why it waits"}><p>${firstLine(text, data.attempts.at(-1)?.summary)}</p>
-    ${moment > 0 && html`<p class="soft">On your clock: <${At} at=${moment} />, <${Ago} at=${moment} />.</p>`}<//></section>`;
+  const time = fields?.[TIME_FIELDS[answer]];
+  const outcome = data.message.state === "completed" ? "completed" : answer;
+  return html`<section aria-label="Explanation"><${Notice} tone=${TONES[outcome] ?? "warn"} title=${TITLES[outcome] ?? "Why the message waits"}><p>${formatFirstLine(text, data.attempts.at(-1)?.summary)}</p>
+    ${time > 0 && html`<p class="soft">Your time: <${Time} at=${time} />, <${RelativeTime} at=${time} />.</p>`}<//></section>`;
 }
 
-/** A sentence; where an error is quoted that begins with a traceback, what came of it stands there instead. */
-const firstLine = (text, summary) => {
+/** The first line of an explanation. A quoted traceback is replaced by the summary of the error. */
+const formatFirstLine = (text, summary) => {
   const [line] = (text ?? "").split("\n", 1);
   const first = summary ? line.replace(/Traceback \(most recent call last\):$/, summary) : line;
   return first.length > 500 ? `${first.slice(0, 500)} …` : first;
 };
 
-function About({ message }) {
+function MessageDetails({ message }) {
   const value = (name, text) => html`<div><dt>${name}</dt><dd>${text}</dd></div>`;
   const named = (text) => (text == null ? NONE : html`<${Name} of=${text} />`);
-  const both = (at) => html`<${At} at=${at} /> <span class="soft">(<${Ago} at=${at} />)</span>`;
+  const both = (at) => html`<${Time} at=${at} /> <span class="soft">(<${RelativeTime} at=${at} />)</span>`;
   return html`<section class="card" aria-label="About the message"><dl class="values">
     ${value("Kind", named(message.kind))}
     ${value("Name", named(message.name))}
-    ${value("Attempts", message.max_attempts == null ? count(message.attempt) : `${count(message.attempt)} of ${count(message.max_attempts)}`)}
+    ${value("Attempts", message.max_attempts == null ? formatCount(message.attempt) : `${formatCount(message.attempt)} of ${formatCount(message.max_attempts)}`)}
     ${value("Created", both(message.created_at))}
     ${value("Due", message.dequeue_at < 0 ? html`urgent <span class="soft">(${message.dequeue_at})</span>` : both(message.dequeue_at))}
     ${message.lease_until != null && value("Leased until", both(message.lease_until))}
     ${message.worker != null && value("Worker", named(message.worker))}
     ${message.died_at != null && value("Died", both(message.died_at))}
   </dl></section>`;
+}
+
+const PER_LINE = 16;
+
+/** Hex of the API as lines of offset, bytes and printable characters. */
+function formatHexDump(hex) {
+  const digits = hex.replace(/\s+/g, "");
+  const lines = [];
+  for (let at = 0; at < digits.length; at += 2 * PER_LINE) {
+    const pairs = digits.slice(at, at + 2 * PER_LINE).match(/../g) ?? [];
+    const seen = pairs.map((pair) => parseInt(pair, 16)).map((code) => (code >= 32 && code < 127 ? String.fromCharCode(code) : "·")).join("");
+    lines.push(`${(at / 2).toString(16).padStart(6, "0")}  ${pairs.join(" ").padEnd(3 * PER_LINE - 1)}  ${seen}`);
+  }
+  return lines.join("\n");
+}
+
+function Code({ label, children }) {
+  return html`<pre class="code" tabindex="0" role="region" aria-label=${label}><code dir="auto">${children}</code></pre>`;
+}
+
+function ContentCard({ title, content, download, missing }) {
+  const [view, setView] = useState(null);
+  if (!content) return html`<section class="card"><header><h2>${title}</h2></header><p class="soft">${missing}</p></section>`;
+  const views = [content.kind === "json" && ["text", "JSON"], content.kind === "text" && ["text", "Text"], ["hex", "Hex"]].filter(Boolean);
+  const shown = view ?? views[0][0];
+  return html`<section class="card"><header><h2>${title}</h2>
+      <p>${formatBytes(content.size)}${content.cut && `, first ${formatBytes(content.shown)} shown`}${download && html` · <a href=${download} download>Download</a>`}</p>
+      ${views.length > 1 && html`<${RadioGroup} label=${`Format of the ${title.toLowerCase()}`} options=${views} value=${shown} onChange=${setView} />`}
+    </header>
+    ${content.size === 0 ? html`<p class="soft">Empty.</p>` : html`<${Code} label=${title}>${shown === "hex" ? formatHexDump(content.hex) : content.text}<//>`}
+  </section>`;
+}
+
+function AttemptList({ attempts, complete }) {
+  return html`<section class="card"><header><h2>Attempts</h2>${!complete && html`<p>some attempts may be missing</p>`}</header>
+    ${attempts.length === 0 && html`<p class="soft">No attempt has ended yet.</p>`}
+    <ol class="attempts">${attempts.map((one, i) => html`<li key=${i}>
+      <p class="head"><strong>Attempt ${one.attempt}</strong> <${StateBadge} of=${one.outcome} /> <span class="soft">
+        waited ${formatDuration(one.wait_ms)}, ran ${formatDuration(one.run_ms)}${one.worker && html`, <${Name} of=${one.worker} />`}, <${RelativeTime} at=${one.finished_at} /></span></p>
+      ${one.error && html`<${ErrorText} error=${one.error} summary=${one.summary} label=${`Error of attempt ${one.attempt}`} open=${i === attempts.length - 1} />`}
+    </li>`)}</ol>
+  </section>`;
+}
+
+function ErrorText({ error, summary, label, open }) {
+  if (error.trim() === (summary ?? "").trim()) return html`<p class="error-line"><code dir="auto">${error}</code></p>`;
+  return html`<details class="error" open=${open}><summary><code class="cut-2" dir="auto">${summary ?? error.split("\n", 1)[0]}</code></summary><${Code} label=${label}>${error}<//></details>`;
+}
+
+const STEP_TONES = { completed: "good", failed: "warn", expired: "warn", dead: "bad", leased: "calm" };
+
+function Timeline({ steps }) {
+  return html`<section class="card"><header><h2>Timeline</h2></header>
+    <ol class="moments">${steps.map((one, i) => html`<li key=${i} class=${`${STEP_TONES[one.what] ?? ""} ${one.future ? "future" : ""}`}>
+      <span>${one.text}</span> <span class="soft"><${Time} at=${one.at} seconds /> · <${RelativeTime} at=${one.at} /></span></li>`)}</ol>
+  </section>`;
 }

@@ -1,57 +1,53 @@
-// The queue at a glance: live figures, whose turn it is, the last hour or day, the busiest channels.
+// The present state of the queue: figures, fair turns, charts and the busiest channels.
 import { html, useState } from "../lib/html.js";
-import { Age } from "../parts/time.js";
-import { count, rate } from "../lib/format.js";
-import { useHere, useQueueResource } from "../lib/here.js";
-import { ordered } from "../lib/order.js";
-import { ChannelTable } from "../parts/channel_table.js";
-import { Choice } from "../parts/choice.js";
-import { Figure } from "../parts/marks.js";
-import { isOfSome } from "../parts/ranking.js";
-import { Shares } from "../parts/shares.js";
-import { Spark } from "../parts/spark.js";
-import { Empty, Failed, Notice, Shown, Waiting } from "../parts/states.js";
-import { Title } from "../parts/title.js";
-import { QueueCharts } from "../parts/queue_charts.js";
+import { ChannelTable, isPartial } from "../components/channel_table.js";
+import { Sparkline } from "../components/chart.js";
+import { QueueCharts } from "../components/history_charts.js";
+import { Shares } from "../components/shares.js";
+import { Empty, ErrorMessage, Loaded, Loading, Notice } from "../components/status.js";
+import { Count, Elapsed, PageTitle, RadioGroup } from "../components/values.js";
+import { sortChannels } from "../lib/channel_list.js";
+import { formatCount, formatRate } from "../lib/format.js";
+import { useQueue, useQueueResource } from "../lib/queue.js";
 
 export function Overview() {
-  const { live, session, queue } = useHere();
+  const { live, session, queue } = useQueue();
   const [span, setSpan] = useState("hour");
   const series = useQueueResource("series", { span }, { every: 4 });
   const busiest = useQueueResource("channels", { sort: "waiting", limit: 10 }, { every: 2 });
   const { overview } = live;
   const label = session.queues.length > 1 && session.queues.find((one) => one.key === queue)?.label;
-  if (!overview) return html`<${Title} title="Overview" over=${label} /><div class="card">${live.trouble ? html`<${Failed} error=${live.trouble} />` : html`<${Waiting} />`}</div>`;
+  if (!overview) return html`<${PageTitle} title="Overview" over=${label} /><div class="card">${live.trouble ? html`<${ErrorMessage} error=${live.trouble} />` : html`<${Loading} />`}</div>`;
   return html`
-    <${Title} title="Overview" over=${label} />
-    <${Verdict} overview=${overview} />
+    <${PageTitle} title="Overview" over=${label} />
+    <${Warnings} overview=${overview} />
     <${Figures} overview=${overview} points=${span === "hour" ? series.data?.points ?? [] : []} />
-    <section class="card"><header><h2>Fair turns, now</h2><${Evenness} overview=${overview} /></header>
-      <${Shown} of=${busiest}>${({ channels }) => (channels.length ? html`<${Shares} channels=${channels} />` : html`<p class="soft">Nothing waits and nothing runs, so nobody needs a turn.</p>`)}<//>
+    <section class="card"><header><h2>Fair turns</h2><${FairnessIndex} overview=${overview} /></header>
+      <${Loaded} of=${busiest}>${({ channels }) => (channels.length ? html`<${Shares} channels=${channels} />` : html`<p class="soft">No messages are waiting or running.</p>`)}<//>
     </section>
     <section aria-labelledby="charts" class="card"><header><h2 id="charts">${span === "hour" ? "The last hour" : "The last day"}</h2>
-      <${Choice} label="Span of the charts" options=${[["hour", "Hour"], ["day", "Day"]]} value=${span} onChange=${setSpan} /></header>
-      <${Shown} of=${series}>${(data) => html`<${QueueCharts} data=${data} />`}<//>
+      <${RadioGroup} label="Time span of the charts" options=${[["hour", "Hour"], ["day", "Day"]]} value=${span} onChange=${setSpan} /></header>
+      <${Loaded} of=${series}>${(data) => html`<${QueueCharts} data=${data} />`}<//>
     </section>
     <${Busiest} found=${busiest} />`;
 }
 
-/** What needs somebody's hands, if anything does. */
-function Verdict({ overview }) {
-  const { link } = useHere();
+/** Problems that need attention. */
+function Warnings({ overview }) {
+  const { link } = useQueue();
   const waits = overview.waiting.value > 0;
   const { alive, gone } = overview.workers;
   return html`
-    ${alive === 0 && waits && html`<${Notice} tone="bad" title="No worker is alive, so nothing is taken."><p>Start one where your handlers are: <code>lonnymq worker jobs:worker</code></p><//>`}
-    ${alive > 0 && gone > 0 && html`<${Notice} tone="warn" title=${`${count(gone)} of ${count(alive + gone)} workers no longer say that they are there.`}><p>Their messages come back when the leases run out. <a href=${link("workers")}>Look at the workers</a></p><//>`}
-    ${overview.max_concurrency != null && overview.in_flight >= overview.max_concurrency && html`<${Notice} tone="warn" title=${`The queue is at its own limit: ${count(overview.in_flight)} of ${count(overview.max_concurrency)} are running.`}><p>More begin as these end.</p><//>`}`;
+    ${alive === 0 && waits && html`<${Notice} tone="bad" title="No worker is alive, so no message is running."><p>Start a worker: <code>lonnymq worker jobs:worker</code></p><//>`}
+    ${alive > 0 && gone > 0 && html`<${Notice} tone="warn" title=${`${formatCount(gone)} of ${formatCount(alive + gone)} workers sent no heartbeat recently.`}><p>Other workers get their messages when the leases end. <a href=${link("workers")}>Show workers</a></p><//>`}
+    ${overview.max_concurrency != null && overview.in_flight >= overview.max_concurrency && html`<${Notice} tone="warn" title=${`The queue is at its limit: ${formatCount(overview.in_flight)} of ${formatCount(overview.max_concurrency)} are running.`}><p>A message starts when another ends.</p><//>`}`;
 }
 
-function Evenness({ overview }) {
+function FairnessIndex({ overview }) {
   const { jain, channels } = overview.fairness;
-  if (jain == null) return html`<p>Evenness is reckoned when two or more channels without limits have a backlog.</p>`;
-  const words = jain >= 0.95 ? "even" : jain >= 0.8 ? "nearly even" : "uneven";
-  return html`<p title="Jain's index: 1 when all channels with a backlog and without limits are served alike">${words} among ${count(channels)} channels, index ${jain.toFixed(3)}</p>`;
+  if (jain == null) return html`<p>The fairness index needs two or more channels that have a backlog and no limits.</p>`;
+  const text = jain >= 0.95 ? "even" : jain >= 0.8 ? "nearly even" : "uneven";
+  return html`<p title="Jain's index: 1 if all channels with a backlog and without limits are served equally">${text} among ${formatCount(channels)} channels, index ${jain.toFixed(3)}</p>`;
 }
 
 function Tile({ name, tone, note, children, spark }) {
@@ -59,26 +55,26 @@ function Tile({ name, tone, note, children, spark }) {
 }
 
 function Figures({ overview, points }) {
-  const { link } = useHere();
+  const { link } = useQueue();
   const { workers } = overview;
-  const lately = overview.rate_ms ? `the last ${Math.round(overview.rate_ms / 1_000)} s` : "";
-  const spark = (key, colour) => html`<${Spark} values=${points.map((point) => point[key])} colour=${colour} />`;
+  const window = overview.rate_ms ? `last ${Math.round(overview.rate_ms / 1_000)} s` : "";
+  const spark = (key, colour) => html`<${Sparkline} values=${points.map((point) => point[key])} colour=${colour} />`;
   return html`<section aria-label="Figures, live"><dl class="figures">
-    <${Tile} name="In" note=${lately} spark=${spark("created", "var(--series-1)")}>${rate(overview.in_per_s)}<//>
-    <${Tile} name="Out" note=${lately} spark=${spark("completed", "var(--series-4)")}>${rate(overview.out_per_s)}<//>
-    <${Tile} name="Waiting" note=${html`in <a href=${link("channels")}><${Figure} of=${overview.channels} /> channels</a>`} spark=${spark("waiting", "var(--series-3)")}><${Figure} of=${overview.waiting} /><//>
-    <${Tile} name="Oldest waiting" note=${overview.oldest_at == null ? "nothing is due" : overview.oldest_exact ? "due since" : "of those looked at"} spark=${spark("oldest_ms", "var(--series-6)")}><${Age} since=${overview.oldest_at} units=${1} /><//>
-    <${Tile} name="Running" note=${overview.max_concurrency == null ? "no limit" : `of ${count(overview.max_concurrency)}`} spark=${spark("running", "var(--series-5)")}><${Figure} of=${overview.running} /><//>
-    <${Tile} name="Dead" tone=${overview.dead.value > 0 && "grave"} note=${overview.dead.value > 0 ? "out of attempts" : "none"} spark=${spark("dead", "var(--series-2)")}><a href=${link("dead")}><${Figure} of=${overview.dead} /></a><//>
-    <${Tile} name="Workers alive" tone=${workers.alive === 0 && "warn"} note=${`${count(workers.running)} of ${count(workers.concurrency)} slots`}><a href=${link("workers")}>${count(workers.alive)}</a><//>
+    <${Tile} name="In" note=${window} spark=${spark("created", "var(--series-1)")}>${formatRate(overview.in_per_s)}<//>
+    <${Tile} name="Out" note=${window} spark=${spark("completed", "var(--series-4)")}>${formatRate(overview.out_per_s)}<//>
+    <${Tile} name="Waiting" note=${html`in <a href=${link("channels")}><${Count} of=${overview.channels} /> channels</a>`} spark=${spark("waiting", "var(--series-3)")}><${Count} of=${overview.waiting} /><//>
+    <${Tile} name="Oldest waiting" note=${overview.oldest_at == null ? "no message is due" : overview.oldest_exact ? "due since" : "estimate"} spark=${spark("oldest_ms", "var(--series-6)")}><${Elapsed} since=${overview.oldest_at} units=${1} /><//>
+    <${Tile} name="Running" note=${overview.max_concurrency == null ? "no limit" : `of ${formatCount(overview.max_concurrency)}`} spark=${spark("running", "var(--series-5)")}><${Count} of=${overview.running} /><//>
+    <${Tile} name="Dead" tone=${overview.dead.value > 0 && "grave"} note=${overview.dead.value > 0 ? "no attempts left" : "none"} spark=${spark("dead", "var(--series-2)")}><a href=${link("dead")}><${Count} of=${overview.dead} /></a><//>
+    <${Tile} name="Live workers" tone=${workers.alive === 0 && "warn"} note=${`${formatCount(workers.running)} of ${formatCount(workers.concurrency)} slots`}><a href=${link("workers")}>${formatCount(workers.alive)}</a><//>
   </dl></section>`;
 }
 
 function Busiest({ found }) {
-  const { link } = useHere();
-  return html`<section class="card flush"><header><h2>Busiest channels</h2><p>${found.data && isOfSome(found.data) && "≈ by a sample of 200 pages of messages · "}<a href=${link("channels")}>All channels</a></p></header>
-    <${Shown} of=${found}>${({ channels }) => (channels.length
-      ? html`<${ChannelTable} caption="Busiest channels" rows=${ordered(channels, "waiting")} />`
-      : html`<${Empty} title="No channel has anything to do"><p>A channel comes into being with its first message: <code>lonnymq message create acme hello</code></p><//>`)}<//>
+  const { link } = useQueue();
+  return html`<section class="card flush"><header><h2>Busiest channels</h2><p>${found.data && isPartial(found.data) && "≈ from a sample of 200 pages of messages · "}<a href=${link("channels")}>All channels</a></p></header>
+    <${Loaded} of=${found}>${({ channels }) => (channels.length
+      ? html`<${ChannelTable} caption="Busiest channels" rows=${sortChannels(channels, "waiting")} />`
+      : html`<${Empty} title="No channel has messages"><p>The first message creates a channel: <code>lonnymq message create acme hello</code></p><//>`)}<//>
   </section>`;
 }

@@ -88,12 +88,13 @@ begin
   select i.id, i.channel, i.content, coalesce(i.dequeue_at, v_begin), v_now, i.kind, i.headers
   from unnest(v_ids, p_channels, p_contents, v_ats, p_kinds, p_headers)
     as i (id, channel, content, dequeue_at, kind, headers);
+  -- Before the changes, as message_create does: one of its own says that those who wait are notified already.
+  v_is_plain := true = any (v_told) and lonnymq.queue_notify();
   insert into lonnymq.change (channel, dequeue_at, message_id, size, added, notified, can_wait)
   select f.channel, f.dequeue_at, f.id, case when v_is_fresh then 0 else f.count end,
     case when v_is_fresh then f.count else 0 end, f.notified, coalesce(not f.notified and f.is_ahead, false)
   from unnest(v_channels, v_first_ats, v_first_ids, v_counts, v_told, v_is_ahead)
     as f (channel, dequeue_at, id, count, notified, is_ahead);
-  v_is_plain := true = any (v_told) and lonnymq.queue_notify();
 
   return query
   select i.ordinal::integer, 'created', i.id, null::text, null::bigint, null::bigint

@@ -1,5 +1,6 @@
 -- Ends leases: this attempt failed. The message runs again after the channel's back-off, or the
--- delay given; out of attempts, or if told so, it is dead.
+-- delay given; out of attempts, or if told so, it is dead. Attempts are limited by the channel, and
+-- by the limit given where that is lower.
 --
 -- Answers: retrying (and when); dead; lease_lost; not_found.
 -- Locks: the messages, in the order of their ids, until the transaction ends. Never a channel.
@@ -9,7 +10,8 @@ create or replace function lonnymq.message_fail(
   p_tokens uuid[],
   p_errors text[] default null,
   p_retries_ms bigint[] default null,
-  p_deads boolean[] default null
+  p_deads boolean[] default null,
+  p_max_attempts integer[] default null
 )
 returns table (id bigint, answer text, dequeue_at bigint)
 language plpgsql
@@ -30,6 +32,7 @@ begin
   perform lonnymq.guard_aligned('errors', p_errors, v_length);
   perform lonnymq.guard_aligned('retries_ms', p_retries_ms, v_length);
   perform lonnymq.guard_aligned('deads', p_deads, v_length);
+  perform lonnymq.guard_aligned('max_attempts', p_max_attempts, v_length);
   select i.retry_ms into v_bad from unnest(p_retries_ms) as i (retry_ms)
   where i.retry_ms not between 0 and 3155760000000 limit 1;
   if found then
@@ -40,12 +43,16 @@ begin
   return query
   select l.id, case when l.answer = 'failed' then 'retrying' else l.answer end, l.dequeue_at
   from lonnymq.lease_end(p_ids, p_tokens, 'failed', v_now,
-    array(select v_now + i.retry_ms from unnest(p_retries_ms) as i (retry_ms)), p_deads, p_errors) l;
+    array(select v_now + i.retry_ms from unnest(p_retries_ms) as i (retry_ms)),
+    array(
+      select case when i.is_dead then 0 else i.max_attempts end
+      from unnest(p_deads, p_max_attempts) as i (is_dead, max_attempts)
+    ), p_errors) l;
 end
 $$;
 
-comment on function lonnymq.message_fail(bigint[], uuid[], text[], bigint[], boolean[]) is
-'Ends leases: this attempt failed.';
+comment on function lonnymq.message_fail(bigint[], uuid[], text[], bigint[], boolean[], integer[])
+is 'Ends leases: this attempt failed.';
 
 create or replace function lonnymq.message_fail(
   p_id bigint,

@@ -20,7 +20,6 @@ declare
   v_rest bigint[];
   v_late bigint[];
   v_due bigint[];
-  v_died boolean[];
   v_next_ats bigint[];
 begin
   mark := greatest(p_from, p_now);
@@ -77,23 +76,12 @@ begin
     return;
   end if;
   with held as materialized (
-    select m.id, m.attempt, m.dequeue_at, m.channel
-    from lonnymq.message m
+    select m.id, m.dequeue_at from lonnymq.message m
     where m.id = any (v_late) and m.token is not null and m.lease_until <= p_now
     order by m.id
     for update skip locked
   )
-  select array_agg(h.id),
-    array_agg(h.attempt >= coalesce(s.max_attempts, c.max_attempts, q.default_max_attempts)),
-    array_agg(h.dequeue_at)
-  into v_due, v_died, v_next_ats
-  from held h
-  cross join lonnymq.queue q
-  left join lateral (select * from lonnymq.channel c where c.name = h.channel limit 1) c on true
-  left join lateral (
-    select * from lonnymq.channel_setting s where s.name = h.channel limit 1
-  ) s on true
-  where q.only_row;
+  select array_agg(h.id), array_agg(h.dequeue_at) into v_due, v_next_ats from held h;
   if cardinality(v_due) is distinct from cardinality(v_late) then
     insert into lonnymq.lease (due_at, message_ids, is_settling)
     select p_now + 100, array_agg(l.id), true
@@ -102,10 +90,10 @@ begin
   if v_due is null then
     return;
   end if;
-  perform lonnymq.lease_end(v_due, null, 'expired', p_now, v_next_ats, v_died,
-    array_fill('the lease ran out'::text, array[cardinality(v_due)]));
-  select count(*) filter (where not d), count(*) filter (where d) into expired, died
-  from unnest(v_died) as d;
+  select count(*) filter (where e.answer <> 'dead'), count(*) filter (where e.answer = 'dead')
+  into expired, died
+  from lonnymq.lease_end(v_due, null, 'expired', p_now, v_next_ats,
+    p_errors => array_fill('the lease ran out'::text, array[cardinality(v_due)])) e;
 end
 $$;
 

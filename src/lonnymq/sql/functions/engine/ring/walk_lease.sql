@@ -14,8 +14,7 @@ language plpgsql
 as $$
 declare
   v_most integer := case when p_choice.token is null then 256 else 2048 end;
-  v_queue lonnymq.queue;
-  v_queue_bit integer := 0;
+  v_queue_bit integer := case when p_walk.has_limit then 2 else 0 end;
   v_next integer;
   v_window lonnymq.ring_window;
   v_taken record;
@@ -24,10 +23,8 @@ declare
   v_due_at bigint;
   v_started timestamptz;
 begin
-  select * into v_queue from lonnymq.queue q where q.only_row;
-  if v_queue.max_concurrency is not null then
-    v_queue_bit := 2;
-    p_walk := lonnymq.walk_quota_queue(p_walk, v_queue);
+  if p_walk.has_limit then
+    p_walk := lonnymq.walk_quota_queue(p_walk);
   end if;
   v_token := coalesce(p_choice.token, left(replace(gen_random_uuid()::text, '-', ''), 16));
   v_next := least(p_walk.remaining, v_most);

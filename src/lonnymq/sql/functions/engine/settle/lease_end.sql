@@ -4,14 +4,15 @@
 --
 -- p_outcome is what history says of those that go back: failed, expired or deferred. A deferred message gets
 -- its attempt back, keeps its error, and has the state given if there is one. Without a moment to go back to
--- it is the channel's back-off. Without tokens the caller holds the leases, each once.
+-- it is the channel's back-off. A number of attempts that is lower than the channel's counts instead of it,
+-- and 0 of them is dead at once. Without tokens the caller holds the leases, each once.
 --
 -- Answers: one row a pair, in the order given: the outcome (and until when), dead, lease_lost, not_found.
 -- Locks: the messages, in the order of their ids.
 -- Notifies: when a channel has nothing due and nothing earlier to wait for.
 create or replace function lonnymq.lease_end(
   p_ids bigint[], p_tokens uuid[], p_outcome text, p_now bigint, p_next_ats bigint[],
-  p_deads boolean[] default null, p_errors text[] default null, p_states bytea[] default null
+  p_max_attempts integer[] default null, p_errors text[] default null, p_states bytea[] default null
 )
 returns table (id bigint, answer text, dequeue_at bigint)
 language plpgsql
@@ -36,13 +37,13 @@ begin
   select q.history into v_history from lonnymq.queue q where q.only_row;
   with input as materialized (
     select distinct on (i.id, i.token) i.*
-    from unnest(p_ids, p_tokens, p_next_ats, p_deads, p_errors, p_states)
-      with ordinality as i (id, token, next_at, is_dead, error, state, ordinal)
+    from unnest(p_ids, p_tokens, p_next_ats, p_max_attempts, p_errors, p_states)
+      with ordinality as i (id, token, next_at, max_attempts, error, state, ordinal)
     order by i.id, i.token, i.ordinal
   ), ended as materialized (
     select m.*, i.ordinal, left(i.error, 10000) as error, i.state,
-      coalesce(i.is_dead or r.is_last, false) as died,
-      case when (i.is_dead or r.is_last) is not true then coalesce(i.next_at,
+      coalesce(m.attempt >= i.max_attempts or r.is_last, false) as died,
+      case when (m.attempt >= i.max_attempts or r.is_last) is not true then coalesce(i.next_at,
         p_now + lonnymq.retry_delay(m.attempt, r.delays_ms, r.jitter)) end as next_at
     from input i
     cross join lateral (
@@ -111,6 +112,6 @@ end
 $$;
 
 comment on function lonnymq.lease_end(
-  bigint[], uuid[], text, bigint, bigint[], boolean[], text[], bytea[]
+  bigint[], uuid[], text, bigint, bigint[], integer[], text[], bytea[]
 ) is
 'Ends leases whose messages are not done: back into the line, or dead.';

@@ -1,0 +1,119 @@
+"""The story of the show: who the tenants are, what they do when, and what came of what they created."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from lonnymq.client import NewMessage, Queue
+from lonnymq.results import Created, CreateManyResult
+
+FLOODING = "acme"
+QUIET = ("bloom", "cedar", "delta", "ember")
+FLOOD = 3_000
+AT_ONCE = 16  # in the whole queue
+LIMITS: dict[str, dict[str, Any]] = {
+    "acme": {"max_concurrency": 10},
+    "bloom": {"weight": 3},
+    "cedar": {"release_interval_ms": 200, "burst": 2},
+    "delta": {"max_size": 8},
+    "ember": {"max_attempts": 3, "retry_delays_ms": [100, 200]},
+}
+
+
+@dataclass(frozen=True)
+class Killed:
+    """A worker that was killed: its process, its name, and the jobs that it held at that moment."""
+
+    pid: int
+    worker: str | None = None
+    jobs: frozenset[int] = frozenset()
+
+
+@dataclass
+class Story:
+    """What was done so far."""
+
+    queue: Queue
+    codec: Path
+    created: set[int] = field(default_factory=set)
+    answers: Counter[str] = field(default_factory=Counter)
+    urgent: int | None = None
+    poison: int | None = None
+    upload: int | None = None
+    later: int | None = None
+    named: list[CreateManyResult] = field(default_factory=list)
+    redriven: bool = False
+    killed: Killed | None = None
+    told: list[str] = field(default_factory=list)
+
+    def note(self, results: list[CreateManyResult]) -> list[int]:
+        """Remember what was created, and count the answers."""
+        ids = [each.id for each in results if isinstance(each, Created)]
+        self.created |= set(ids)
+        self.answers.update(type(each).__name__.lower() for each in results)
+        return ids
+
+    def create(self, channel: str, kind: str, many: int = 1, **more: Any) -> list[int]:
+        """Have a tenant create some jobs."""
+        jobs = [NewMessage(f"video {n}".encode(), kind=kind, **more) for n in range(many)]
+        return self.note(self.queue.create_many(jobs, channel=channel))
+
+    def tell(self, sentence: str) -> None:
+        """Say what happens."""
+        self.told.append(sentence)
+
+    def begin(self) -> None:
+        """Set the limits, and let the first tenant flood the queue."""
+        self.queue.set(max_concurrency=AT_ONCE)
+        for channel, options in LIMITS.items():
+            self.queue.channel_set(channel, **options)
+        for _ in range(3):
+            self.create(FLOODING, "transcode", FLOOD // 3)
+        self.tell(f"{FLOODING} floods the queue with {FLOOD:,} jobs; four quiet tenants go on")
+
+    def go_on(self) -> None:
+        """Let each quiet tenant create a job, as it does all the time."""
+        for tenant in QUIET:
+            self.create(tenant, "transcode")
+
+    def turns(self) -> Iterator[None]:
+        """What happens beside that, one thing at a time."""
+        [self.urgent] = self.create(FLOODING, "transcode", dequeue_at=-1)
+        self.tell(f"{FLOODING} has an urgent job: dequeue_at = -1 puts it before all its others")
+        yield
+        [self.upload] = self.create("bloom", "upload")
+        self.tell("bloom has an upload whose parts are not there yet: it defers, and remembers")
+        yield
+        [self.poison] = self.create("ember", "broken")
+        self.tell("ember has a video that nobody can decode: 3 attempts, then it is dead")
+        yield
+        before = self.answers["refused"]
+        self.create("delta", "transcode", 20)
+        refused = self.answers["refused"] - before
+        self.tell(f"delta creates 20 at once and may hold 8: {refused} are refused")
+        yield
+        for _ in range(2):
+            self.create_named("cedar", "publish")
+        self.tell(f"cedar publishes in 2 s, and asks twice by one name: {self.named}")
+        if self.later is not None:
+            self.tell(f"why does it wait? {self.queue.explain(self.later).explanation}")
+        yield
+
+    def create_named(self, channel: str, name: str) -> None:
+        """Have a tenant create a job for later, of which there shall be one."""
+        job = NewMessage(b"video", kind="transcode", name=name, delay_ms=2_000)
+        results = self.queue.create_many([job], channel=channel)
+        self.named += results
+        if ids := self.note(results):
+            self.later = ids[0]
+
+    def redrive(self) -> None:
+        """Bring the codec, and let the dead job live again."""
+        self.codec.touch()
+        self.redriven = True
+        answers = [each.answer for each in self.queue.dead_redrive(channel="ember")]
+        self.tell(f"the codec of the dead video is there now, and the video is redriven: {answers}")

@@ -1,0 +1,1 @@
+"""Actions: what users can do to a queue through the dashboard."""

@@ -1,0 +1,1 @@
+"""The JSON API: what the page and other programs can read."""

@@ -1,0 +1,270 @@
+"""Channels: found by name, ranked by activity, one channel with its history. No query reads all channels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from psycopg import AsyncConnection
+
+from lonnymq.dashboard.api.schemas import OUTCOMES, SETTINGS, build_count
+from lonnymq.dashboard.errors import not_found
+from lonnymq.dashboard.queues import MonitoredQueue, Row, fetch, per_second
+from lonnymq.dashboard.request import decode_cursor, encode_cursor, wrong_cursor
+
+NAMES = """
+select * from {schema}.channel_names(%(prefix)s, %(text)s, %(after)s, %(limit)s, %(most)s)
+"""
+RANK = "select * from {schema}.channel_rank(%(by)s, 1000)"
+IN_STATE = "select * from {schema}.channel_in_state(%(state)s, 1000)"
+ROWS = "select * from {schema}.channel_active(1, 1000, %(names)s)"
+DEAD = "select * from {schema}.channel_dead(%(names)s)"
+FIGURES = "select * from {schema}.queue_figures()"
+STATS = "select * from {schema}.channel_stats(%(name)s)"
+OPTIONS = "select {schema}.queue_options_now() as options"
+SAMPLES = """
+select * from {schema}.channel_sample_list(
+  %(name)s, ({schema}.epoch() - %(span)s)::bigint, %(step)s)
+"""
+LATEST_ATTEMPTS = """
+select * from {schema}.history_recent(
+  ({schema}.epoch() - %(span)s)::bigint, %(step)s, %(name)s, 10000)
+"""
+SPANS = {"hour": (3_600_000, 60_000), "day": (86_400_000, 900_000)}
+SORTS = ("name", "waiting", "running", "oldest", "rate", "dead")
+MAX_COUNTED = 10_000
+MAX_DEAD = 1000
+
+
+async def list_channels(
+    queue: MonitoredQueue,
+    *,
+    search: str,
+    sort: str,
+    state: str | None,
+    cursor: str | None,
+    limit: int,
+) -> dict[str, Any]:
+    """A page of channels."""
+    if sort != "name" or state:
+        return await list_ranked(
+            queue, search=search, sort=sort, state=state, cursor=cursor, limit=limit
+        )
+    return await list_by_name(queue, search=search, cursor=cursor, limit=limit)
+
+
+async def list_by_name(
+    queue: MonitoredQueue, *, search: str, cursor: str | None, limit: int
+) -> dict[str, Any]:
+    """Channels by name: first the names that start with the search text, then the names that contain it."""
+    part, after = decode_cursor(cursor, ("begins" if search else "all", ""), str, str)
+    if part not in ("all", "begins", "contains"):
+        raise wrong_cursor()
+    parameters = {
+        "prefix": search if part == "begins" else "",
+        "text": search if part == "contains" else "",
+        "after": after,
+        "limit": limit,
+        "most": MAX_COUNTED if part == "contains" else limit + 1,
+    }
+    async with queue.read_transaction() as connection:
+        found = await fetch(connection, queue.schema, NAMES, parameters)
+        names = [each["channel"] for each in found if each["channel"] is not None]
+        if part == "contains":
+            names = [name for name in names if not name.startswith(search)]
+        page = await read_rows(connection, queue.schema, names)
+    upto = found[0]["upto"]
+    following = encode_cursor(part, upto) if upto is not None else None
+    if following is None and part == "begins":
+        following = encode_cursor("contains", "")
+    return {
+        **page,
+        "next": following,
+        "ranked": "exact",
+        "complete": following is None,
+        "searched": found[0]["looked_at"] if part == "contains" else 0,
+    }
+
+
+async def list_ranked(
+    queue: MonitoredQueue,
+    *,
+    search: str,
+    sort: str,
+    state: str | None,
+    cursor: str | None,
+    limit: int,
+) -> dict[str, Any]:
+    """The leading channels by activity. The cost does not depend on the number of channels."""
+    (start,) = decode_cursor(cursor, (0,), int)
+    if not 0 <= start <= 2000:
+        raise wrong_cursor()
+    async with queue.read_transaction() as connection:
+        order = await fetch(connection, queue.schema, RANK, {"by": sort}) if sort != "name" else []
+        ranks = {each["channel"]: each["figure"] for each in order}
+        names = list(ranks)
+        if state:
+            rows = await fetch(connection, queue.schema, IN_STATE, {"state": state})
+            in_state = {each["channel"] for each in rows}
+            names = [name for name in names if name in in_state] + sorted(in_state - set(names))
+        names = [name for name in names if search.lower() in name.lower()]
+        chosen = names[start : start + limit]
+        estimates = ranks if sort == "waiting" else {}
+        page = await read_rows(connection, queue.schema, chosen, estimates)
+    following = encode_cursor(start + limit) if start + limit < len(names) else None
+    return {
+        **page,
+        "next": following,
+        "ranked": "estimated",
+        "complete": following is None,
+        "searched": len(names),
+    }
+
+
+async def read_rows(
+    connection: Any, schema: str, names: list[str], estimates: dict[str, int] | None = None
+) -> dict[str, Any]:
+    """The channels with these names, in this order."""
+    active = await fetch(connection, schema, ROWS, {"names": names})
+    dead = await fetch(connection, schema, DEAD, {"names": names})
+    figures = (await fetch(connection, schema, FIGURES))[0]
+    died = {each["channel"]: each["dead"] for each in dead}
+    found = {
+        each["channel"]: format_row(
+            each,
+            dead=died.get(each["channel"], 0),
+            estimate=(estimates or {}).get(each["channel"]),
+        )
+        for each in active
+    }
+    return {
+        "now_at": figures["now_at"],
+        "channels": [found[name] for name in names if name in found],
+        "total": build_count(figures["channels"], exact=figures["channels_is_exact"]),
+    }
+
+
+async def read_channel(queue: MonitoredQueue, name: str) -> dict[str, Any]:
+    """One channel: its state, its limits, and its last hour."""
+    async with queue.read_transaction() as connection:
+        stats = await fetch(connection, queue.schema, STATS, {"name": name})
+        if not stats:
+            raise not_found(
+                "This channel does not exist.",
+                "The first message creates a channel. A channel that is idle for long is removed.",
+            )
+        active = await fetch(connection, queue.schema, ROWS, {"names": [name]})
+        options = (await fetch(connection, queue.schema, OPTIONS))[0]["options"]
+        recent = await read_history(connection, queue.schema, name, "hour")
+    return {
+        "now_at": active[0]["now_at"],
+        "channel": format_details(stats[0], active[0]),
+        "defaults": {word: options[f"default_{word}"] for word in SETTINGS},
+        "recent": recent,
+    }
+
+
+def format_details(stats: Row, active: Row) -> dict[str, Any]:
+    """A channel with all of its settings. Messages are counted up to ten thousand."""
+    counted = stats["counted_exactly"]
+    return {
+        **format_row(active),
+        "waiting": build_count(stats["waiting"], at_least=not counted),
+        "scheduled": build_count(stats["scheduled"], exact=counted),
+        "dead": build_count(stats["dead"], at_least=stats["dead"] >= MAX_COUNTED),
+        "size": build_count(stats["size"], exact=counted or stats["max_size"] is not None),
+        **{word: stats[word] for word in SETTINGS},
+    }
+
+
+def format_row(
+    row: Mapping[str, Any], *, dead: int = 0, estimate: int | None = None
+) -> dict[str, Any]:
+    """A channel in a list, from a row of `channel_active`."""
+    counted = row["counted_exactly"]
+    waiting = build_count(row["waiting"], at_least=not counted)
+    if not counted and estimate is not None and estimate > row["waiting"]:
+        waiting = build_count(estimate, exact=False)
+    return {
+        "channel": row["channel"],
+        "state": row["state"],
+        "held": explain_hold(row),
+        "waiting": waiting,
+        "scheduled": build_count(row["scheduled"], exact=counted),
+        "running": row["in_flight"],
+        "max_concurrency": row["max_concurrency"],
+        "out_per_s": per_second(row["finished"], row["finished_ms"]),
+        "rate_limit_per_s": per_second(1, row["release_interval_ms"]),
+        "release_interval_ms": row["release_interval_ms"],
+        "burst": row["burst"],
+        "oldest_at": row["waiting_since"],
+        "next_at": row["next_at"],
+        "dead": build_count(dead, at_least=dead >= MAX_DEAD),
+        "weight": row["weight"],
+        "max_size": row["max_size"],
+        "paused": row["paused"],
+        "releasing": row["releasing"],
+    }
+
+
+def explain_hold(row: Mapping[str, Any]) -> str | None:
+    """Why workers get no message of a channel now, or None."""
+    match row["state"]:
+        case "paused":
+            return "Paused: workers get no messages until you resume the channel."
+        case "saturated":
+            return f"At the limit: {row['in_flight']} of {row['max_concurrency']} are running."
+        case "throttled":
+            return f"At the rate limit: one message every {row['release_interval_ms']} ms."
+        case "scheduled":
+            return "Scheduled: the first message is due later."
+        case "releasing":
+            return "Being released: the channel accepts no new messages."
+        case _:
+            return None
+
+
+async def read_series(queue: MonitoredQueue, *, name: str, span: str) -> dict[str, Any]:
+    """The history of a channel over the last hour or day."""
+    async with queue.read_transaction() as connection:
+        return await read_history(connection, queue.schema, name, span)
+
+
+async def read_history(
+    connection: AsyncConnection[Any], schema: str, name: str, span: str
+) -> dict[str, Any]:
+    """The outcomes of a channel's attempts, from samples or else from the latest attempts.
+
+    `exact` is false if outcomes since `from_at` may be missing.
+    """
+    span_ms, step_ms = SPANS[span]
+    parameters = {"name": name, "span": span_ms, "step": step_ms}
+    rows = await fetch(connection, schema, SAMPLES, parameters)
+    is_sampled = rows[0]["from_at"] is not None
+    if not is_sampled:
+        rows = await fetch(connection, schema, LATEST_ATTEMPTS, parameters)
+    first, format_step = rows[0], format_sample if is_sampled else format_point
+    return {
+        "now_at": first["now_at"],
+        "step_ms": step_ms,
+        "exact": first["all_channels"] if is_sampled else True,
+        "from_at": first["from_at"],
+        "points": [format_step(each) for each in rows if each["at"] is not None],
+    }
+
+
+def format_sample(row: Row) -> dict[str, Any]:
+    """A step of samples, whose durations are sums."""
+    attempts = max(sum(row[outcome] for outcome in OUTCOMES), 1)
+    means = {"wait_ms": row["wait_ms"] / attempts, "run_ms": row["run_ms"] / attempts}
+    return format_point({**row, **means})
+
+
+def format_point(row: Row) -> dict[str, Any]:
+    """A step with mean durations."""
+    return {
+        "at": row["at"],
+        **{outcome: row[outcome] for outcome in OUTCOMES},
+        "wait_ms": round(row["wait_ms"]),
+        "run_ms": round(row["run_ms"]),
+    }

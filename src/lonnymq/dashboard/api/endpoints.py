@@ -1,0 +1,118 @@
+"""The endpoints that read a queue: paths, parameters, documents, and the functions that answer."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from lonnymq.dashboard.api import channels, dead, messages, queue, schemas
+from lonnymq.dashboard.report import describe_report
+from lonnymq.dashboard.request import CURSOR, ID, LIMIT, Parameter
+from lonnymq.dashboard.state import get_queue, get_state
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A GET endpoint of a queue. The parameters become arguments of `read`, and equal requests share an answer."""
+
+    path: str
+    about: str
+    document: type[schemas.Document]
+    read: Callable[..., Awaitable[dict[str, Any]]]
+    parameters: tuple[Parameter, ...] = ()
+
+    async def respond(self, request: Request) -> Response:
+        """Answer a request."""
+        state = get_state(request)
+        await state.authenticator.require_user(request)
+        queue = get_queue(request)
+        arguments = {each.name: each.read(request) for each in self.parameters}
+        document = await state.cache.get(
+            (queue.key, self.path, *arguments.values()), lambda: self.read(queue, **arguments)
+        )
+        return JSONResponse(document)
+
+    def route(self) -> Route:
+        """The route of the endpoint."""
+        return Route(f"/api/queues/{{queue}}/{self.path}", self.respond, methods=["GET"])
+
+
+CHANNEL = Parameter("channel", "Only messages of this channel.")
+KIND = Parameter("kind", "Only messages of this kind.")
+NAME = Parameter("name", "The name of the channel.", required=True)
+SPAN = Parameter("span", "How far back.", default="hour", choices=("hour", "day"))
+
+ENDPOINTS = (
+    Endpoint("overview", "The present state of the queue.", schemas.Overview, queue.read_overview),
+    Endpoint("series", "The queue over the last hour or day.", schemas.Series, queue.read_series, (SPAN,)),
+    Endpoint("channels", "A page of channels, by name or by activity.", schemas.Channels,
+             channels.list_channels, (
+        Parameter("search", "Only names that contain this text.", default=""),
+        Parameter("sort", "The order. All orders except `name` rank the leading channels by estimates.",
+                  default="name", choices=channels.SORTS),
+        Parameter("state", "Only channels in this state.", choices=schemas.STATES),
+        CURSOR, LIMIT,
+    )),
+    Endpoint("channel", "One channel.", schemas.Channel, channels.read_channel, (NAME,)),
+    Endpoint("channel/series", "The attempts of a channel over the last hour or day.",
+             schemas.ChannelSeries, channels.read_series, (NAME, SPAN)),
+    Endpoint("messages", "A page of the live messages of a channel, in order.", schemas.Messages,
+             messages.list_messages, (
+        Parameter("channel", "The name of the channel.", required=True), CURSOR, LIMIT,
+    )),
+    Endpoint("dead/groups", "Dead messages grouped by error.", schemas.DeadGroups,
+             dead.group_dead, (CHANNEL, KIND)),
+    Endpoint("dead", "A page of dead messages, newest first.", schemas.DeadMessages, dead.list_dead, (
+        Parameter("group", "Only messages of this group of errors."), CHANNEL, KIND, CURSOR, LIMIT,
+    )),
+    Endpoint("workers", "The workers.", schemas.Workers, queue.list_workers),
+    Endpoint("schedules", "The schedules.", schemas.Schedules, queue.list_schedules),
+    Endpoint("audit", "The audit log of the dashboard, newest first.", schemas.AuditLog,
+             queue.list_audit_entries, (
+        Parameter("subject", "Only actions on this channel, message or schedule."), CURSOR, LIMIT,
+    )),
+)  # fmt: skip
+
+
+async def send_message(request: Request) -> Response:
+    """Send one message."""
+    state = get_state(request)
+    await state.authenticator.require_user(request)
+    queue, message_id = get_queue(request), ID.read(request)
+    document = await state.cache.get(
+        (queue.key, "message", message_id), lambda: messages.read_message(queue, message_id)
+    )
+    return JSONResponse(document)
+
+
+async def send_message_content(request: Request) -> Response:
+    """Send the whole payload of a message as a download, so that browsers do not interpret the payload."""
+    await get_state(request).authenticator.require_user(request)
+    queue, message_id = get_queue(request), ID.read(request)
+    data = await messages.read_content(queue, message_id)
+    disposition = f'attachment; filename="message-{message_id}.bin"'
+    return Response(
+        data, media_type="application/octet-stream", headers={"Content-Disposition": disposition}
+    )
+
+
+async def send_events(request: Request) -> Response:
+    """Send live events of a queue."""
+    state = get_state(request)
+    await state.authenticator.require_user(request)
+    stream = state.get_stream(get_queue(request), queue.read_overview)
+    return StreamingResponse(
+        stream.events(), media_type="text/event-stream", headers={"X-Accel-Buffering": "no"}
+    )
+
+
+async def send_report_details(request: Request) -> Response:
+    """Send the title, time and pictures of the latest report."""
+    state = get_state(request)
+    await state.authenticator.require_user(request)
+    return JSONResponse(describe_report(state.report))

@@ -1,0 +1,27 @@
+// All pages by their name in the address.
+import { Audit } from "./audit.js";
+import { Channel } from "./channel.js";
+import { Channels } from "./channels.js";
+import { Dead, DeadGroup } from "./dead.js";
+import { History } from "./history.js";
+import { Message } from "./message.js";
+import { Overview } from "./overview.js";
+import { Schedules } from "./schedules.js";
+import { Workers } from "./workers.js";
+
+const PAGES = {
+  overview: { title: "Overview", view: Overview },
+  channels: { title: "Channels", view: Channels },
+  channel: { title: "Channel", view: Channel, parent: "channels" },
+  message: { title: "Message", view: Message, parent: "channels" },
+  dead: { title: "Dead", view: Dead },
+  dead_group: { title: "Dead", view: DeadGroup, parent: "dead" },
+  workers: { title: "Workers", view: Workers },
+  schedules: { title: "Schedules", view: Schedules },
+  history: { title: "History", view: History },
+  audit: { title: "Audit", view: Audit },
+};
+
+export const NAV = Object.entries(PAGES).filter(([, { parent }]) => !parent).map(([page, { title }]) => ({ page, title }));
+export const findPage = (word) => PAGES[word] ?? PAGES.overview;
+export const findParent = (word) => PAGES[word]?.parent ?? (PAGES[word] ? word : "overview");

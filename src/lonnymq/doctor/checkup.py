@@ -1,0 +1,122 @@
+"""The table of all checks, and the functions that run the checks and repair the queue."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from psycopg import Connection, Error, connect
+
+from lonnymq.client.arguments import milliseconds
+from lonnymq.doctor import queue_checks, server_checks, table_checks
+from lonnymq.doctor.base import CheckContext, Problem, Report
+from lonnymq.errors import LonnyMQError
+from lonnymq.results import Repair, Swept
+
+MAX_REPAIRS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One check, whether it needs an installed queue, and whether it reads every message."""
+
+    name: str
+    find: Callable[[CheckContext], Iterator[Problem]]
+    needs_queue: bool = True
+    reads_all: bool = False
+
+
+CHECKS = (
+    Check("server version", server_checks.check_server_version, needs_queue=False),
+    Check("standby", server_checks.check_standby, needs_queue=False),
+    Check("pooler", server_checks.check_pooler, needs_queue=False),
+    Check("durability", server_checks.check_durability, needs_queue=False),
+    Check("clock", server_checks.check_clock, needs_queue=False),
+    Check("notifications", server_checks.check_notifications, needs_queue=False),
+    Check("visibility", server_checks.check_visibility, needs_queue=False),
+    Check("connections", server_checks.check_connections, needs_queue=False),
+    Check("held snapshot", server_checks.check_held_snapshot, needs_queue=False),
+    Check("idle in transaction", server_checks.check_idle_in_transaction, needs_queue=False),
+    Check("prepared transactions", server_checks.check_prepared_transactions, needs_queue=False),
+    Check("replication slots", server_checks.check_replication_slots, needs_queue=False),
+    Check("installed", queue_checks.check_installed, needs_queue=False),
+    Check("privileges", queue_checks.check_privileges),
+    Check("stopped consumers", queue_checks.check_stopped_consumers),
+    Check("queue clock", server_checks.check_queue_clock),
+    Check("clock step", server_checks.check_clock_step),
+    Check("autovacuum", table_checks.check_autovacuum),
+    Check("dead rows", table_checks.check_dead_rows),
+    Check("bloat", table_checks.check_bloat),
+    Check("sequences", table_checks.check_sequences),
+    Check("indexes", table_checks.check_indexes),
+    Check("sweeps", queue_checks.check_sweeps),
+    Check("workers", queue_checks.check_workers),
+    Check("schedules", queue_checks.check_schedules),
+    Check("dead messages", queue_checks.check_dead_messages),
+    Check("invariants", queue_checks.check_invariants, reads_all=True),
+)
+
+
+def run_checks(
+    source: Connection[Any] | str,
+    *,
+    schema: str = "lonnymq",
+    stuck_after: timedelta | int = 300_000,
+    quick: bool = False,
+    clock: Callable[[], float] = time.time,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Report:
+    """Run all checks, or with `quick` the checks that do not read every message. Nothing changes.
+
+    `stuck_after` is how long something may not move before a check reports it.
+    """
+    if isinstance(source, str):
+        with connect(source, autocommit=True, prepare_threshold=None) as connection:
+            return run_checks(
+                connection, schema=schema, stuck_after=stuck_after, quick=quick, clock=clock, progress=progress
+            )  # fmt: skip
+    context = CheckContext(source, schema, milliseconds("stuck_after", stuck_after), clock)
+    checked, problems = [], []
+    for check in CHECKS:
+        if (quick and check.reads_all) or (check.needs_queue and not context.is_installed):
+            continue
+        progress(check.name)
+        checked.append(check.name)
+        problems += run_check(check, context)
+    return Report(tuple(checked), tuple(problems))
+
+
+def run_check(check: Check, context: CheckContext) -> list[Problem]:
+    """Run one check. A check that the server refuses becomes a note, and the other checks go on."""
+    try:
+        return list(check.find(context))
+    except (LonnyMQError, Error) as error:
+        if context.connection.closed or not is_refusal(error):
+            raise
+        reason = str(error).splitlines()[0]
+        return [Problem(check.name, "note", f"The check could not run: {reason}")]
+
+
+def is_refusal(error: Exception) -> bool:
+    """Whether the server refused a check, rather than the check being wrong."""
+    return isinstance(error, LonnyMQError) or getattr(error, "sqlstate", None) is not None
+
+
+def repair(
+    source: Connection[Any] | str, *, schema: str = "lonnymq"
+) -> tuple[tuple[Repair, ...], Swept]:
+    """Repair broken invariants, and sweep."""
+    if isinstance(source, str):
+        with connect(source, autocommit=True, prepare_threshold=None) as connection:
+            return repair(connection, schema=schema)
+    queue = CheckContext(source, schema).queue
+    repairs: list[Repair] = []
+    for _ in range(MAX_REPAIRS):  # one repair may reveal another
+        found = queue.repair()
+        repairs += found
+        if not found:
+            break
+    return tuple(repairs), queue.sweep()

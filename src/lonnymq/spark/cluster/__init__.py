@@ -1,0 +1,1 @@
+"""Workers on the executors of a cluster: `run_workers`."""

@@ -1,0 +1,1 @@
+"""Batch reads: `spark.read.format("lonnymq")`."""

@@ -1,0 +1,116 @@
+"""Starts a Spark session with the format `lonnymq`, and sends the library to executors that lack it."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import sys
+import tempfile
+import zipfile
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lonnymq.spark.data_source import LonnyMQDataSource
+from lonnymq.spark.java import find_java
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+LIBRARY = Path(__file__).parents[2]  # the folder that holds the library, or the zip sent to Spark
+PACKAGES = ("lonnymq", "pyspark_lonnymq")
+# Settings of a running session, which `register` sets too.
+RUNTIME_SETTINGS = {
+    "spark.sql.python.filterPushdown.enabled": "true",  # the option pushDownPredicate needs it
+}
+SETTINGS = {
+    **RUNTIME_SETTINGS,
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.ui.showConsoleProgress": "false",
+}
+
+
+def session(
+    master: str | None = None,
+    *,
+    app: str = "lonnymq",
+    config: Mapping[str, object] | None = None,
+) -> SparkSession:
+    """Start Spark, or use the running session, and register the format `lonnymq`.
+
+    Your `config` overrides the settings that this function makes.
+    The default master is the one of `spark-submit` or of `config`, or else `local[*]`.
+    """
+    from pyspark.sql import SparkSession
+
+    java = find_java()
+    if java:
+        os.environ["JAVA_HOME"] = java
+    given = {key: str(value) for key, value in (config or {}).items()}
+    set_python(given.get("spark.pyspark.python"))
+    builder = SparkSession.builder.appName(app)
+    if master is not None:
+        builder = builder.master(master)
+    for key, value in {**SETTINGS, **given}.items():
+        builder = builder.config(key, value)
+    return register(builder.getOrCreate())
+
+
+def set_python(executors: str | None) -> None:
+    """Name the Python of the driver and of the executors in the environment."""
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    if executors is not None:  # only spark-submit would read this setting
+        os.environ["PYSPARK_PYTHON"] = executors
+        # Spark plans on this machine with that Python too, which may lack the library.
+        os.environ["PYTHONPATH"] = prepend_library(os.environ.get("PYTHONPATH", ""))
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+
+
+def prepend_library(path: str) -> str:
+    """A PYTHONPATH that begins with the library."""
+    return os.pathsep.join(filter(None, [str(LIBRARY), path]))
+
+
+def register(spark: SparkSession) -> SparkSession:
+    """Register the format `lonnymq` with your session, and return the session."""
+    for key, value in RUNTIME_SETTINGS.items():
+        spark.conf.set(key, value)
+    if LIBRARY.suffix == ".zip":
+        add_to_planners(spark)
+    spark.dataSource.register(LonnyMQDataSource)
+    return spark
+
+
+def add_to_planners(spark: SparkSession) -> None:
+    """Make the library importable in the processes that plan and stream, which do not read `--py-files`."""
+    environment = spark.sparkContext.environment
+    path = environment.get("PYTHONPATH", "")
+    if str(LIBRARY) not in path.split(os.pathsep):
+        environment["PYTHONPATH"] = prepend_library(path)
+
+
+def package_library(path: Path | str) -> Path:
+    """Write the library into a zip for `spark-submit --py-files` or `spark.submit.pyFiles`, and return the path."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for package in PACKAGES:
+            spec = find_spec(package)
+            folder = Path(spec.origin).parent if spec and spec.origin else None
+            for file in sorted(folder.rglob("*")) if folder else ():
+                if file.is_file() and not {"__pycache__", "static"} & set(file.parts):
+                    archive.write(file, Path(package) / file.relative_to(str(folder)))
+    return Path(path)
+
+
+def send_library(spark: SparkSession) -> SparkSession:
+    """Send the library to the executors of your running session, and return the session.
+
+    The executors need the packages that the library imports: psycopg, pyarrow and adbc-driver-postgresql.
+    Writes also need pgpq, and handlers need cronsim and msgspec.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="lonnymq-library-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    spark.sparkContext.addPyFile(str(package_library(folder / "lonnymq.zip")))
+    return register(spark)  # Spark sends a format with the files that were there when it registered

@@ -1,0 +1,1 @@
+"""The streaming source: `spark.readStream.format("lonnymq")`."""

@@ -1,0 +1,1 @@
+"""Writes: `df.write.format("lonnymq")` and `df.writeStream.format("lonnymq")`."""

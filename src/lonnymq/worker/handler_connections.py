@@ -1,0 +1,165 @@
+"""Database connections for handlers: their transactions, heartbeats and queue, apart from the worker's own calls."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from functools import cached_property
+from typing import Any
+
+from psycopg import AsyncConnection, Connection
+
+from lonnymq.client import AsyncQueue, Queue, calls
+from lonnymq.client._async import connections as connections_async
+from lonnymq.client._sync import connections
+from lonnymq.client.arguments import Duration
+from lonnymq.client.call import Call
+from lonnymq.results import Heartbeat
+from lonnymq.worker.context import Context, HandlerContext, SyncContext
+from lonnymq.worker.outcomes import (
+    COMPLETE,
+    OUTCOME_NAMES,
+    Answers,
+    LeaseLost,
+    group_by_outcome,
+    settle_call,
+)
+
+PREPARE_AFTER = 5  # psycopg's default: only our own statements are prepared at once
+
+
+class AsyncHandlerConnections:
+    """Connections for the contexts of async handlers."""
+
+    def __init__(self, dsn: str, *, schema: str, lease_ms: int) -> None:
+        self.schema, self.lease_ms, self.dsn = schema, lease_ms, dsn
+        self.source = connections_async.AsyncDsnSource(dsn)
+
+    @cached_property
+    def queue(self) -> AsyncQueue:
+        """The queue in which handlers create messages."""
+        return AsyncQueue(self.dsn, schema=self.schema)
+
+    async def heartbeat(self, context: Context, lease_ms: Duration | None) -> None:
+        """Extend one lease."""
+        call = heartbeat_call(self.schema, context, self.lease_ms if lease_ms is None else lease_ms)
+        note_heartbeat(context, await connections_async.run(self.source, call))
+
+    @asynccontextmanager
+    async def transaction(self, contexts: Sequence[Context]) -> AsyncIterator[AsyncConnection[Any]]:
+        """Lend a connection in a transaction, and settle the messages just before the commit."""
+        async with self.source.connection() as connection:
+            restore_prepare_threshold(connection)
+            async with connection.transaction():
+                yield connection
+                with mark_committing(contexts):
+                    answers = [
+                        await connections_async.run_on(connection, call, prepare=None)
+                        for call in settle_calls(self.schema, contexts)
+                    ]
+                    require_leases(contexts, answers)
+        mark_settled(contexts)
+
+    async def close(self) -> None:
+        """Close the idle connections."""
+        await self.source.close()
+        if "queue" in self.__dict__:
+            await self.queue.close()
+
+
+class SyncHandlerConnections:
+    """Connections for the contexts of plain functions, from any thread."""
+
+    def __init__(self, dsn: str, *, schema: str, lease_ms: int) -> None:
+        self.schema, self.lease_ms, self.dsn = schema, lease_ms, dsn
+        self.source = connections.DsnSource(dsn)
+
+    @cached_property
+    def queue(self) -> Queue:
+        """The queue in which handlers create messages."""
+        return Queue(self.dsn, schema=self.schema)
+
+    def heartbeat(self, context: SyncContext, lease_ms: Duration | None) -> None:
+        """Extend one lease."""
+        call = heartbeat_call(self.schema, context, self.lease_ms if lease_ms is None else lease_ms)
+        note_heartbeat(context, connections.run(self.source, call))
+
+    @contextmanager
+    def transaction(self, contexts: Sequence[SyncContext]) -> Iterator[Connection[Any]]:
+        """Lend a connection in a transaction, and settle the messages just before the commit."""
+        with self.source.connection() as connection:
+            restore_prepare_threshold(connection)
+            with connection.transaction():
+                yield connection
+                with mark_committing(contexts):
+                    answers = [
+                        connections.run_on(connection, call, prepare=None)
+                        for call in settle_calls(self.schema, contexts)
+                    ]
+                    require_leases(contexts, answers)
+        mark_settled(contexts)
+
+    def close(self) -> None:
+        """Close the idle connections."""
+        self.source.close()
+        if "queue" in self.__dict__:
+            self.queue.close()
+
+
+def restore_prepare_threshold(connection: AsyncConnection[Any] | Connection[Any]) -> None:
+    """Let psycopg decide when to prepare a handler's statements. Behind a pooler nothing is prepared."""
+    if connection.prepare_threshold is not None:
+        connection.prepare_threshold = PREPARE_AFTER
+
+
+def heartbeat_call(
+    schema: str, context: HandlerContext, lease_ms: Duration
+) -> Call[list[Heartbeat]]:
+    """Build the heartbeat of one lease."""
+    context.check()
+    return calls.message_heartbeat_many(schema, [context.message], lease_ms=lease_ms)
+
+
+def note_heartbeat(context: HandlerContext, beats: list[Heartbeat]) -> None:
+    """Note the answer to a heartbeat. The worker's own heartbeats wait until the lease has its usual length."""
+    [beat] = beats
+    if beat.lease_until is not None:
+        longer = beat.lease_until - context.lease_until
+        context.lease_until = beat.lease_until
+        context.leased_at += max(0, longer) / 1000
+    elif beat.answer != "settling":
+        context.lost = True
+    context.check()
+
+
+def settle_calls(schema: str, contexts: Sequence[HandlerContext]) -> list[Call[Answers]]:
+    """Build the calls that settle the messages of a transaction: by each context's outcome, else completed."""
+    settlements = [(context.message, context.outcome or COMPLETE) for context in contexts]
+    return [settle_call(schema, group) for group in group_by_outcome(settlements)]
+
+
+@contextmanager
+def mark_committing(contexts: Sequence[HandlerContext]) -> Iterator[None]:
+    """Mark that a heartbeat which finds no lease means nothing: our own commit may have ended the lease."""
+    for context in contexts:
+        context.committing = True
+    try:
+        yield
+    except BaseException:
+        for context in contexts:
+            context.committing = False
+        raise
+
+
+def require_leases(contexts: Sequence[HandlerContext], answers: list[Answers]) -> None:
+    """Undo the transaction if the lease of one of the messages is lost."""
+    if any(answer in ("lease_lost", "not_found") for group in answers for answer, _ in group):
+        ids = ", ".join(str(context.id) for context in contexts)
+        raise LeaseLost(f"nothing was committed: a lease is lost among messages {ids}")
+
+
+def mark_settled(contexts: Sequence[HandlerContext]) -> None:
+    """Mark that nothing is left to settle."""
+    for context in contexts:
+        context.outcome = context.outcome or COMPLETE
+        context.settled = OUTCOME_NAMES[type(context.outcome)]

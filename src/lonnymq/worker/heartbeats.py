@@ -1,0 +1,133 @@
+"""What a worker repeats while it runs: lease heartbeats, the report that it is alive, and sweeps of the queue."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import socket
+import time
+from importlib.metadata import version
+from typing import Any
+
+from lonnymq.backoff import Backoff
+from lonnymq.client import calls
+from lonnymq.worker.context import HandlerContext
+from lonnymq.worker.database import Database
+from lonnymq.worker.runner import Runner
+from lonnymq.worker.settings import Settings
+
+MAX_LEASES = 10_000  # in one statement
+PRESENCE_SECONDS, SWEEP_SECONDS = 10.0, 10.0
+MAX_KINDS_BYTES = 8192
+SWEEP_LIMIT = 1000
+REPORTED_ANSWERS = ("completed", "deferred", "retrying", "dead", "lease_lost")
+
+
+class LeaseHeartbeats:
+    """Extends leases that are older than a third of their length, every third of that length."""
+
+    def __init__(self, database: Database, runner: Runner, settings: Settings) -> None:
+        self.database, self.runner, self.lease_ms = database, runner, settings.lease_ms
+        self.interval = settings.lease_ms / 3000
+
+    async def run(self) -> None:
+        """Extend leases until cancelled."""
+        backoff = Backoff()
+        due = time.monotonic() + self.interval
+        while True:
+            await asyncio.sleep(max(0.0, due - time.monotonic()))
+            try:
+                await self.extend_leases()
+            except Exception as error:
+                self.database.log_error(error)
+                await backoff.sleep()
+            else:
+                backoff.reset()
+                due = time.monotonic() + self.interval
+
+    async def extend_leases(self) -> None:
+        """Extend the leases that are not fresh."""
+        old = time.monotonic() - self.interval * 0.9
+        contexts = [each for each in self.runner.leases if each.leased_at <= old]
+        for at in range(0, len(contexts), MAX_LEASES):
+            await self.extend(contexts[at : at + MAX_LEASES])
+
+    async def extend(self, contexts: list[HandlerContext]) -> None:
+        """Extend leases in one statement."""
+        call = calls.message_heartbeat_many(
+            self.database.schema, [each.message for each in contexts], lease_ms=self.lease_ms
+        )
+        beats = await self.database.run(call)
+        for context, beat in zip(contexts, beats, strict=True):
+            if beat.lease_until is not None:
+                context.lease_until = beat.lease_until
+            elif beat.answer in ("lease_lost", "not_found"):
+                self.runner.lose(context)
+
+
+class Presence:
+    """Reports every 10 seconds that the worker is alive."""
+
+    def __init__(self, database: Database, runner: Runner, settings: Settings) -> None:
+        self.database, self.runner, self.settings = database, runner, settings
+        self.is_stopping = False
+
+    async def run(self) -> None:
+        """Report until cancelled."""
+        while True:
+            await self.report()
+            await asyncio.sleep(PRESENCE_SECONDS)
+
+    async def report(self) -> None:
+        """Report once that the worker is alive."""
+        call = calls.worker_seen(
+            self.database.schema,
+            self.settings.name,
+            concurrency=self.settings.concurrency,
+            running=len(self.runner.leases),
+            stopping=self.is_stopping,
+            about=self.describe(),
+            again_ms=int(PRESENCE_SECONDS * 1000),
+        )
+        await self.database.ignore_errors(self.database.run(call))
+
+    async def remove(self) -> None:
+        """Report that the worker has ended."""
+        call = calls.worker_gone(self.database.schema, self.settings.name)
+        await self.database.ignore_errors(self.database.run(call))
+
+    def describe(self) -> dict[str, Any]:
+        """Describe this worker for `worker_list`."""
+        counts = self.runner.settler.reporter.counts
+        return {
+            "host": socket.gethostname(),
+            "pid": os.getpid(),
+            "version": version("lonnymq"),
+            "kinds": list_kinds(self.runner.handlers.kinds),
+            **{answer: counts.get(answer, 0) for answer in REPORTED_ANSWERS},
+        }
+
+
+async def sweep_forever(database: Database) -> None:
+    """Sweep the queue about every 10 seconds until cancelled."""
+    while True:
+        await asyncio.sleep(SWEEP_SECONDS * random.uniform(0.7, 1.3))  # noqa: S311 - spreads load
+        await database.ignore_errors(sweep(database))
+
+
+async def sweep(database: Database) -> None:
+    """Sweep until fewer leases than a full batch had run out: thousands may end together."""
+    call = calls.queue_sweep(database.schema, limit=SWEEP_LIMIT)
+    while (swept := await database.run(call)).expired + swept.died >= SWEEP_LIMIT:
+        pass
+
+
+def list_kinds(kinds: tuple[str | None, ...]) -> list[str]:
+    """List as many kinds as fit."""
+    names, room = [], MAX_KINDS_BYTES
+    for kind in kinds:
+        room -= 6 * len(kind or "") + 4  # JSON may need six bytes for a letter
+        if kind is not None and room > 0:
+            names.append(kind)
+    return names
