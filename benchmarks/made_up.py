@@ -120,8 +120,8 @@ def session(
 
 def warm_up(spark: Any, lake: Path) -> None:
     """The first of everything pays for Java and for Python's workers."""
-    from lonnymq.figures import refresh
+    from lonnymq.analytics import refresh_analytics
     from lonnymq.lake import write_history
 
     write_history(made_up(spark, 10_000, 2, FIRST), lake, source="made up")
-    refresh(spark, lake, [date(2030, 1, 1)])
+    refresh_analytics(spark, lake, [date(2030, 1, 1)])

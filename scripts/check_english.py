@@ -124,8 +124,10 @@ def internal_docstrings(tree: ast.Module, *, is_cli: bool) -> Iterator[ast.Const
 
 
 def is_sentence(text: str) -> bool:
-    """Whether a string is English: several words, and no SQL, code or markup."""
+    """Whether a string is English: several words, and no SQL, code, markup or style sheet."""
     if len(re.findall(r"\b[a-zA-Z]{2,}\b", text)) < 4 or "::" in text or "</" in text:
+        return False
+    if re.search(r"\{[^{}]*[\w-]+:[^{}]*;|-src '", text):  # CSS, a content security policy
         return False
     return not re.match(
         r"\s*(select|insert|update|delete|with|create|alter|drop|set|show|call|begin|from|copy|grant|lock|"

@@ -93,10 +93,12 @@ class Bench:
         self.run.say(f"{rows:,} rows into the lake in {time.perf_counter() - began:.0f} s")
 
     def refresh(self, what: str, rows: int, dates: list[date] | None = None) -> float:
-        from lonnymq.figures import refresh
+        from lonnymq.analytics import refresh_analytics
 
         return self.sample(
-            what, rows, lambda: refresh(self.spark, self.lake, dates, tell=self.told)
+            what,
+            rows,
+            lambda: refresh_analytics(self.spark, self.lake, dates, on_progress=self.told),
         )
 
     def told(self, done: Any) -> None:
@@ -105,14 +107,14 @@ class Bench:
         )
 
     def report(self) -> None:
-        from lonnymq.lake.place import lake_at
-        from lonnymq.report import gather, page, period_of
+        from lonnymq.lake.location import resolve_lake
+        from lonnymq.report import build_document, load_period, render_page
 
-        period = period_of(
-            self.spark, lake_at(self.lake), begin=FIRST, end=FIRST + timedelta(days=DAYS)
+        period = load_period(
+            self.spark, resolve_lake(self.lake), begin=FIRST, end=FIRST + timedelta(days=DAYS)
         )
         made: list[str] = []
-        self.sample("report", self.rows, lambda: made.append(page(gather(period))))
+        self.sample("report", self.rows, lambda: made.append(render_page(build_document(period))))
         self.run.say(f"the page has {len(made[0].encode()) / 1e6:.1f} MB")
 
     def sample(self, what: str, count: int, do: Callable[[], object]) -> float:

@@ -66,7 +66,7 @@ def pin_workers(master: str) -> None:
 
 def main(master: str, cores: str, lake: str, rows: str) -> None:
     """What that process does; the last that it prints is how many seconds it took."""
-    from lonnymq.figures import refresh
+    from lonnymq.analytics import refresh_analytics
     from lonnymq.lake import write_history
 
     place = Path(lake)
@@ -76,7 +76,7 @@ def main(master: str, cores: str, lake: str, rows: str) -> None:
             write_history(made_up(spark, int(rows), DAYS, FIRST), place, source="made up")
         warm_up(spark, scratch / "warm")
         days = [(FIRST + timedelta(days=day)).date() for day in range(DAYS)]
-        print(timed(int(rows), lambda: refresh(spark, place, days)).seconds)
+        print(timed(int(rows), lambda: refresh_analytics(spark, place, days)).seconds)
 
 
 if __name__ == "__main__":

@@ -100,9 +100,9 @@ class Bench:
     def jdbc(self, folder: Path, **options: Any) -> int:
         """With casts for the two columns whose types JDBC does not know; the rows are counted by Spark as they go."""
         casts = {"xid": "xid::text::bigint as xid", "headers": "headers::text as headers"}
-        from lonnymq.lake.columns import OF_HISTORY
+        from lonnymq.lake.tables import HISTORY_COLUMNS
 
-        columns = ", ".join(casts.get(each.name, each.name) for each in OF_HISTORY)
+        columns = ", ".join(casts.get(each.name, each.name) for each in HISTORY_COLUMNS)
         table = f"(select {columns} from lonnymq.history) h"
         frame = read_jdbc(self.spark, self.dsn, table, **options)
         frame.write.parquet(str(folder / "history"))

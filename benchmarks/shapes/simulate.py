@@ -20,29 +20,29 @@ from benchmarks.record import Record
 from benchmarks.report.table import Row, as_markdown, figure
 from benchmarks.run import Run
 from lonnymq.simulate import (
-    Answer,
     Limits,
-    Recorded,
-    Replayed,
+    RecordedWorkload,
+    ReplayResult,
+    ReplayTimes,
     Scenario,
-    Shape,
     Trial,
-    play,
+    WorkloadShape,
+    make_trials,
+    make_workload,
     replay,
-    sweep_on_spark,
-    trials,
-    workload,
+    run_scenario,
+    run_trials_on_spark,
 )
-from lonnymq.simulate.on_spark import longest_first, packed, unpacked
-from lonnymq.simulate.replay import Workload
-from lonnymq.simulate.settings import settings
+from lonnymq.simulate.scenario import parse_settings
+from lonnymq.simulate.sweep import order_trials, pack_workload, unpack_workload
+from lonnymq.simulate.workload import Workload
 
 NAME, PLAIN = "lonnymq", "plain processes"
 MESSAGES, QUICK_MESSAGES = 100_000, 20_000
 SHAPES = {
-    "steady": Shape(tenants=100, workers=16, load=0.8),
-    "backlog": Shape(tenants=100, workers=16, load=1.2),
-    "noisy": Shape(tenants=100, workers=16, load=0.95, noisy=0.6),
+    "steady": WorkloadShape(tenants=100, workers=16, load=0.8),
+    "backlog": WorkloadShape(tenants=100, workers=16, load=1.2),
+    "noisy": WorkloadShape(tenants=100, workers=16, load=0.95, noisy=0.6),
 }
 LIMITS = {
     "none": Limits(),
@@ -67,36 +67,36 @@ TESTS = str(Path(__file__).parents[2] / "tests")  # which know how to start a cl
 def run(run: Run) -> None:
     many = QUICK_MESSAGES if run.quick else MESSAGES
     for name, shape in SHAPES.items():
-        work = workload(Shape(**{**fields(shape), "messages": many}))
+        work = make_workload(WorkloadShape(**{**fields(shape), "messages": many}))
         for limit, limits in LIMITS.items():
             for _ in range(run.repeat):
                 case = {"workload": name, "limits": limit}
                 take = partial(timed, work, limits)
                 run.sample("simulate", case, NAME, "messages/s", take)
-    sweeps(run, workload(Shape(messages=many, noisy=0.6, load=0.95)))
+    sweeps(run, make_workload(WorkloadShape(messages=many, noisy=0.6, load=0.95)))
     run.say(
         f"for docs/what-if.md:\n\n{as_markdown(page_table(run.record))}\n\n{page_words(run.record)}\n"
     )
 
 
-def fields(shape: Shape) -> dict[str, Any]:
+def fields(shape: WorkloadShape) -> dict[str, Any]:
     return {name: getattr(shape, name) for name in shape.__slots__}
 
 
 def timed(work: Workload, limits: Limits) -> Reading:
     began = time.process_time()
-    replay(work, {}, workers=16, otherwise=limits)
+    replay(work, {}, workers=16, default_limits=limits)
     return Reading(len(work), time.process_time() - began)
 
 
 def sweeps(run: Run, work: Workload) -> None:
     """The same sweep on a standalone cluster, with one executor of one core and with two; and in plain processes."""
-    history = Recorded(work, Replayed([], []), 0)
+    history = RecordedWorkload(work, ReplayTimes([], []), 0)
     asked = scenarios()
     for _ in range(run.repeat):
         for executors in (1, 2):
             with session(executors) as spark:
-                sweep_on_spark(
+                run_trials_on_spark(
                     spark, history, asked[: 2 * executors]
                 )  # Java, Python and the workload are there
                 take = partial(swept, spark, history, asked)
@@ -109,15 +109,15 @@ def sweeps(run: Run, work: Workload) -> None:
 
 def scenarios() -> list[Trial]:
     """Workers and limits, six of one and four of the other."""
-    values = [settings("*.max_concurrency=2,4,8")]
-    found = trials(Scenario(8), workers=(8, 12, 16, 24, 32, 64), changes=values)
+    values = [parse_settings("*.max_concurrency=2,4,8")]
+    found = make_trials(Scenario(8), workers=(8, 12, 16, 24, 32, 64), changes=values)
     assert len(found) == SCENARIOS
     return found
 
 
-def swept(spark: Any, history: Recorded, asked: list[Trial]) -> Reading:
+def swept(spark: Any, history: RecordedWorkload, asked: list[Trial]) -> Reading:
     began = time.monotonic()
-    sweep_on_spark(spark, history, asked)
+    run_trials_on_spark(spark, history, asked)
     return Reading(len(asked) * len(history.work), time.monotonic() - began)
 
 
@@ -146,33 +146,33 @@ def page_words(record: Record) -> str:
     if not found or not plain:
         return "The sweep did not run."
     return (
-        f"The sweep is replayed at {median(one):,.0f} messages a second on one executor and at {median(two):,.0f} on "
+        f"The sweep replays {median(one):,.0f} messages per second on one executor and {median(two):,.0f} on "
         f"two: {median(found):.2f} times ({min(found):.2f} to {max(found):.2f}).\n"
-        f"Two plain processes without Spark are {median(plain):.2f} times as fast as one on that machine."
+        f"Two plain processes without Spark are {median(plain):.2f} times as fast as one process on that machine."
     )
 
 
-def processes(many: int, history: Recorded) -> ProcessPoolExecutor:
+def processes(many: int, history: RecordedWorkload) -> ProcessPoolExecutor:
     """The same without Spark: so many processes, each with the workload. What they lose is this machine's doing."""
     return ProcessPoolExecutor(
-        many, get_context("spawn"), initializer=keep, initargs=(packed(history),)
+        many, get_context("spawn"), initializer=keep, initargs=(pack_workload(history),)
     )
 
 
-KEPT: list[Recorded] = []
+KEPT: list[RecordedWorkload] = []
 
 
 def keep(sent: tuple[Any, ...]) -> None:
-    KEPT.append(unpacked(sent))
+    KEPT.append(unpack_workload(sent))
 
 
-def play_kept(trial: Trial) -> Answer:
-    return play(KEPT[0], trial.scenario, growth=trial.growth)
+def play_kept(trial: Trial) -> ReplayResult:
+    return run_scenario(KEPT[0], trial.scenario, growth=trial.growth)
 
 
 def swept_plainly(pool: ProcessPoolExecutor, asked: list[Trial], messages: int) -> Reading:
     began = time.monotonic()
-    list(pool.map(play_kept, [asked[place] for place in longest_first(asked)]))
+    list(pool.map(play_kept, [asked[place] for place in order_trials(asked)]))
     return Reading(len(asked) * messages, time.monotonic() - began)
 
 

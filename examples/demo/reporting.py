@@ -19,16 +19,16 @@ def act_of_report(console: Console, dsn: str, attempts: int | None, file: Path) 
     import lonnymq.spark
     from examples.demo.on_spark import CONFIG
     from lonnymq.lake import sync
-    from lonnymq.lake.place import lake_at
-    from lonnymq.report import gather, page, period_of
+    from lonnymq.lake.location import resolve_lake
+    from lonnymq.report import build_document, load_period, render_page
 
     console.print("\nSpark reads the history of the show into a lake, and a report is made of it.")
     spark = lonnymq.spark.session("local[2]", config=CONFIG)
     with tempfile.TemporaryDirectory() as folder:
         synced = sync(spark, folder, url=dsn, source="video service")
-        document = gather(period_of(spark, lake_at(folder)))
+        document = build_document(load_period(spark, resolve_lake(folder)))
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(page(document), encoding="utf-8")
+        file.write_text(render_page(document), encoding="utf-8")
     return judged(synced.rows, attempts, file.read_text(encoding="utf-8"))
 
 

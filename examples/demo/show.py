@@ -25,10 +25,10 @@ from examples.demo.verdict import Promise, Wait, promises, waits
 from lonnymq import Queue
 from lonnymq.cli.look import Looker
 from lonnymq.cli.screen import View, screen
-from lonnymq.cli.words import duration
 from lonnymq.doctor.base import CheckContext
 from lonnymq.doctor.queue_checks import check_invariants
 from lonnymq.embedded_postgres import temporary
+from lonnymq.text import format_duration
 
 WORKERS = 3
 BEAT = 0.25  # seconds between two jobs of a quiet tenant
@@ -158,7 +158,7 @@ def waits_table(found: list[Wait]) -> Table:
     for each in found:
         numbers = (each.typical_ms, each.longest_ms, each.by_age_typical_ms, each.by_age_longest_ms)
         style = "dim" if each.tenant == FLOODING else ""
-        made.add_row(each.tenant, f"{each.jobs:,}", *map(duration, numbers), style=style)
+        made.add_row(each.tenant, f"{each.jobs:,}", *map(format_duration, numbers), style=style)
     return made
 
 

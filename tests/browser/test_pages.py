@@ -10,8 +10,8 @@ from playwright.async_api import expect
 from browser.conftest import TOKEN, Open, Site
 from browser.server import serving
 from lonnymq.dashboard import create_app
-from lonnymq.report.page import page as report_page
-from report.sample import document
+from lonnymq.report.page import render_page as report_page
+from report.sample_document import document
 
 PAGES = ["overview", "channels", "dead", "workers", "schedules", "history", "audit"]
 

@@ -9,15 +9,15 @@ from playwright.async_api import expect
 
 from browser.conftest import Open
 from lonnymq.simulate import (
-    Recorded,
-    Replayed,
+    RecordedWorkload,
+    ReplayTimes,
     Scenario,
-    Shape,
-    page,
-    setting,
-    sweep,
-    trials,
-    workload,
+    WorkloadShape,
+    make_trials,
+    make_workload,
+    parse_setting,
+    render_page,
+    run_trials,
 )
 
 FETCHED = "performance.getEntriesByType('resource').length"
@@ -35,12 +35,17 @@ CUT_OFF = """
 
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    work = workload(Shape(messages=3_000, tenants=30, workers=4, load=1.3, noisy=0.5))
-    changes = [[setting("tenant-01.max_concurrency=1")], [setting("*.release_interval_ms=50")]]
-    asked = trials(Scenario(4), workers=[4, 8], changes=changes, growth=[1, 1.5])
-    found = sweep(Recorded(work, Replayed([], []), 0), asked)
+    work = make_workload(WorkloadShape(messages=3_000, tenants=30, workers=4, load=1.3, noisy=0.5))
+    changes = [
+        [parse_setting("tenant-01.max_concurrency=1")],
+        [parse_setting("*.release_interval_ms=50")],
+    ]
+    asked = make_trials(Scenario(4), workers=[4, 8], changes=changes, growth=[1, 1.5])
+    found = run_trials(RecordedWorkload(work, ReplayTimes([], []), 0), asked)
     made = tmp_path_factory.mktemp("what if") / "page.html"
-    made.write_text(page(list(zip(asked, found, strict=True)), about="made up"), encoding="utf-8")
+    made.write_text(
+        render_page(list(zip(asked, found, strict=True)), about="made up"), encoding="utf-8"
+    )
     return made
 
 

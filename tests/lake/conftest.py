@@ -10,13 +10,13 @@ import pytest
 from pyspark.sql import SparkSession
 
 import lonnymq.lake
-from lake.stocking import Stock, settle
-from lonnymq.lake.syncing import Synced
+from lake.history_fixture import HistoryFixture, settle
+from lonnymq.lake.syncer import SyncResult
 from spark.conftest import spark
 
 __all__ = ["spark"]
 HERE = Path(__file__).parent
-Sync = Callable[..., Synced]
+Sync = Callable[..., SyncResult]
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist looks at groups, wherever it is started
@@ -27,9 +27,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture
-def stock(dsn_18: str) -> Stock:
+def stock(dsn_18: str) -> HistoryFixture:
     """History to bring into a lake."""
-    return Stock(dsn_18)
+    return HistoryFixture(dsn_18)
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def sync(spark: SparkSession, dsn_18: str, tmp_path: Path) -> Sync:
 
     def run(
         lake: Path | str | None = None, *, held: bool = False, url: str = dsn_18, **options: object
-    ) -> Synced:
+    ) -> SyncResult:
         if not held:  # by a transaction of the test's own
             settle(url, str(options.get("schema", "lonnymq")))
         place = tmp_path / "lake" if lake is None else lake

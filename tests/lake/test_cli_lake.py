@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from commands import PROGRAM, environment, run
-from lake.stocking import Stock, settle
+from lake.history_fixture import HistoryFixture, settle
 from support import eventually
 
 LOCAL = ("--master", "local[1]", "--conf", "spark.ui.enabled=false")
 
 
-def test_sync_says_what_it_brought(spark, stock: Stock, found, tmp_path: Path) -> None:
+def test_sync_says_what_it_brought(spark, stock: HistoryFixture, found, tmp_path: Path) -> None:
     stock.add(3)
     settle(stock.dsn)
     ran = run("lake", "sync", "--lake", tmp_path / "lake", "--source", "shop", dsn=stock.dsn)
@@ -35,7 +35,7 @@ def test_sync_says_what_it_brought(spark, stock: Stock, found, tmp_path: Path) -
 
 
 def test_what_the_lake_s_commands_say_has_no_payload(
-    spark, stock: Stock, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    spark, stock: HistoryFixture, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG, logger="lonnymq")
     stock.add(3, content=b"payload-canary-0815")
@@ -57,7 +57,7 @@ def test_what_the_lake_s_commands_say_has_no_payload(
 
 @pytest.mark.long
 @pytest.mark.timeout(900)
-def test_sync_follows_until_sigterm(stock: Stock, found, tmp_path: Path) -> None:
+def test_sync_follows_until_sigterm(stock: HistoryFixture, found, tmp_path: Path) -> None:
     stock.add(3)
     hidden = ("PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET", "SPARK_LOCAL_DIRS")
     known = {key: value for key, value in environment(stock.dsn).items() if key not in hidden}
@@ -85,7 +85,7 @@ def has(folder: Path, rows: int) -> bool:
     import lonnymq.lake
 
     try:
-        return sum(each.rows for each in lonnymq.lake.status(folder / "lake").sources) == rows
+        return sum(each.rows for each in lonnymq.lake.read_status(folder / "lake").sources) == rows
     except lonnymq.lake.LakeMissing:
         return False
 
@@ -95,7 +95,7 @@ def has(folder: Path, rows: int) -> bool:
     [
         (("--interval", "soon"), "--interval"),
         (("--storage-option", "region"), "write key=value"),
-        (("--source", "x" * 64), "a source's name is 1 to 63 bytes long"),
+        (("--source", "x" * 64), "the name of a source must have 1 to 63 bytes"),
         (("--schema", "nowhere"), "Run: lonnymq install --schema nowhere"),
     ],
 )

@@ -11,17 +11,17 @@ from pathlib import Path
 import pytest
 
 import lonnymq.lake
-from lake.stocking import Stock, settle
-from lake.test_sync_deaths import age, strangers
+from lake.history_fixture import HistoryFixture, settle
+from lake.test_killed_sync import age, strangers
 from spark.clusters import bare_python, cluster
 
-PROGRAM = Path(__file__).with_name("on_cluster.py")
+PROGRAM = Path(__file__).with_name("cluster_sync.py")
 
 
 @pytest.mark.long
 @pytest.mark.timeout(900)
 def test_executors_killed_in_the_middle_of_a_sync_lose_nothing_and_repeat_nothing(
-    stock: Stock, tmp_path: Path
+    stock: HistoryFixture, tmp_path: Path
 ) -> None:
     lake, python = tmp_path / "lake", bare_python(tmp_path / "bare")
     stock.add_each(40)
@@ -31,7 +31,7 @@ def test_executors_killed_in_the_middle_of_a_sync_lose_nothing_and_repeat_nothin
     assert (tmp_path / "writing").exists()
     assert (tmp_path / "written").exists()
     assert (done["rows"], ids(lake)) == (40, stock.made)
-    behind = lonnymq.lake.status(lake, url=stock.dsn, source="shop").behind
+    behind = lonnymq.lake.read_status(lake, url=stock.dsn, source="shop").behind
     assert behind is not None
     assert (behind.rows, behind.confirmed) == (0, behind.upto)
 

@@ -18,17 +18,17 @@ from faults.proxy import proxy
 
 import lonnymq.lake
 from copies import caught_up, cut_off, dump, promote, restore, run, spend_ids, standby, upgraded
-from lake.dying_sync import do_here
-from lake.stocking import settle
+from lake.history_fixture import settle
+from lake.killed_sync import export_here
 from lonnymq import Queue
+from lonnymq.analytics.refresh import compute_day_versions
 from lonnymq.embedded_postgres import TemporaryServer, temporary
 from lonnymq.errors import Unreachable
-from lonnymq.figures.refresh import marks
-from lonnymq.lake import DatabaseWentBack, IdentifierHidden, LakeBusy, OtherDatabase, ServerReplaced
-from lonnymq.lake.lives import read_rewinds
-from lonnymq.lake.origin import origin_at, taking_turns
-from lonnymq.lake.place import lake_at
-from lonnymq.lake.syncing import Syncer
+from lonnymq.lake import DatabaseRestored, IdentifierHidden, LakeBusy, ServerReplaced, WrongDatabase
+from lonnymq.lake.location import resolve_lake
+from lonnymq.lake.servers import read_rewinds
+from lonnymq.lake.source import identify_source, lock_source
+from lonnymq.lake.syncer import Syncer
 from support import DEBIAN_15, missing
 
 pytestmark = pytest.mark.timeout(300)
@@ -48,12 +48,12 @@ def lake(tmp_path: Path) -> Path:
 @pytest.fixture
 def bring(lake: Path, monkeypatch: pytest.MonkeyPatch) -> Sync:
     """Syncs a database into the lake, without Spark; how many rows were brought."""
-    monkeypatch.setattr("lonnymq.lake.syncing.run_errand", do_here)
+    monkeypatch.setattr("lonnymq.lake.syncer.run_export", export_here)
 
     def sync(dsn: str, *, adopt: bool = False, source: str = "shop", rows: int = 8) -> int:
         settle(dsn)
         with syncer(dsn, lake, adopt=adopt, source=source, rows=rows) as ours:
-            return sum(each.rows for each in ours.slices(Event()))
+            return sum(each.rows for each in ours.sync_batches(Event()))
 
     return sync
 
@@ -62,8 +62,8 @@ def syncer(
     dsn: str, lake: Path, *, rows: int = 8, kind: type[Syncer] = Syncer, **options: Any
 ) -> Syncer:
     spark: Any = SimpleNamespace(sparkContext=SimpleNamespace(defaultParallelism=2))
-    origin = origin_at(dsn, **{"source": "shop", **options})
-    return kind(spark, lake_at(lake), origin, rows=rows)
+    origin = identify_source(dsn, **{"source": "shop", **options})
+    return kind(spark, resolve_lake(lake), origin, rows=rows)
 
 
 def finish(dsn: str, count: int) -> None:
@@ -91,7 +91,7 @@ def rows_of(lake: Path, source: str = "shop") -> list[tuple]:
 
 def behind(dsn: str, lake: Path) -> int:
     settle(dsn)
-    found = lonnymq.lake.status(lake, url=dsn, source="shop").behind
+    found = lonnymq.lake.read_status(lake, url=dsn, source="shop").behind
     assert found
     return found.rows
 
@@ -150,7 +150,7 @@ def test_a_restored_dump_is_adopted_at_once(bring: Sync, lake: Path, old: int, n
         bring(dsn)
         restore(dumped, second.dsn)
         finish(second.dsn, 40)
-        with pytest.raises(OtherDatabase, match="--adopt"):
+        with pytest.raises(WrongDatabase, match="--adopt"):
             bring(second.dsn)
         assert bring(second.dsn, adopt=True) == 50
         assert rows_of(lake) == run(second.dsn, ALL)
@@ -160,7 +160,7 @@ def test_a_restored_dump_is_adopted_at_once(bring: Sync, lake: Path, old: int, n
         assert rows_of(lake) == run(second.dsn, ALL)
 
         # The first one is still there: as another source it is brought whole, as the same one it is refused.
-        with pytest.raises(OtherDatabase):
+        with pytest.raises(WrongDatabase):
             bring(dsn)
         assert bring(dsn, source="first") == 60
         assert rows_of(lake, "first") == run(dsn, ALL)
@@ -198,7 +198,7 @@ def test_an_upgraded_server_is_adopted_and_nothing_is_brought_twice(
         old.stop()
         with upgraded(old) as server:
             finish(server.dsn, 5)
-            with pytest.raises(OtherDatabase):
+            with pytest.raises(WrongDatabase):
                 bring(server.dsn)
             assert bring(server.dsn, adopt=True) == 10
             assert rows_of(lake) == run(server.dsn, ALL)
@@ -244,7 +244,7 @@ def test_a_database_from_before_the_first_sync_is_refused(bring: Sync, lake: Pat
         dumped = dump(dsn)
         bring(dsn)
         restore(dumped, second.dsn)
-        with pytest.raises(DatabaseWentBack, match="--source"):
+        with pytest.raises(DatabaseRestored, match="--source"):
             bring(second.dsn, adopt=True)
         assert rows_of(lake) == run(dsn, ALL)
         assert bring(second.dsn, source="second") == 5
@@ -256,16 +256,16 @@ def test_figures_of_days_that_were_replaced_are_computed_again(
     """A day may have as many rows as before, and others."""
     finish(dsn_18, 5)
     bring(dsn_18)
-    before = marks(DeltaTable(lake / "history"))
+    before = compute_day_versions(DeltaTable(lake / "history"))
     dumped = dump(dsn_18)
     finish(dsn_18, 5)
     bring(dsn_18)
-    old = marks(DeltaTable(lake / "history"))
+    old = compute_day_versions(DeltaTable(lake / "history"))
     run(dsn_18, "drop schema lonnymq cascade")
     restore(dumped, dsn_18)
     finish(dsn_18, 5)
     bring(dsn_18)
-    new = marks(DeltaTable(lake / "history"))
+    new = compute_day_versions(DeltaTable(lake / "history"))
     assert [rows for _, rows in new.values()] == [rows for _, rows in old.values()] == [10]
     assert len({*before.values(), *old.values(), *new.values()}) == 3
 
@@ -316,17 +316,17 @@ def test_a_sync_of_the_old_server_cannot_commit_once_the_lake_went_on(
         def late(files: Any, since: int | None, upto: int) -> None:
             """Another sync goes back, and comes to where this one began."""
             with syncer(dsn_18, lake) as other:
-                other.origin = ours.origin
+                other.database = ours.database
                 table = other.table()
                 other.rewinds = read_rewinds(table, "shop")
                 assert since is not None
-                other.follow_back(table, since, since - 1)
+                other.rewind(table, since, since - 1)
                 other.commit([], since - 1, since)
             done(files, since, upto)
 
         monkeypatch.setattr(ours, "commit", late)
         with pytest.raises(LakeBusy):
-            list(ours.slices(Event()))
+            list(ours.sync_batches(Event()))
 
 
 def test_a_slice_is_confirmed_on_the_server_that_cut_it(
@@ -354,7 +354,7 @@ def test_a_slice_is_confirmed_on_the_server_that_cut_it(
 
                 monkeypatch.setattr(ours, "commit", fails_over)
                 with pytest.raises(psycopg.OperationalError):
-                    list(ours.slices(Event()))
+                    list(ours.sync_batches(Event()))
             assert behind(address.dsn, lake) == 20
             assert bring(address.dsn) == 20
             assert rows_of(lake) == run(server.dsn, ALL)
@@ -370,9 +370,9 @@ def test_a_standby_is_looked_at_and_waited_for(bring: Sync, lake: Path) -> None:
             caught_up(primary, server)
             version = DeltaTable(lake / "history").version()
             with pytest.raises(Unreachable, match="is a standby"), syncer(server.dsn, lake) as ours:
-                list(ours.slices(Event()))
+                list(ours.sync_batches(Event()))
             assert DeltaTable(lake / "history").version() == version
-            found = lonnymq.lake.status(lake, url=server.dsn, source="shop").behind
+            found = lonnymq.lake.read_status(lake, url=server.dsn, source="shop").behind
             assert found
             assert (found.rows, found.rewind_to) == (3, None)
             assert bring(dsn) == 3
@@ -384,15 +384,18 @@ def test_who_may_not_ask_for_the_identifier_is_told_what_to_grant() -> None:
         run(dsn, "revoke execute on function pg_control_system() from public")
         run(dsn, "create role somebody login; grant pg_read_all_data to somebody")
         with pytest.raises(IdentifierHidden, match="grant execute on function pg_control_system"):
-            origin_at(dsn.replace("postgres@", "somebody@"))
+            identify_source(dsn.replace("postgres@", "somebody@"))
 
 
 def test_a_turn_holds_nothing_back_before_it_confirms(dsn_18: str, lake: Path) -> None:
-    with syncer(dsn_18, lake) as ours, taking_turns(ours.origin, ours.reader, Event()) as turn:
-        assert turn is not None
-        ours.begin(turn)
-        turn.queue.history_cut(0)
-        turn.rest()
-        pid = turn.connection.info.backend_pid
+    with (
+        syncer(dsn_18, lake) as ours,
+        lock_source(ours.database, ours.reader, Event()) as transaction,
+    ):
+        assert transaction is not None
+        ours.find_start(transaction)
+        transaction.queue.history_cut(0)
+        transaction.release_snapshot()
+        pid = transaction.connection.info.backend_pid
         seen = f"select backend_xid, backend_xmin from pg_stat_activity where pid = {pid}"
         assert run(dsn_18, seen) == [(None, None)]

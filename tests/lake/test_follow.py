@@ -8,29 +8,29 @@ from threading import Event, Thread
 import pytest
 from pyspark.sql import SparkSession
 
-from lake.stocking import Stock
+from lake.history_fixture import HistoryFixture
 from lonnymq import Queue
 from lonnymq.embedded_postgres import temporary
-from lonnymq.lake import OtherDatabase
-from lonnymq.lake.origin import origin_at
-from lonnymq.lake.place import lake_at
-from lonnymq.lake.syncing import Synced, Syncer
+from lonnymq.lake import WrongDatabase
+from lonnymq.lake.location import resolve_lake
+from lonnymq.lake.source import identify_source
+from lonnymq.lake.syncer import Syncer, SyncResult
 from support import eventually
 
 
 def test_a_database_that_was_away_is_gone_on_with(
     spark: SparkSession, found, tmp_path: Path
 ) -> None:
-    until, done = Event(), list[Synced]()
+    until, done = Event(), list[SyncResult]()
 
     def rows() -> int:
         return sum(each.rows for each in done)
 
     with temporary() as server:
         Queue(server.dsn).install()
-        stock = Stock(server.dsn)
+        stock = HistoryFixture(server.dsn)
         stock.add(3)
-        lake, origin = lake_at(tmp_path / "lake"), origin_at(server.dsn, source="shop")
+        lake, origin = resolve_lake(tmp_path / "lake"), identify_source(server.dsn, source="shop")
 
         def follow() -> None:
             with Syncer(spark, lake, origin) as syncer:
@@ -53,22 +53,25 @@ def test_a_database_that_was_away_is_gone_on_with(
 
 
 def test_a_refusal_is_not_tried_again(
-    spark: SparkSession, sync, stock: Stock, dsn_18: str, tmp_path: Path
+    spark: SparkSession, sync, stock: HistoryFixture, dsn_18: str, tmp_path: Path
 ) -> None:
     stock.add(1)
     sync()
     Queue(dsn_18, schema="second").install()
-    other = origin_at(dsn_18, schema="second", source="shop")
-    with pytest.raises(OtherDatabase), Syncer(spark, lake_at(tmp_path / "lake"), other) as syncer:
+    other = identify_source(dsn_18, schema="second", source="shop")
+    with (
+        pytest.raises(WrongDatabase),
+        Syncer(spark, resolve_lake(tmp_path / "lake"), other) as syncer,
+    ):
         list(syncer.follow(Event(), interval=0.1))
 
 
 def test_nothing_is_begun_once_somebody_said_to_stop(
-    spark: SparkSession, stock: Stock, dsn_18: str, tmp_path: Path, found
+    spark: SparkSession, stock: HistoryFixture, dsn_18: str, tmp_path: Path, found
 ) -> None:
     stock.add_each(9)
     until = Event()
-    with Syncer(spark, lake_at(tmp_path / "lake"), origin_at(dsn_18), rows=4) as syncer:
+    with Syncer(spark, resolve_lake(tmp_path / "lake"), identify_source(dsn_18), rows=4) as syncer:
         for _ in syncer.follow(until, interval=0.1):
             until.set()
     assert 0 < len(found()) < 9

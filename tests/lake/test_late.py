@@ -10,10 +10,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 import lonnymq.lake
-from lake.stocking import Stock, settle
-from lonnymq.lake.origin import origin_at
-from lonnymq.lake.place import lake_at
-from lonnymq.lake.syncing import Synced, Syncer
+from lake.history_fixture import HistoryFixture, settle
+from lonnymq.lake.location import resolve_lake
+from lonnymq.lake.source import identify_source
+from lonnymq.lake.syncer import Syncer, SyncResult
 from support import eventually
 
 OPEN_SECONDS = 150
@@ -27,13 +27,13 @@ AGE = """
 @pytest.mark.long
 @pytest.mark.timeout(900)
 def test_transactions_open_for_minutes_lose_nothing_and_repeat_nothing(
-    spark: SparkSession, stock: Stock, watcher: psycopg.Connection, found, tmp_path: Path
+    spark: SparkSession, stock: HistoryFixture, watcher: psycopg.Connection, found, tmp_path: Path
 ) -> None:
-    until, done = Event(), list[Synced]()
-    lake, origin = tmp_path / "lake", origin_at(stock.dsn, source="shop")
+    until, done = Event(), list[SyncResult]()
+    lake, origin = tmp_path / "lake", identify_source(stock.dsn, source="shop")
 
     def follow() -> None:
-        with Syncer(spark, lake_at(lake), origin) as syncer:
+        with Syncer(spark, resolve_lake(lake), origin) as syncer:
             for each in syncer.follow(until, interval=0.2):
                 done.append(each)
 
@@ -50,7 +50,7 @@ def test_transactions_open_for_minutes_lose_nothing_and_repeat_nothing(
             with stock.adding(2) as second:
                 grow(stock, watcher, OPEN_SECONDS)
                 assert found() == before  # what has ended since may not go past who is still open
-                behind = lonnymq.lake.status(lake, url=stock.dsn, source="shop").behind
+                behind = lonnymq.lake.read_status(lake, url=stock.dsn, source="shop").behind
                 assert behind is not None
                 assert behind.rows_held == len(stock.made) - len(before) - len(first + second)
                 assert behind.lag.holder_state == "idle in transaction"
@@ -68,7 +68,7 @@ def test_transactions_open_for_minutes_lose_nothing_and_repeat_nothing(
     assert found() == sorted(stock.made)
 
 
-def grow(stock: Stock, watcher: psycopg.Connection, seconds: int) -> None:
+def grow(stock: HistoryFixture, watcher: psycopg.Connection, seconds: int) -> None:
     """Commit a row for each second, until the oldest transaction has been open for so long."""
     last = 0
 

@@ -10,10 +10,10 @@ from deltalake.exceptions import CommitFailedError
 
 import lonnymq.lake
 from commands import run
-from lake.stocking import Stock
-from lake.store import Store, object_store
-from lonnymq.lake.place import lake_at
-from lonnymq.lake.tables import made_table
+from lake.history_fixture import HistoryFixture
+from lake.s3_server import Store, object_store
+from lonnymq.lake.location import resolve_lake
+from lonnymq.lake.tables import ensure_table
 
 LAKE = "s3://bucket/a/lake"
 
@@ -25,7 +25,7 @@ def store() -> Iterator[Store]:
 
 
 def test_a_sync_a_compaction_and_a_vacuum_need_nothing_but_the_options(
-    sync, stock: Stock, store: Store
+    sync, stock: HistoryFixture, store: Store
 ) -> None:
     stock.add(3, channel="ä/1")
     assert sync(LAKE, source="s ü", storage_options=store.options).rows == 3
@@ -33,7 +33,9 @@ def test_a_sync_a_compaction_and_a_vacuum_need_nothing_but_the_options(
     assert sync(LAKE, source="s ü", storage_options=store.options).rows == 2
     assert sync(LAKE, source="s ü", storage_options=store.options).rows == 0
     assert ids(store) == stock.made
-    found = lonnymq.lake.status(LAKE, url=stock.dsn, source="s ü", storage_options=store.options)
+    found = lonnymq.lake.read_status(
+        LAKE, url=stock.dsn, source="s ü", storage_options=store.options
+    )
     assert (found.sources[0].rows, found.sources[0].files) == (5, 2)
     assert found.behind
     assert found.behind.rows == 0
@@ -45,12 +47,12 @@ def test_a_sync_a_compaction_and_a_vacuum_need_nothing_but_the_options(
     assert [each.rpartition("=")[2] for each in store.who()] == ["somebody"]
 
 
-def test_a_commit_never_overwrites_another(sync, stock: Stock, store: Store) -> None:
+def test_a_commit_never_overwrites_another(sync, stock: HistoryFixture, store: Store) -> None:
     """The store is asked to refuse that, and the sync looks again."""
     stock.add(1)
     sync(LAKE, storage_options=store.options)
-    place = lake_at(LAKE, store.options)
-    stale = made_table(place, "history")
+    place = resolve_lake(LAKE, store.options)
+    stale = ensure_table(place, "history")
     stock.add(1)
     sync(LAKE, storage_options=store.options)
     with pytest.raises(CommitFailedError):
@@ -70,7 +72,7 @@ def test_what_is_no_lake_there_is_told_of(store: Store) -> None:
     assert "There is no table history at s3://bucket/a/lake" in ran.err
     store.ask("a/lake/history/notes.txt", content=b"mine")
     ran = run("lake", "compact", "--lake", LAKE, *words)
-    assert "The folder s3://bucket/a/lake/history has files, and is no table of a lake's" in ran.err
+    assert "The folder s3://bucket/a/lake/history has files, but no table of a lake" in ran.err
 
 
 def ids(store: Store) -> list[int]:

@@ -11,8 +11,8 @@ from pyspark.sql import SparkSession
 import lonnymq.lake
 from database.security.conftest import fortress, guarded, login
 from database.security.logins import Login
-from lake.stocking import Stock, settle
-from lonnymq.lake.origin import origin_at
+from lake.history_fixture import HistoryFixture, settle
+from lonnymq.lake.source import identify_source
 
 __all__ = ["fortress", "guarded", "login"]
 
@@ -20,15 +20,15 @@ __all__ = ["fortress", "guarded", "login"]
 def test_a_consumer_may_sync(
     spark: SparkSession, login: Login, guarded: str, found, tmp_path: Path
 ) -> None:
-    stock = Stock(guarded)
+    stock = HistoryFixture(guarded)
     stock.add_each(10)
     settle(guarded)
     dsn = login("a_consumer")
-    assert not origin_at(dsn).may_read_table
+    assert not identify_source(dsn).may_read_table
     assert lonnymq.lake.sync(spark, tmp_path / "lake", url=dsn, rows=4).rows == 10
     assert found() == stock.made
     assert lonnymq.lake.sync(spark, tmp_path / "lake", url=guarded).rows == 0
-    behind = lonnymq.lake.status(tmp_path / "lake", url=dsn).behind
+    behind = lonnymq.lake.read_status(tmp_path / "lake", url=dsn).behind
     assert behind
     assert behind.rows == 0
 

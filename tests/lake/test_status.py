@@ -10,16 +10,16 @@ import pytest
 
 import lonnymq.lake
 from commands import run
-from lake.stocking import DAY, NOON, Stock, settle
-from lonnymq.lake.standing import LakeStatus
+from lake.history_fixture import DAY, NOON, HistoryFixture, settle
+from lonnymq.lake.status import LakeStatus
 from support import eventually
 
 
-def status(stock: Stock, lake: Path) -> LakeStatus:
-    return lonnymq.lake.status(lake, url=stock.dsn, source="shop")
+def status(stock: HistoryFixture, lake: Path) -> LakeStatus:
+    return lonnymq.lake.read_status(lake, url=stock.dsn, source="shop")
 
 
-def test_a_lake_that_has_all_is_not_behind(sync, stock: Stock, tmp_path: Path) -> None:
+def test_a_lake_that_has_all_is_not_behind(sync, stock: HistoryFixture, tmp_path: Path) -> None:
     stock.add(2)
     stock.add(3, at=NOON + DAY)
     done = sync()
@@ -40,7 +40,7 @@ def test_a_lake_that_has_all_is_not_behind(sync, stock: Stock, tmp_path: Path) -
 
 
 def test_the_lag_is_told_in_rows_time_and_transactions(
-    sync, stock: Stock, watcher: psycopg.Connection, tmp_path: Path
+    sync, stock: HistoryFixture, watcher: psycopg.Connection, tmp_path: Path
 ) -> None:
     sync()
     now = watcher.execute("select lonnymq.epoch()").fetchone()[0]
@@ -55,7 +55,7 @@ def test_the_lag_is_told_in_rows_time_and_transactions(
     assert behind.transactions >= 3
 
 
-def test_what_holds_it_back_is_named(sync, stock: Stock, tmp_path: Path) -> None:
+def test_what_holds_it_back_is_named(sync, stock: HistoryFixture, tmp_path: Path) -> None:
     sync()
     settle(stock.dsn)
     with psycopg.connect(stock.dsn, application_name="nightly job") as slow:
@@ -82,7 +82,7 @@ def test_what_holds_it_back_is_named(sync, stock: Stock, tmp_path: Path) -> None
 
 
 def test_somebody_who_only_reads_holds_nothing_back(
-    sync, stock: Stock, watcher: psycopg.Connection, tmp_path: Path, found
+    sync, stock: HistoryFixture, watcher: psycopg.Connection, tmp_path: Path, found
 ) -> None:
     with psycopg.connect(stock.dsn) as reader:
         reader.execute("set transaction isolation level repeatable read")
@@ -92,7 +92,7 @@ def test_somebody_who_only_reads_holds_nothing_back(
     assert found() == stock.made
 
 
-def test_status_answers_in_json(sync, stock: Stock, tmp_path: Path) -> None:
+def test_status_answers_in_json(sync, stock: HistoryFixture, tmp_path: Path) -> None:
     stock.add(2)
     sync()
     stock.add(3)
@@ -105,7 +105,7 @@ def test_status_answers_in_json(sync, stock: Stock, tmp_path: Path) -> None:
 
 
 def test_without_a_database_status_shows_what_is_in_the_lake(
-    sync, stock: Stock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    sync, stock: HistoryFixture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stock.add(2)
     sync()
@@ -122,7 +122,7 @@ def test_without_a_database_status_shows_what_is_in_the_lake(
 
 
 def test_a_lake_that_is_given_up_no_longer_keeps_history(
-    sync, stock: Stock, tmp_path: Path, watcher: psycopg.Connection
+    sync, stock: HistoryFixture, tmp_path: Path, watcher: psycopg.Connection
 ) -> None:
     stock.add(1)
     sync()
@@ -138,7 +138,7 @@ def test_a_lake_that_is_given_up_no_longer_keeps_history(
 
 
 def test_a_table_holds_back_nothing_while_a_sync_has_its_turn(
-    sync, stock: Stock, watcher: psycopg.Connection, monkeypatch
+    sync, stock: HistoryFixture, watcher: psycopg.Connection, monkeypatch
 ) -> None:
     """The lock of a sync is a transaction without an id and without a snapshot."""
     stock.add(1)
@@ -153,6 +153,6 @@ def test_a_table_holds_back_nothing_while_a_sync_has_its_turn(
             ).fetchone()
         )
 
-    monkeypatch.setattr("lonnymq.lake.syncing.Syncer.confirm", look)
+    monkeypatch.setattr("lonnymq.lake.syncer.Syncer.confirm", look)
     sync()
     assert eventually(lambda: seen)[-1] == (0, 1)

@@ -13,11 +13,11 @@ from pyspark.sql import SparkSession
 import lonnymq.lake
 from copies import dump, restore
 from copies import run as execute
-from lake.stocking import DAY, NOON, Stock, settle
+from lake.history_fixture import DAY, NOON, HistoryFixture, settle
 from lonnymq import Queue
 from lonnymq.errors import InvalidArgument
-from lonnymq.lake.place import Lake
-from lonnymq.lake.refusals import DatabaseWentBack, OtherDatabase
+from lonnymq.lake.errors import DatabaseRestored, WrongDatabase
+from lonnymq.lake.location import Lake
 from support import Target
 
 ANY_NAME = "Tenant/ä=1 %2F ‮'\"\\ 🙂\t日本"
@@ -29,7 +29,7 @@ def test_an_empty_history_makes_a_lake_without_rows(sync, found) -> None:
 
 
 def test_one_row_arrives_with_all_its_columns(
-    spark: SparkSession, sync, stock: Stock, tmp_path: Path
+    spark: SparkSession, sync, stock: HistoryFixture, tmp_path: Path
 ) -> None:
     stock.add(1, channel=ANY_NAME)
     done = sync()
@@ -64,7 +64,9 @@ def test_a_real_attempt_arrives(spark: SparkSession, sync, dsn_18: str, tmp_path
     assert (bytes(row.content), row.headers, row.worker) == (b"hello", '{"trace": "1"}', "w 1")
 
 
-def test_a_second_sync_brings_what_is_new_and_nothing_again(sync, stock: Stock, found) -> None:
+def test_a_second_sync_brings_what_is_new_and_nothing_again(
+    sync, stock: HistoryFixture, found
+) -> None:
     stock.add(10)
     assert sync().rows == 10
     assert sync().rows == 0
@@ -73,7 +75,9 @@ def test_a_second_sync_brings_what_is_new_and_nothing_again(sync, stock: Stock, 
     assert found() == stock.made
 
 
-def test_a_sync_goes_in_slices_and_never_cuts_a_transaction(sync, stock: Stock, found) -> None:
+def test_a_sync_goes_in_slices_and_never_cuts_a_transaction(
+    sync, stock: HistoryFixture, found
+) -> None:
     stock.add_each(30)
     stock.add(40)
     stock.add_each(10)
@@ -83,7 +87,9 @@ def test_a_sync_goes_in_slices_and_never_cuts_a_transaction(sync, stock: Stock, 
     assert found() == stock.made
 
 
-def test_a_row_that_commits_late_is_neither_lost_nor_repeated(sync, stock: Stock, found) -> None:
+def test_a_row_that_commits_late_is_neither_lost_nor_repeated(
+    sync, stock: HistoryFixture, found
+) -> None:
     before = stock.add(3)
     settle(stock.dsn)
     with stock.adding(2) as late:
@@ -96,7 +102,9 @@ def test_a_row_that_commits_late_is_neither_lost_nor_repeated(sync, stock: Stock
     assert sync().rows == 0
 
 
-def test_a_transaction_that_is_rolled_back_is_not_in_the_lake(sync, stock: Stock, found) -> None:
+def test_a_transaction_that_is_rolled_back_is_not_in_the_lake(
+    sync, stock: HistoryFixture, found
+) -> None:
     with pytest.raises(ZeroDivisionError), stock.adding(2):
         raise ZeroDivisionError
     kept = stock.add(1)
@@ -105,7 +113,7 @@ def test_a_transaction_that_is_rolled_back_is_not_in_the_lake(sync, stock: Stock
 
 
 def test_rows_lie_by_the_day_on_which_their_attempt_finished(
-    spark: SparkSession, sync, stock: Stock, found, tmp_path: Path
+    spark: SparkSession, sync, stock: HistoryFixture, found, tmp_path: Path
 ) -> None:
     midnight = NOON + DAY // 2
     days = [stock.add(2, at=at) for at in (midnight - 1, midnight, midnight + DAY, -1)]
@@ -124,7 +132,7 @@ def test_rows_lie_by_the_day_on_which_their_attempt_finished(
 
 
 def test_the_read_is_the_same_in_a_session_of_another_zone(
-    spark: SparkSession, sync, stock: Stock, found
+    spark: SparkSession, sync, stock: HistoryFixture, found
 ) -> None:
     stock.add(1, at=NOON + DAY // 2 - 1)
     sync()
@@ -137,7 +145,7 @@ def test_the_read_is_the_same_in_a_session_of_another_zone(
 
 
 def test_contents_come_if_they_are_kept_and_wanted(
-    spark: SparkSession, sync, stock: Stock, tmp_path: Path
+    spark: SparkSession, sync, stock: HistoryFixture, tmp_path: Path
 ) -> None:
     stock.add(1, content=b"\0secret")
     sync(tmp_path / "with")
@@ -152,7 +160,7 @@ def test_contents_come_if_they_are_kept_and_wanted(
 
 @pytest.mark.parametrize("source", [ANY_NAME.replace("\t", ""), "007", "a=b/c", "."])
 def test_a_source_may_have_any_name(
-    spark: SparkSession, sync, stock: Stock, found, tmp_path, source
+    spark: SparkSession, sync, stock: HistoryFixture, found, tmp_path, source
 ) -> None:
     stock.add(2)
     sync(source=source)
@@ -161,14 +169,14 @@ def test_a_source_may_have_any_name(
     lonnymq.lake.compact(tmp_path / "lake")
     row = lonnymq.lake.read_history(spark, tmp_path / "lake", source=source).first()
     assert row.source == source
-    assert lonnymq.lake.sources(tmp_path / "lake") == [source]
+    assert lonnymq.lake.list_sources(tmp_path / "lake") == [source]
     assert found(source=source) == stock.made
     assert found(source="another") == []
 
 
 @pytest.mark.parametrize("source", ["", "a\nb", "x" * 64])
 def test_a_source_that_could_be_no_folder_is_refused(sync, source: str) -> None:
-    with pytest.raises(InvalidArgument, match="a source's name"):
+    with pytest.raises(InvalidArgument, match="the name of a source"):
         sync(source=source)
 
 
@@ -180,45 +188,47 @@ def test_a_source_is_named_for_its_database_and_its_schema(sync, dsn_18: str) ->
 
 
 def test_several_databases_go_into_one_lake(
-    spark: SparkSession, sync, stock: Stock, server_18: Target, tmp_path: Path, found
+    spark: SparkSession, sync, stock: HistoryFixture, server_18: Target, tmp_path: Path, found
 ) -> None:
     stock.add(3)
     sync()
     with server_18.database() as (other, _):
-        theirs = Stock(other)
+        theirs = HistoryFixture(other)
         theirs.add(5)
         sync(url=other, source="office")
-        with pytest.raises(OtherDatabase, match="the source shop of this lake is another database"):
+        with pytest.raises(WrongDatabase, match="the source shop of this lake is another database"):
             sync(url=other, source="shop")
     assert found(source="shop") == stock.made
     assert found(source="office") == theirs.made
-    assert lonnymq.lake.sources(tmp_path / "lake") == ["office", "shop"]
+    assert lonnymq.lake.list_sources(tmp_path / "lake") == ["office", "shop"]
     counts = lonnymq.lake.read_history(spark, tmp_path / "lake").groupBy("source").count().collect()
     assert {row.source: row["count"] for row in counts} == {"shop": 3, "office": 5}
 
 
-def test_two_queues_of_one_database_are_two_sources(sync, dsn_18: str, stock: Stock) -> None:
+def test_two_queues_of_one_database_are_two_sources(
+    sync, dsn_18: str, stock: HistoryFixture
+) -> None:
     Queue(dsn_18, schema="second").install()
     stock.add(1)
     sync()
-    with pytest.raises(OtherDatabase):
+    with pytest.raises(WrongDatabase):
         sync(schema="second")
 
 
 def test_a_database_that_the_lake_was_never_in_is_not_adopted(
-    sync, dsn_18: str, stock: Stock, found
+    sync, dsn_18: str, stock: HistoryFixture, found
 ) -> None:
     """Nobody knows which of its rows the lake has."""
     Queue(dsn_18, schema="second").install()
     stock.add(1)
     sync()
-    with pytest.raises(DatabaseWentBack, match="does not know this lake"):
+    with pytest.raises(DatabaseRestored, match="does not know this lake"):
         sync(schema="second", adopt=True)
     assert found() == stock.made
 
 
 def test_what_a_restored_database_no_longer_has_is_taken_out_of_the_lake(
-    sync, stock: Stock, found, tmp_path: Path
+    sync, stock: HistoryFixture, found, tmp_path: Path
 ) -> None:
     stock.add_each(10)
     sync()
@@ -238,7 +248,9 @@ def test_what_a_restored_database_no_longer_has_is_taken_out_of_the_lake(
     assert sync().rows == 0
 
 
-def test_one_database_goes_into_two_lakes(sync, stock: Stock, found, tmp_path: Path) -> None:
+def test_one_database_goes_into_two_lakes(
+    sync, stock: HistoryFixture, found, tmp_path: Path
+) -> None:
     stock.add(3)
     sync(tmp_path / "one")
     stock.add(3)
@@ -247,7 +259,7 @@ def test_one_database_goes_into_two_lakes(sync, stock: Stock, found, tmp_path: P
     assert found(tmp_path / "one") == found(tmp_path / "two") == stock.made
 
 
-def test_two_syncs_at_once_take_turns(sync, stock: Stock, found) -> None:
+def test_two_syncs_at_once_take_turns(sync, stock: HistoryFixture, found) -> None:
     stock.add_each(60)
     done = []
     settle(stock.dsn)
@@ -261,7 +273,7 @@ def test_two_syncs_at_once_take_turns(sync, stock: Stock, found) -> None:
 
 
 def test_a_lake_that_was_moved_goes_on_where_it_was(
-    sync, stock: Stock, found, tmp_path: Path
+    sync, stock: HistoryFixture, found, tmp_path: Path
 ) -> None:
     stock.add(3)
     sync()
@@ -272,7 +284,7 @@ def test_a_lake_that_was_moved_goes_on_where_it_was(
 
 
 def test_a_url_of_a_folder_is_as_good_as_its_path(
-    sync, stock: Stock, found, tmp_path: Path
+    sync, stock: HistoryFixture, found, tmp_path: Path
 ) -> None:
     stock.add(3)
     assert sync((tmp_path / "lake").as_uri()).rows == 3
@@ -280,7 +292,7 @@ def test_a_url_of_a_folder_is_as_good_as_its_path(
 
 
 def test_an_object_store_is_written_and_read_by_its_url(
-    sync, stock: Stock, found, tmp_path: Path
+    sync, stock: HistoryFixture, found, tmp_path: Path
 ) -> None:
     """As far as that can be seen without one: all goes through delta-rs's storage and Spark's, by URL."""
     (tmp_path / "lake").mkdir()
@@ -294,11 +306,11 @@ def test_an_object_store_is_written_and_read_by_its_url(
     assert lonnymq.lake.compact(lake)[0].files_after == 1
     assert lonnymq.lake.vacuum(lake)[0].files == []
     assert found(lake) == stock.made
-    assert lonnymq.lake.status(lake).sources[0].rows == 5
+    assert lonnymq.lake.read_status(lake).sources[0].rows == 5
 
 
 def test_retention_drops_only_what_the_lake_has(
-    sync, stock: Stock, found, watcher: psycopg.Connection
+    sync, stock: HistoryFixture, found, watcher: psycopg.Connection
 ) -> None:
     long_ago = NOON - 4 * 365 * DAY
     name = "history_" + datetime.fromtimestamp(long_ago / 1000, UTC).strftime("%Y%m%d")

@@ -56,12 +56,21 @@ def test_the_page_of_the_report_does_what_it_says(
     execute("report.md")
     assert (tmp_path / "report.html").read_text().startswith("<!doctype html>")
     made = json.loads((tmp_path / "report.json").read_text())
-    assert (made["summary"]["tenants"], len(made["things"])) == (12, 3)
+    assert (made["summary"]["tenants"], len(made["highlights"])) == (12, 3)
     tables = {path.stem: list(csv.DictReader(path.open())) for path in Path("tables").iterdir()}
-    assert {"hours", "tenants", "fairness", "starvation", "errors", "forecast"} <= tables.keys()
-    assert sum(int(each["ended"]) for each in tables["hours"]) == made["summary"]["attempts"]
+    assert {
+        "channel_hours",
+        "tenants",
+        "fairness",
+        "starvation",
+        "errors",
+        "forecast",
+    } <= tables.keys()
+    assert (
+        sum(int(each["ended"]) for each in tables["channel_hours"]) == made["summary"]["attempts"]
+    )
     assert len(tables["tenants"]) == 12
 
 
 def test_the_page_of_the_figures_gives_what_it_says(spark: SparkSession):
-    execute("figures.md")
+    execute("analytics.md")

@@ -10,8 +10,8 @@ import pytest_asyncio
 from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Browser, Page, expect
 
-from lonnymq.report.page import MOST_BYTES, page
-from report.sample import HOSTILE, document, nothing
+from lonnymq.report.page import MAX_BYTES, render_page
+from report.sample_document import HOSTILE, document, nothing
 
 WATCH = """
 window.broken = [];
@@ -30,7 +30,7 @@ async def opened(browser: Browser, tmp_path: Path) -> AsyncIterator[Open]:
 
     async def open_one(content: dict[str, Any], *, theme: Any = "light", size: Any = WIDE) -> Page:
         path = tmp_path / f"report-{len(contexts)}.html"
-        path.write_text(page(content), encoding="utf-8")
+        path.write_text(render_page(content), encoding="utf-8")
         context = await browser.new_context(
             offline=True, viewport=size, color_scheme=theme, reduced_motion="reduce"
         )
@@ -70,11 +70,11 @@ async def grave(window: Page) -> list[str]:
 async def test_a_report_opens_without_network_and_axe_finds_nothing_serious(opened: Open):
     window = await opened(document(), theme="dark")
     await expect(window.locator("h1")).to_contain_text("Queue report")
-    await expect(window.locator(".thing")).to_have_count(3)
+    await expect(window.locator(".highlight")).to_have_count(3)
     assert await window.locator(".picture svg").count() >= 12
     assert await grave(window) == []
     dark = await window.evaluate(COLOUR)
-    await window.get_by_label("Light").check()
+    await window.get_by_label("Light", exact=True).check()
     assert await window.evaluate(COLOUR) != dark
     await window.set_viewport_size(NARROW)
     assert await grave(window) == []
@@ -108,12 +108,12 @@ async def test_a_tenant_is_found_and_shown_in_full(opened: Open):
     await expect(window.locator("#tenant .picture svg")).to_have_count(4)
     await window.get_by_label("Find a tenant").fill("tenant-00033")
     await window.locator("#tenants").get_by_role("button", name="tenant-00033").click()
-    await expect(window.locator("#tenant")).to_contain_text("of 40 tenants the 30 that stand out")
+    await expect(window.locator("#tenant")).to_contain_text("of 40 tenants, 30 are shown in full")
 
 
 async def test_ten_thousand_tenants_are_readable_and_small_enough(opened: Open):
     content = document(tenants=10_000, hours=31 * 24, detailed=120)
-    assert len(page(content).encode()) < MOST_BYTES
+    assert len(render_page(content).encode()) < MAX_BYTES
     window = await opened(content)
     await expect(window.locator("#tenants .pager")).to_contain_text("1 to 25 of 10,000")
     await window.locator("#tenants").get_by_role("button", name="Next").click()
@@ -136,7 +136,7 @@ async def test_on_paper_it_is_light_and_without_buttons(opened: Open):
 
 async def test_a_period_without_anything_says_so(opened: Open):
     window = await opened(nothing())
-    await expect(window.locator("main")).to_contain_text("Nothing ended in this period")
+    await expect(window.locator("main")).to_contain_text("No attempts in this period")
     assert await window.locator(".picture").count() == 0
     assert await grave(window) == []
 
@@ -145,7 +145,7 @@ async def test_one_tenant_and_no_backlog_are_said_in_words(opened: Open):
     content = document(tenants=1, hours=1, detailed=1, hostile=False)
     content["backlog"] = {**content["backlog"], "waiting_after": [0], "top": []}
     window = await opened(content, size=NARROW)
-    await expect(window.locator("#backlog")).to_contain_text("Nothing waited at the end")
-    await expect(window.locator("#waits-by-tenant")).to_contain_text("There was one tenant.")
+    await expect(window.locator("#backlog")).to_contain_text("There was no backlog at the end")
+    await expect(window.locator("#waits-by-tenant")).to_contain_text("There is a single tenant.")
     await expect(window.locator("#tenants .said")).to_have_text("1 tenant.")
     assert await window.locator("#backlog .picture").count() == 0

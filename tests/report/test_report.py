@@ -10,13 +10,13 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.functions import col, lit
 
+from analytics.history_rows import HOUR, at, attempt, found, history
 from commands import run
-from figures.rows import HOUR, at, attempt, found, history
 from lonnymq.lake import write_history
-from lonnymq.lake.place import HISTORY, lake_at
-from lonnymq.lake.tables import made_table
-from lonnymq.report import gather, period_of
-from report.sample import HOSTILE, document
+from lonnymq.lake.location import HISTORY, resolve_lake
+from lonnymq.lake.tables import ensure_table
+from lonnymq.report import build_document, load_period
+from report.sample_document import HOSTILE, document
 
 DAY = 24 * HOUR
 TENANT = HOSTILE[0]
@@ -39,11 +39,11 @@ def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_short_time_is_shown_in_fine_steps(spark: SparkSession, lake: Path):
-    period = period_of(spark, lake, begin=at(50), end=at(170))
+    period = load_period(spark, lake, begin=at(50), end=at(170))
     assert period.every_ms == 1_000
     columns = ("waiting_before", "begun", "waiting_after")
     # The sixteenth second: 40 came at 60, of which one was begun in every second since.
-    [second] = found(period.hours.where(col("begins_at") == lit(at(65))), *columns)
+    [second] = found(period.channel_hours.where(col("begins_at") == lit(at(65))), *columns)
     assert second == (35, 1, 34)
 
 
@@ -65,17 +65,19 @@ def test_days_are_shown_by_the_hour(spark: SparkSession, lake: Path, tmp_path: P
 
 
 def test_a_period_without_rows_gives_a_report_that_says_so(spark: SparkSession, lake: Path):
-    made = gather(period_of(spark, lake_at(lake), begin=at(-DAY * 40), end=at(-DAY * 40 + 60)))
+    made = build_document(
+        load_period(spark, resolve_lake(lake), begin=at(-DAY * 40), end=at(-DAY * 40 + 60))
+    )
     assert made["summary"]["attempts"] == 0
-    assert made["things"] == []
+    assert made["highlights"] == []
 
 
 def test_an_empty_history_gives_a_page_that_says_so(spark: SparkSession, tmp_path: Path):
-    made_table(lake_at(tmp_path / "lake"), HISTORY)
+    ensure_table(resolve_lake(tmp_path / "lake"), HISTORY)
     page = tmp_path / "page.html"
     ran = run("report", "--lake", tmp_path / "lake", "--out", page)
     assert ran.code == 0, ran.err
-    assert "nothing ended in this period" in ran.out
+    assert "no attempts in this period" in ran.out
     assert shown_by(page)["summary"]["attempts"] == 0
 
 
@@ -106,7 +108,7 @@ def test_what_cannot_be_reported_is_refused_with_advice(
     source = run("report", "--lake", lake, "--source", "else")
     assert (source.code, source.err) == (
         2,
-        "lonnymq: The lake has no source 'else'; it has shop.\n",
+        "lonnymq: The lake has no source 'else', only shop.\n",
     )
     for text in ("yesterday", "9999-12-31", "0001-01-01"):
         day = run("report", "--lake", lake, "--to", text)
@@ -115,7 +117,7 @@ def test_what_cannot_be_reported_is_refused_with_advice(
     tables = run("report", "--lake", lake, "--csv", tmp_path / "file")
     assert (tables.code, "is a file: name a folder" in tables.err) == (2, True)
     order = run("report", "--lake", lake, "--from", "2030-01-11", "--to", "2030-01-10")
-    assert (order.code, "must be after its beginning" in order.err) == (2, True)
+    assert (order.code, "must be after the start" in order.err) == (2, True)
     folder = run(
         "report", "--lake", lake, "--from", "2030-01-10", "--out", tmp_path / "no" / "page.html"
     )

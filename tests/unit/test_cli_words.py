@@ -9,7 +9,6 @@ from lonnymq.cli.words import (
     content_fields,
     content_text,
     counted,
-    duration,
     milliseconds,
     moment,
     number,
@@ -30,15 +29,6 @@ def test_a_duration_is_read_as_people_write_it(text: str, ms: int) -> None:
 def test_what_is_no_duration_is_refused_with_examples(text: str) -> None:
     with pytest.raises(ValueError, match="write 250ms"):
         milliseconds(text)
-
-
-@pytest.mark.parametrize(
-    ("ms", "text"),
-    [(None, "-"), (0, "0 ms"), (999, "999 ms"), (1_000, "1 s"), (1_500, "1.5 s"), (59_000, "59 s"),
-     (90_000, "1 min 30 s"), (3_600_000, "1 h"), (90_061_000, "1 d 1 h"), (-1_500, "-1.5 s")],
-)  # fmt: skip
-def test_a_duration_is_written_in_its_two_largest_units(ms: int | None, text: str) -> None:
-    assert duration(ms) == text
 
 
 def test_a_moment_is_read_with_its_zone_or_as_a_number() -> None:

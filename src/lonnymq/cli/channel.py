@@ -24,7 +24,8 @@ from lonnymq.cli.options import ChannelName, Yes
 from lonnymq.cli.output import pairs, rows, table
 from lonnymq.cli.session import Session, command, group, unknown_channel
 from lonnymq.cli.why import limits, policy, why
-from lonnymq.cli.words import NOTHING, counted, duration, number, readable
+from lonnymq.cli.words import NOTHING, counted, number, readable
+from lonnymq.text import format_duration
 
 if TYPE_CHECKING:
     from lonnymq.results import ChannelStats
@@ -57,7 +58,7 @@ def channel_table(found: list[ChannelStats], now: int) -> Any:
         [
             each.channel, each.state, number(each.waiting, exact=each.counted_exactly),
             each.scheduled, each.in_flight, each.dead,
-            duration(now - each.oldest_at) if each.oldest_at is not None else NOTHING,
+            format_duration(now - each.oldest_at) if each.oldest_at is not None else NOTHING,
             limits(each),
         ]
         for each in found
@@ -80,7 +81,7 @@ def show(at: Session, channel: ChannelName) -> None:
             "scheduled for later": stats.scheduled,
             "running": stats.in_flight,
             "dead": stats.dead,
-            "oldest waits since": duration(now - stats.oldest_at)
+            "oldest waits since": format_duration(now - stats.oldest_at)
             if stats.oldest_at is not None
             else NOTHING,
         }

@@ -21,13 +21,14 @@ from lonnymq.cli.output import rows, table
 from lonnymq.cli.refusals import Code, Refused
 from lonnymq.cli.session import Session, command, group
 from lonnymq.cli.spark_worker import Conf, Master, Ship, span, started
-from lonnymq.cli.words import counted, duration
+from lonnymq.cli.words import counted
 from lonnymq.errors import NotInstalled
+from lonnymq.text import format_duration
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from lonnymq.lake.syncing import Synced, Syncer
+    from lonnymq.lake.syncer import Syncer, SyncResult
 
 logger = logging.getLogger("lonnymq.lake")
 
@@ -90,13 +91,13 @@ def sync(
     whenever the command is killed and wherever it begins again. SIGTERM and Ctrl-C let the slice that is under way be
     the last, and the command ends with 0.
     """
-    from lonnymq.lake.origin import origin_at
-    from lonnymq.lake.place import lake_at
-    from lonnymq.lake.syncing import Syncer
+    from lonnymq.lake.location import resolve_lake
+    from lonnymq.lake.source import identify_source
+    from lonnymq.lake.syncer import Syncer
 
     log_to_stderr(log_level, as_json=at.out.as_json)
-    wait, place = span(interval, "--interval"), lake_at(lake, pairs_of(storage))
-    origin, until = origin_at(at.dsn, schema=at.schema, source=source, adopt=adopt), Event()
+    wait, place = span(interval, "--interval"), resolve_lake(lake, pairs_of(storage))
+    origin, until = identify_source(at.dsn, schema=at.schema, source=source, adopt=adopt), Event()
     with (
         spark_session(master, conf or [], is_shipped=ship) as spark,
         told_by_signals(until),
@@ -141,24 +142,24 @@ def told_by_signals(until: Event) -> Iterator[None]:
 
 def once(at: Session, syncer: Syncer, until: Event) -> None:
     """Sync all that there is, with a bar for people, and say what it was."""
-    from lonnymq.lake.syncing import total
+    from lonnymq.lake.syncer import sum_batches
 
     lag = syncer.queue.history_lag(syncer.next_position())
     with at.out.progress() as progress:
         bar = progress.add_task("rows", total=lag.ready if lag.counted_exactly else None)
 
-        def seen() -> Iterable[Synced]:
-            for each in syncer.slices(until):
+        def seen() -> Iterable[SyncResult]:
+            for each in syncer.sync_batches(until):
                 progress.advance(bar, each.rows)
                 if not sys.stderr.isatty():
                     logger.info("%s", told(each))
                 yield each
 
-        done = total(seen(), syncer.origin)
+        done = sum_batches(seen(), syncer.database)
     at.out.answer(done, lambda: told(done))
 
 
-def say(at: Session, done: Synced) -> None:
+def say(at: Session, done: SyncResult) -> None:
     """Tell of a slice: in the log, and with --json a document a line."""
     if at.out.as_json:
         at.out.line(done)
@@ -166,21 +167,21 @@ def say(at: Session, done: Synced) -> None:
         logger.info("%s", told(done))
 
 
-def told(done: Synced) -> str:
+def told(done: SyncResult) -> str:
     """What was brought, in words."""
     if not done.rows:
         return f"nothing new of {done.source}"
     speed = done.rows / done.seconds if done.seconds else 0
     return (
         f"{counted(done.rows, 'row')} of {done.source} in {counted(done.files, 'file')}, {done.bytes:,} bytes, "
-        f"up to {done.upto}: {duration(done.seconds * 1000)}, {speed:,.0f} rows a second"
+        f"up to {done.upto}: {format_duration(done.seconds * 1000)}, {speed:,.0f} rows a second"
     )
 
 
 @command(app)
 def status(at: Session, lake: Place, source: Source = None, storage: Storage = None) -> None:
     """Show what is in the lake, how far it is behind the database, and what holds the rest back."""
-    from lonnymq.lake.standing import status as ask
+    from lonnymq.lake.status import read_status as ask
 
     options = pairs_of(storage)
     with at.out.working("looking at the lake"):
@@ -197,7 +198,7 @@ def status(at: Session, lake: Place, source: Source = None, storage: Storage = N
 @command(app)
 def compact(at: Session, lake: Place, storage: Storage = None) -> None:
     """Make few large files of many small ones; who is reading is not disturbed."""
-    from lonnymq.lake.upkeep import compact as make_few
+    from lonnymq.lake.maintenance import compact as make_few
 
     with at.out.working("compacting"):
         found = make_few(lake, storage_options=pairs_of(storage))
@@ -214,7 +215,7 @@ def vacuum(
     storage: Storage = None,
 ) -> None:
     """Delete files that are in no table: what compaction replaced, and what a killed sync left."""
-    from lonnymq.lake.upkeep import vacuum as take_away
+    from lonnymq.lake.maintenance import vacuum as take_away
 
     age = timedelta(milliseconds=span(older_than, "--older-than"))
     with at.out.working("looking for files"):

@@ -6,11 +6,12 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from lonnymq.cli.output import pairs, rows, table
-from lonnymq.cli.words import NOTHING, counted, duration, number
+from lonnymq.cli.words import NOTHING, counted, number
 from lonnymq.cli.words import at as moment_words
+from lonnymq.text import format_duration
 
 if TYPE_CHECKING:
-    from lonnymq.lake.standing import Behind, LakeStatus
+    from lonnymq.lake.status import LakeStatus, SourceLag
     from lonnymq.results import HistoryLag
 
 EVEN = "nothing"
@@ -38,7 +39,7 @@ def page(found: LakeStatus) -> Any:
     return Group(*parts)
 
 
-def facts(behind: Behind) -> dict[str, object]:
+def facts(behind: SourceLag) -> dict[str, object]:
     """How far the lake is behind, and what holds the rest back."""
     lag = behind.lag
     return {
@@ -46,20 +47,20 @@ def facts(behind: Behind) -> dict[str, object]:
         "in the lake": f"up to {behind.upto}{goes_back(behind)}",
         "confirmed": NOTHING if behind.confirmed is None else f"up to {behind.confirmed}",
         "rows": rows_behind(behind),
-        "time": duration(behind.behind_ms),
+        "time": format_duration(behind.behind_ms),
         "transactions": number(behind.transactions),
         "held back by": holder(lag),
     }
 
 
-def goes_back(behind: Behind) -> str:
+def goes_back(behind: SourceLag) -> str:
     """What is said of a lake that has more than the database knows of."""
     if behind.rewind_to is None:
         return ""
     return f", of which the database knows up to {behind.rewind_to}: the next sync goes back there"
 
 
-def rows_behind(behind: Behind) -> str:
+def rows_behind(behind: SourceLag) -> str:
     """How many rows are missing, and which of them a sync could bring now."""
     words = counted(behind.rows, "row", exact=behind.rows_exact)
     if not behind.rows:
@@ -72,7 +73,7 @@ def holder(lag: HistoryLag) -> str:
     if not lag.is_held:
         return EVEN
     open_for = (
-        f", open for {duration((datetime.now(UTC) - lag.holder_since).total_seconds() * 1000)}"
+        f", open for {format_duration((datetime.now(UTC) - lag.holder_since).total_seconds() * 1000)}"
         if lag.holder_since
         else ""
     )

@@ -19,7 +19,7 @@ from lonnymq.cli.spark_worker import Conf, Master, Ship
 from lonnymq.cli.words import counted
 
 if TYPE_CHECKING:
-    from lonnymq.figures import Period, Refreshed
+    from lonnymq.analytics import Period, RefreshResult
 
 DEFAULT_OUT = "report.html"
 PARTS = 8
@@ -44,7 +44,7 @@ Out = Annotated[
     str | None, typer.Option(metavar="FILE", help=f"Where to write the page; else {DEFAULT_OUT}.")
 ]
 Csv = Annotated[
-    str | None, typer.Option("--csv", metavar="DIR", help="Write every figure as a CSV file there.")
+    str | None, typer.Option("--csv", metavar="DIR", help="Write all tables as CSV files into DIR.")
 ]
 
 app = group("Say what happened, for whom, and whether it was fair.")
@@ -67,23 +67,28 @@ def report(
     """Write a report of a lake's history: one HTML file with pictures and tables, which needs no network.
 
     Days and moments are in UTC; the day of --to is included. A day or more is of whole days; less than a day is shown
-    in finer steps. Figures are computed for the days that have grown since, and kept in the lake.
-    With --json the figures are the answer, with --csv they are files; then there is a page only where --out is given.
+    in finer steps. Analytics are computed for days with new history, and stored in the lake.
+    With --json or --csv you get the data. Then the page is written only with --out.
     """
-    from lonnymq.lake.place import HISTORY, lake_at
-    from lonnymq.lake.tables import table_at
+    from lonnymq.lake.location import HISTORY, resolve_lake
+    from lonnymq.lake.tables import open_table
 
     first, last = moment(begin, "--from"), moment(end, "--to", is_last=True)
-    place = lake_at(lake, pairs_of(storage))
+    place = resolve_lake(lake, pairs_of(storage))
     check_folder(out, csv)
-    table_at(place, HISTORY)  # raises before Spark takes its time to start
+    open_table(place, HISTORY)  # raises before Spark takes its time to start
     ours = [*QUIET, *few_parts(master), *(conf or [])]
     with spark_session(master, ours, is_shipped=ship) as spark:
-        from lonnymq.report import period_of
+        from lonnymq.report import load_period
 
-        with at.out.working("computing figures"):
-            period = period_of(
-                spark, place, begin=first, end=last, source=source, tell=lambda each: told(at, each)
+        with at.out.working("computing analytics"):
+            period = load_period(
+                spark,
+                place,
+                begin=first,
+                end=last,
+                source=source,
+                on_progress=lambda each: told(at, each),
             )
         answer(at, period, source=source, out=out, csv=csv)
 
@@ -109,33 +114,33 @@ def answer(
     at: Session, period: Period, *, source: str | None, out: str | None, csv: str | None
 ) -> None:
     """Write what was asked for, and say where it is."""
-    from lonnymq.report import gather, page, write_tables
+    from lonnymq.report import build_document, render_page, write_csv_tables
 
     written: dict[str, object] = {}
     if csv is not None:
         with at.out.working("writing tables"), told_of_files():
-            counts = write_tables(period, Path(csv))
+            counts = write_csv_tables(period, Path(csv))
         written["tables"] = f"{csv}: {counted(sum(counts.values()), 'row')} in {len(counts)} files"
     is_page = out is not None or (csv is None and not at.out.as_json)
     if not is_page and not at.out.as_json:
         at.out.answer(written, lambda: pairs(written))
         return
-    with at.out.working("gathering figures"):
-        document = gather(period, source=source)
+    with at.out.working("collecting data"):
+        document = build_document(period, source=source)
     if is_page:
         path = Path(out or DEFAULT_OUT)
         with told_of_files():
-            path.write_text(page(document), encoding="utf-8")
+            path.write_text(render_page(document), encoding="utf-8")
         written["page"] = f"{path}: {path.stat().st_size / 1_000_000:.1f} MB"
     summary: dict[str, Any] = {
         **written,
         **{
             f"{number}.": f"{each['title']}. {each['text']}"
-            for number, each in enumerate(document["things"], 1)
+            for number, each in enumerate(document["highlights"], 1)
         },
     }
-    if not document["things"]:
-        summary["figures"] = "nothing ended in this period"
+    if not document["highlights"]:
+        summary["report"] = "no attempts in this period"
     at.out.answer(document, lambda: pairs(summary))
 
 
@@ -150,11 +155,11 @@ def told_of_files() -> Iterator[None]:
         raise Refused(f"{error.filename} cannot be written: {error.strerror}.") from None
 
 
-def told(at: Session, done: Refreshed) -> None:
+def told(at: Session, done: RefreshResult) -> None:
     """Say which days were computed."""
     days = f"{done.days[0]}" if len(done.days) == 1 else f"{done.days[0]} to {done.days[-1]}"
     at.out.note(
-        f"figures of {done.source}, {days}: {counted(done.rows, 'row')} in {done.seconds:.1f} s"
+        f"analytics of {done.source}, {days}: {counted(done.rows, 'row')} in {done.seconds:.1f} s"
     )
 
 

@@ -13,7 +13,8 @@ from lonnymq.cli.output import rows, table
 from lonnymq.cli.refusals import Code, Refused
 from lonnymq.cli.session import Session, command, group
 from lonnymq.cli.words import at as moment_words
-from lonnymq.cli.words import duration, milliseconds, readable
+from lonnymq.cli.words import milliseconds, readable
+from lonnymq.text import format_duration
 
 if TYPE_CHECKING:
     from lonnymq.results import MissedTicks, Schedule
@@ -57,7 +58,7 @@ def schedule_table(found: list[Schedule]) -> Any:
 def when(schedule: Schedule) -> str:
     """The rule of a schedule in words."""
     if schedule.every_ms is not None:
-        return f"every {duration(schedule.every_ms)}"
+        return f"every {format_duration(schedule.every_ms)}"
     return f"{schedule.cron} ({schedule.zone})"
 
 
@@ -69,8 +70,8 @@ def upcoming(schedule: Schedule) -> str:
         return "when a worker looks"
     late = schedule.now_at - schedule.next_at
     if late > 0:
-        return f"overdue by {duration(late)}"
-    return f"in {duration(-late)}"
+        return f"overdue by {format_duration(late)}"
+    return f"in {format_duration(-late)}"
 
 
 @command(app)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Literal
 
 from lonnymq.cli.look import Look, rate
 from lonnymq.cli.why import limits, why
-from lonnymq.cli.words import NOTHING, counted, duration, number, plain
+from lonnymq.cli.words import NOTHING, counted, number, plain
+from lonnymq.text import format_duration
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -185,7 +186,7 @@ COLUMNS: dict[str, Callable[[ChannelActivity], Text]] = {
     "later": lambda each: plain(number(each.scheduled)),
     "running": lambda each: plain(running(each)),
     "rate/s": lambda each: plain(speed(rate(each))),
-    "oldest": lambda each: plain(duration(age(each))),
+    "oldest": lambda each: plain(format_duration(age(each))),
     "limits": lambda each: plain(limits(each)),
     "state": state,
     "why": lambda each: plain(why(each, each.now_at)),

@@ -53,7 +53,7 @@ def simulate(
 
     With --synthetic and --lake, what is made up is written into a lake, as history that was recorded at these settings.
     """
-    from lonnymq.simulate import Shape
+    from lonnymq.simulate import WorkloadShape
 
     crews = None if workers is None else option.crews_of(workers)
     at_spark = Place(spark, conf or [])
@@ -68,7 +68,7 @@ def simulate(
             raise Refused(
                 f"At most {MOST:,} messages are replayed; with --days more are made up.", Code.USAGE
             )
-        shape = Shape(
+        shape = WorkloadShape(
             messages=messages, tenants=tenants, workers=(crews or [WORKERS])[0], load=load,
             noisy=noisy, failing=failing, deferring=deferring, arrivals=arrivals, service=service,
             service_ms=service_ms, seed=seed,

@@ -5,35 +5,36 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lonnymq.cli.output import rows, table
-from lonnymq.cli.words import NOTHING, at, counted, duration
+from lonnymq.cli.words import NOTHING, at, counted
+from lonnymq.text import format_duration
 
 if TYPE_CHECKING:
-    from lonnymq.simulate import Answer, Calibration, Trial, Waits
-    from lonnymq.simulate.from_lake import Stretch
+    from lonnymq.simulate import Calibration, ReplayResult, Trial, WaitStats
+    from lonnymq.simulate.lake_reader import LakeHistory
 
 WORST = 3  # tenants shown with each scenario
 PERCENTILES = ("p50", "p95", "p99")
 
 
-def about(stretch: Stretch) -> str:
+def about(stretch: LakeHistory) -> str:
     """Which history it is, in a sentence."""
     work = stretch.history.work
     return (
         f"{stretch.source}, {at(stretch.begin)} to {at(stretch.end)}: {counted(len(work), 'attempt')} "
-        f"of {counted(len(work.names), 'tenant')}, at most {stretch.history.most_at_once:,} at once"
+        f"of {counted(len(work.names), 'tenant')}, at most {stretch.history.max_concurrent:,} at once"
     )
 
 
-def calibration_shown(stretch: Stretch, known: Calibration, most_off: float) -> Any:
+def calibration_shown(stretch: LakeHistory, known: Calibration, most_off: float) -> Any:
     """What was recorded beside what the replay makes of it."""
     from rich.console import Group
 
     made = table("", ">p50", ">p95", ">p99")
     for name, each in (("recorded", known.recorded), ("replayed", known.replayed)):
-        rows(made, [[name, *(duration(getattr(each, part)) for part in PERCENTILES)]])
-    rows(made, [["off by", *(f"{known.off_by(part):.0%}" for part in PERCENTILES)]])
+        rows(made, [[name, *(format_duration(getattr(each, part)) for part in PERCENTILES)]])
+    rows(made, [["off by", *(f"{known.error_of(part):.0%}" for part in PERCENTILES)]])
     words = [
-        f"At the recorded settings the replay is off by {known.off:.0%}; up to {most_off:.0%} is allowed."
+        f"At the recorded settings the replay is off by {known.error:.0%}; up to {most_off:.0%} is allowed."
     ]
     words += [
         f"While this was recorded {each}: it is replayed as it was before."
@@ -42,23 +43,23 @@ def calibration_shown(stretch: Stretch, known: Calibration, most_off: float) -> 
     return Group(f"{about(stretch)}.", made, *words)  # fmt: skip
 
 
-def calibration_fields(stretch: Stretch, known: Calibration) -> dict[str, Any]:
+def calibration_fields(stretch: LakeHistory, known: Calibration) -> dict[str, Any]:
     """The same as a document."""
     return {
         "source": stretch.source,
         "begin": stretch.begin,
         "end": stretch.end,
-        "workers": stretch.known.workers,
+        "workers": stretch.scenario.workers,
         "attempts": len(stretch.history.work),
-        "most_at_once": stretch.history.most_at_once,
+        "most_at_once": stretch.history.max_concurrent,
         "changed": stretch.changed,
         "recorded": known.recorded,
         "replayed": known.replayed,
-        "off": known.off,
+        "off": known.error,
     }
 
 
-def scenario_fields(trial: Trial, given: Answer) -> dict[str, Any]:
+def scenario_fields(trial: Trial, given: ReplayResult) -> dict[str, Any]:
     """One answer as a document."""
     return {
         "workers": trial.scenario.workers,
@@ -71,7 +72,7 @@ def scenario_fields(trial: Trial, given: Answer) -> dict[str, Any]:
     }
 
 
-def shown(found: list[tuple[Trial, Answer]]) -> Any:
+def shown(found: list[tuple[Trial, ReplayResult]]) -> Any:
     """Answers as people read them: all tenants together, and those who waited longest."""
     from rich.console import Group
 
@@ -80,7 +81,7 @@ def shown(found: list[tuple[Trial, Answer]]) -> Any:
     made = table(*first, ">messages", ">p50", ">p95", ">p99", ">longest", ">even")
     for trial, given in found:
         times = [f"{trial.growth:g}"] if grows else []
-        head = [trial.scenario.workers, *times, trial.words, "all"]
+        head = [trial.scenario.workers, *times, trial.description, "all"]
         rows(made, [[*head, *waits(given.all), even(given.fairness)]])
         worst = sorted(given.tenants.items(), key=lambda each: (-each[1].p99, each[0]))
         blank = [""] * (len(head) - 1)
@@ -99,7 +100,7 @@ def even(value: float | None) -> str:
     return NOTHING if value is None else f"{value:.2f}"
 
 
-def waits(given: Waits) -> list[object]:
+def waits(given: WaitStats) -> list[object]:
     """One line of waits."""
     times = (given.p50, given.p95, given.p99, given.longest)
-    return [given.messages, *(duration(each) for each in times)]
+    return [given.messages, *(format_duration(each) for each in times)]

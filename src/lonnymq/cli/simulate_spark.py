@@ -13,7 +13,7 @@ from lonnymq.cli.spark_worker import started
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from lonnymq.simulate import Answer, Recorded, Shape, Trial
+    from lonnymq.simulate import RecordedWorkload, ReplayResult, Trial, WorkloadShape
 
 HERE = "local[*]"
 QUIET = ("spark.ui.enabled=false", "spark.log.level=ERROR")
@@ -55,26 +55,26 @@ def is_there() -> bool:
 
 
 def sweep_at(
-    place: Place, history: Recorded, asked: Sequence[Trial], seed: int, *, tell: Any
-) -> list[Answer]:
+    place: Place, history: RecordedWorkload, asked: Sequence[Trial], seed: int, *, on_progress: Any
+) -> list[ReplayResult]:
     """Try everything on Spark."""
-    from lonnymq.simulate.on_spark import sweep_on_spark
+    from lonnymq.simulate.sweep import run_trials_on_spark
 
     with place.session() as spark:
-        return sweep_on_spark(spark, history, asked, seed=seed, tell=tell)
+        return run_trials_on_spark(spark, history, asked, seed=seed, on_progress=on_progress)
 
 
 def write_days(
-    at: Place, shape: Shape, days: int, lake: str, source: str, storage: dict[str, str]
+    at: Place, shape: WorkloadShape, days: int, lake: str, source: str, storage: dict[str, str]
 ) -> int:
     """Write so many days of history, which Spark makes up and nobody replays; how many attempts that are."""
     from lonnymq.lake import write_history
-    from lonnymq.simulate.at_scale import history_at_scale
-    from lonnymq.simulate.into_lake import new_source
+    from lonnymq.simulate.lake_writer import create_source
+    from lonnymq.simulate.spark_history import generate_spark_history
 
-    place, name = new_source(lake, source, storage)
+    place, name = create_source(lake, source, storage)
     with at.session() as spark:
-        frame = history_at_scale(
+        frame = generate_spark_history(
             spark, shape.messages, tenants=shape.tenants, days=days, seed=shape.seed
         )
         return write_history(frame, place, source=name)

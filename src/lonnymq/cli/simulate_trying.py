@@ -18,7 +18,7 @@ from lonnymq.cli.simulate_spark import Place, is_there, sweep_at, write_days
 from lonnymq.cli.words import counted
 
 if TYPE_CHECKING:
-    from lonnymq.simulate import Answer, Recorded, Scenario, Shape, Trial
+    from lonnymq.simulate import RecordedWorkload, ReplayResult, Scenario, Trial, WorkloadShape
 
 MANY = 4_000_000  # attempts to replay, from which on a Spark of this machine's is worth its start
 NEVER = "never"
@@ -31,7 +31,7 @@ class Trying:
         self, at: Session, settings: list[str], crews: list[int] | None, growths: list[float],
         picture: Path | None, spark: Place, seed: int,
     ) -> None:  # fmt: skip
-        from lonnymq.simulate.settings import settings as values_of
+        from lonnymq.simulate.scenario import parse_settings as values_of
 
         self.at, self.crews, self.growths = at, crews, growths
         self.picture, self.spark, self.seed = picture, spark, seed
@@ -41,14 +41,14 @@ class Trying:
         if picture is not None and not picture.absolute().parent.is_dir():
             raise Refused(f"--picture: the folder of {picture} is not there: make it first.")
 
-    def made_up(self, shape: Shape) -> None:
+    def made_up(self, shape: WorkloadShape) -> None:
         """Replay what is made up."""
-        from lonnymq.simulate import Recorded, Replayed, Scenario, workload
+        from lonnymq.simulate import RecordedWorkload, ReplayTimes, Scenario, make_workload
 
-        work = workload(shape)
+        work = make_workload(shape)
         self.refuse_unknown(work.names)
         known = Scenario(shape.workers)
-        found = self.sweep(Recorded(work, Replayed([], []), 0), known)
+        found = self.sweep(RecordedWorkload(work, ReplayTimes([], []), 0), known)
         words = f"made up from the seed {shape.seed}: {len(work):,} attempts of {shape.tenants:,} tenants"
         self.draw(found, about=words)
         self.answer({"workload": shape}, found)
@@ -56,26 +56,31 @@ class Trying:
     def recorded(self, lake: str, most_off: float, **stretch: Any) -> None:
         """Replay what a lake has recorded, if the replay of it can be believed."""
         from lonnymq.simulate import calibrate
-        from lonnymq.simulate.from_lake import channels_of, read_stretch
+        from lonnymq.simulate.lake_reader import list_channels, read_lake_history
 
         with self.at.out.working("reading the lake"):
-            read = read_stretch(lake, **stretch)
-        self.refuse_unknown(channels_of(read))
+            read = read_lake_history(lake, **stretch)
+        self.refuse_unknown(list_channels(read))
         with self.at.out.working("replaying what was recorded"):
-            known = calibrate(read.history, read.known)
+            known = calibrate(read.history, read.scenario)
         if not self.at.out.as_json:
             self.at.out.console.print(calibration_shown(read, known, most_off))
-        known.refuse_beyond(most_off)
-        found = self.sweep(read.history, read.known)
+        known.check(most_off)
+        found = self.sweep(read.history, read.scenario)
         self.draw(found, about=about(read), known=known)
         self.answer({"calibration": calibration_fields(read, known)}, found)
 
     def write(
-        self, shape: Shape, lake: str, source: str, storage: dict[str, str], days: int | None
+        self,
+        shape: WorkloadShape,
+        lake: str,
+        source: str,
+        storage: dict[str, str],
+        days: int | None,
     ) -> None:
         """Write what is made up into a lake: replayed, or if it is of many days, made by Spark."""
-        from lonnymq.simulate import Scenario, history_rows
-        from lonnymq.simulate.into_lake import write_lake
+        from lonnymq.simulate import Scenario, make_history
+        from lonnymq.simulate.lake_writer import write_synthetic_history
 
         if days is not None:
             with self.at.out.working("Spark makes history up"):
@@ -90,12 +95,12 @@ class Trying:
             raise Refused("What is written into a lake has one value of each setting.", Code.USAGE)
         scenario = Scenario(shape.workers).with_settings(each for [each] in self.changes)
         with self.at.out.working("making history up"):
-            rows = history_rows(
-                shape, limits=scenario.limits, otherwise=scenario.otherwise,
+            rows = make_history(
+                shape, limits=scenario.limits, default_limits=scenario.default_limits,
                 max_concurrency=scenario.max_concurrency,
             )  # fmt: skip
             self.refuse_unknown({row.channel for row in rows})
-            written = write_lake(
+            written = write_synthetic_history(
                 rows, lake, source=source, scenario=scenario, storage_options=storage
             )
         self.say_written(lake, source, written)
@@ -112,26 +117,28 @@ class Trying:
 
     def refuse_unknown(self, channels: Any) -> None:
         """Refuse a setting of a channel that is not there."""
-        from lonnymq.simulate.settings import refuse_unknown
+        from lonnymq.simulate.scenario import check_channels
 
-        refuse_unknown((each for values in self.changes for each in values), channels)
+        check_channels((each for values in self.changes for each in values), channels)
 
-    def sweep(self, history: Recorded, known: Scenario) -> list[tuple[Trial, Answer]]:
+    def sweep(self, history: RecordedWorkload, known: Scenario) -> list[tuple[Trial, ReplayResult]]:
         """Try everything, here or on Spark."""
-        from lonnymq.simulate import sweep, trials
+        from lonnymq.simulate import make_trials, run_trials
 
-        asked = trials(
+        asked = make_trials(
             known, workers=self.crews or [known.workers], changes=self.changes, growth=self.growths
         )
         by_spark = self.is_for_spark(len(asked), len(history.work))
         with self.at.out.progress() as progress:
             task = progress.add_task("replaying", total=len(asked))
             if not by_spark:
-                answers = sweep(history, asked, seed=self.seed, tell=lambda: progress.advance(task))
+                answers = run_trials(
+                    history, asked, seed=self.seed, on_progress=lambda: progress.advance(task)
+                )
             else:
                 answers = sweep_at(
                     self.spark, history, asked, self.seed,
-                    tell=lambda done: progress.update(task, completed=done),
+                    on_progress=lambda done: progress.update(task, completed=done),
                 )  # fmt: skip
         return list(zip(asked, answers, strict=True))
 
@@ -144,16 +151,20 @@ class Trying:
         self.at.out.note(f"{scenarios} scenarios are tried on a Spark of this machine's.")
         return True
 
-    def draw(self, found: list[tuple[Trial, Answer]], **more: Any) -> None:
+    def draw(self, found: list[tuple[Trial, ReplayResult]], **more: Any) -> None:
         """Draw the answer, if that is wanted."""
         if self.picture is None:
             return
-        from lonnymq.simulate.page import page
-        from lonnymq.simulate.picture import picture
+        from lonnymq.simulate.html_page import render_page
+        from lonnymq.simulate.svg import render_svg
 
         if self.picture.suffix == ".svg":
             more.pop("known", None)
-        made = page(found, **more) if self.picture.suffix == ".html" else picture(found, **more)
+        made = (
+            render_page(found, **more)
+            if self.picture.suffix == ".html"
+            else render_svg(found, **more)
+        )
         try:
             self.picture.write_text(made, encoding="utf-8")
         except OSError as error:
@@ -162,7 +173,7 @@ class Trying:
             ) from None
         self.at.out.note(f"The picture is in {self.picture}.")
 
-    def answer(self, first: dict[str, Any], found: list[tuple[Trial, Answer]]) -> None:
+    def answer(self, first: dict[str, Any], found: list[tuple[Trial, ReplayResult]]) -> None:
         """Answer with a table, or with a document."""
         document = {**first, "scenarios": [scenario_fields(*each) for each in found]}
         self.at.out.answer(document, lambda: shown(found))

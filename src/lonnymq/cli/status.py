@@ -12,7 +12,8 @@ from lonnymq.cli.screen import View, channels, ordered, speed
 from lonnymq.cli.session import Session, command, group
 from lonnymq.cli.versions import Installed, Server, installed_at, open_connection, server
 from lonnymq.cli.words import at as moment_words
-from lonnymq.cli.words import duration, number
+from lonnymq.cli.words import number
+from lonnymq.text import format_duration
 
 if TYPE_CHECKING:
     from lonnymq.results import WorkerSeen
@@ -64,7 +65,7 @@ def facts(at: Session, look: Look, found: Installed, there: Server) -> dict[str,
     stats, about = look.stats, "about " if look.stats.estimated else ""
     alive = sum(each.alive for each in look.workers)
     most = f" of {stats.max_concurrency:,} at once" if stats.max_concurrency else ""
-    keeps = f", kept {duration(stats.history_keep_ms)}" if stats.history_keep_ms else ""
+    keeps = f", kept {format_duration(stats.history_keep_ms)}" if stats.history_keep_ms else ""
     return {
         "server": f"PostgreSQL {there.version}, database {there.database}, user {there.user}",
         "queue": f"schema {at.schema}, installed by {found.library_version}",
@@ -86,8 +87,8 @@ def worker_table(workers: list[WorkerSeen]) -> Any:
         [
             each.name,
             "stopping" if each.alive and each.stopping else "alive" if each.alive else "gone",
-            each.running, each.concurrency, f"{duration(each.now_at - each.seen_at)} ago",
-            duration(each.now_at - each.started_at), kinds(each),
+            each.running, each.concurrency, f"{format_duration(each.now_at - each.seen_at)} ago",
+            format_duration(each.now_at - each.started_at), kinds(each),
         ]
         for each in workers
     )  # fmt: skip

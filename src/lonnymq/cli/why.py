@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lonnymq.cli.words import duration, number
+from lonnymq.cli.words import number
+from lonnymq.text import format_duration
 
 if TYPE_CHECKING:
     from lonnymq.results import ChannelActivity, ChannelStats
@@ -27,7 +28,7 @@ def limits(channel: Figures) -> str:
 def rate(channel: Figures) -> str:
     """The rate limit: one each interval, and the burst if there is one."""
     burst = f", {channel.burst} in a burst" if (channel.burst or 1) > 1 else ""
-    return f"1 each {duration(channel.release_interval_ms)}{burst}"
+    return f"1 each {format_duration(channel.release_interval_ms)}{burst}"
 
 
 def why(channel: Figures, now: int) -> str:
@@ -38,12 +39,14 @@ def why(channel: Figures, now: int) -> str:
             reason = f"{channel.in_flight} of {channel.max_concurrency} are running"
         case "throttled":
             wait = max(0, (channel.next_at or now) - now)
-            reason = f"next in {duration(wait)}, {rate(channel)}"
+            reason = f"next in {format_duration(wait)}, {rate(channel)}"
         case "paused":
             reason = "paused by hand"
         case "scheduled":
             due = channel.next_at
-            reason = f"first is due in {duration(max(0, due - now))}" if due is not None else ""
+            reason = (
+                f"first is due in {format_duration(max(0, due - now))}" if due is not None else ""
+            )
         case "releasing":
             return "being released"
         case _:
@@ -53,10 +56,10 @@ def why(channel: Figures, now: int) -> str:
 
 def policy(channel: ChannelStats) -> dict[str, object]:
     """All options of a channel by name, for people."""
-    delays = ", ".join(duration(each) for each in channel.retry_delays_ms or [])
+    delays = ", ".join(format_duration(each) for each in channel.retry_delays_ms or [])
     return {
         "max concurrency": number(channel.max_concurrency),
-        "release interval": duration(channel.release_interval_ms),
+        "release interval": format_duration(channel.release_interval_ms),
         "burst": channel.burst,
         "max size": number(channel.max_size),
         "when full": channel.when_full,

@@ -41,27 +41,6 @@ def moment(text: str) -> int | datetime:
     return read
 
 
-def duration(ms: float | None) -> str:
-    """A duration in its two largest units."""
-    if ms is None:
-        return NOTHING
-    if ms < 0:
-        return f"-{duration(-ms)}"
-    if ms < 1_000:
-        return f"{round(ms)} ms"
-    if ms < 10_000 and ms % 1_000:
-        return f"{ms / 1_000:.1f} s"
-    seconds = round(ms / 1_000)
-    parts = [
-        (seconds // 86_400, "d"),
-        (seconds % 86_400 // 3_600, "h"),
-        (seconds % 3_600 // 60, "min"),
-        (seconds % 60, "s"),
-    ]
-    first = next(place for place, (number, _) in enumerate(parts) if number)
-    return " ".join(f"{number} {unit}" for number, unit in parts[first : first + 2] if number)
-
-
 def at(epoch_ms: int | None) -> str:
     """A moment in UTC; what lies outside of any calendar is a number."""
     if epoch_ms is None:

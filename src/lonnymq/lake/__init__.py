@@ -7,61 +7,60 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lonnymq.lake.place import Lake
-    from lonnymq.lake.reading import read_channels, read_history, sources
-    from lonnymq.lake.refusals import (
-        DatabaseWentBack,
+    from lonnymq.lake.dataframes import list_sources, read_channels, read_history, write_history
+    from lonnymq.lake.errors import (
+        DatabaseRestored,
         IdentifierHidden,
         LakeBroken,
         LakeBusy,
-        LakeForeign,
         LakeMissing,
-        LakeNewer,
-        OtherDatabase,
+        LakeTooNew,
+        NotALake,
         ServerReplaced,
+        WrongDatabase,
     )
-    from lonnymq.lake.standing import status
-    from lonnymq.lake.syncing import sync
-    from lonnymq.lake.upkeep import compact, vacuum
-    from lonnymq.lake.writing import write_history
+    from lonnymq.lake.location import Lake
+    from lonnymq.lake.maintenance import compact, vacuum
+    from lonnymq.lake.status import read_status
+    from lonnymq.lake.syncer import sync
 
 HOME = {
-    "DatabaseWentBack": "lonnymq.lake.refusals",
-    "IdentifierHidden": "lonnymq.lake.refusals",
-    "Lake": "lonnymq.lake.place",
-    "LakeBroken": "lonnymq.lake.refusals",
-    "LakeBusy": "lonnymq.lake.refusals",
-    "LakeForeign": "lonnymq.lake.refusals",
-    "LakeMissing": "lonnymq.lake.refusals",
-    "LakeNewer": "lonnymq.lake.refusals",
-    "OtherDatabase": "lonnymq.lake.refusals",
-    "ServerReplaced": "lonnymq.lake.refusals",
-    "compact": "lonnymq.lake.upkeep",
-    "read_channels": "lonnymq.lake.reading",
-    "read_history": "lonnymq.lake.reading",
-    "sources": "lonnymq.lake.reading",
-    "status": "lonnymq.lake.standing",
-    "sync": "lonnymq.lake.syncing",
-    "vacuum": "lonnymq.lake.upkeep",
-    "write_history": "lonnymq.lake.writing",
+    "DatabaseRestored": "lonnymq.lake.errors",
+    "IdentifierHidden": "lonnymq.lake.errors",
+    "Lake": "lonnymq.lake.location",
+    "LakeBroken": "lonnymq.lake.errors",
+    "LakeBusy": "lonnymq.lake.errors",
+    "NotALake": "lonnymq.lake.errors",
+    "LakeMissing": "lonnymq.lake.errors",
+    "LakeTooNew": "lonnymq.lake.errors",
+    "WrongDatabase": "lonnymq.lake.errors",
+    "ServerReplaced": "lonnymq.lake.errors",
+    "compact": "lonnymq.lake.maintenance",
+    "read_channels": "lonnymq.lake.dataframes",
+    "read_history": "lonnymq.lake.dataframes",
+    "list_sources": "lonnymq.lake.dataframes",
+    "read_status": "lonnymq.lake.status",
+    "sync": "lonnymq.lake.syncer",
+    "vacuum": "lonnymq.lake.maintenance",
+    "write_history": "lonnymq.lake.dataframes",
 }
 
 __all__ = [
-    "DatabaseWentBack",
+    "DatabaseRestored",
     "IdentifierHidden",
     "Lake",
     "LakeBroken",
     "LakeBusy",
-    "LakeForeign",
     "LakeMissing",
-    "LakeNewer",
-    "OtherDatabase",
+    "LakeTooNew",
+    "NotALake",
     "ServerReplaced",
+    "WrongDatabase",
     "compact",
+    "list_sources",
     "read_channels",
     "read_history",
-    "sources",
-    "status",
+    "read_status",
     "sync",
     "vacuum",
     "write_history",

@@ -1,73 +1,114 @@
-"""The Delta tables of a lake, on the driver: opened with a look whether they are ours, made, and grown."""
+"""The Delta tables of a lake: their columns, and opening, creating, checking and listing them; runs on the driver."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
-from lonnymq.lake.columns import COLUMNS, PARTED_BY, table_schema
-from lonnymq.lake.place import Lake
-from lonnymq.lake.refusals import LakeBroken, LakeForeign, LakeMissing, LakeNewer
+import pyarrow as pa
+from pyspark.sql.types import DateType, StringType, StructField, StructType
+
+from lonnymq.lake.errors import LakeBroken, LakeMissing, LakeTooNew, NotALake
+from lonnymq.lake.location import CHANNELS, HISTORY, Lake
+from lonnymq.spark.read import schemas
+from lonnymq.spark.read.schemas import Column, arrow_schema, columns, spark_schema
 
 if TYPE_CHECKING:
-    from deltalake import DeltaTable
+    from deltalake import DeltaTable, Schema
 
 FORMAT = 1  # raised when an older library would misread what is written
 FORMAT_KEY = "lonnymq.format"
-STORE = "Check the address, and what --storage-option says of the store's region and keys."
+STORE_ADVICE = "Check the URL, and the region and keys in --storage-option."
+# The columns in the files. Partition columns are in the table's log only.
+HISTORY_COLUMNS: tuple[Column, ...] = schemas.HISTORY
+CHANNEL_COLUMNS: tuple[Column, ...] = (
+    *columns("r", channel="text", taken_at="instant", max_concurrency="integer"),
+    *columns("r", release_interval_ms="long", burst="integer", max_size="long", when_full="text"),
+    *columns("r", weight="integer", max_attempts="integer", paused="boolean"),
+    # The limit of the whole queue, in the row of the defaults.
+    *columns("r", queue_max_concurrency="integer"),
+)
+TABLE_COLUMNS = {HISTORY: HISTORY_COLUMNS, CHANNELS: CHANNEL_COLUMNS}
+PARTITION_COLUMNS = {HISTORY: ["source", "date"], CHANNELS: ["source"]}
+PARTITION_TYPES = {"source": (StringType(), pa.string()), "date": (DateType(), pa.date32())}
+LISTED_COLUMNS = {
+    "path": "path",
+    "partition.source": "source",
+    "partition.date": "day",
+    "num_records": "rows",
+    "size_bytes": "bytes",
+    "max.xid": "last_position",
+}
+
+
+def read_schema(name: str) -> StructType:
+    """The columns of a read: those of the files and the partition columns."""
+    added = [StructField(each, PARTITION_TYPES[each][0], True) for each in PARTITION_COLUMNS[name]]
+    return StructType([*spark_schema(TABLE_COLUMNS[name]).fields, *added])
+
+
+def delta_schema(name: str) -> Schema:
+    """A table's schema in Delta."""
+    from deltalake import Schema
+
+    added = [pa.field(each, PARTITION_TYPES[each][1]) for each in PARTITION_COLUMNS[name]]
+    return Schema.from_arrow(pa.schema([*arrow_schema(TABLE_COLUMNS[name]), *added]))
 
 
 def find_table(lake: Lake, name: str) -> DeltaTable | None:
-    """A table of the lake's; None: it is not there. Raises where something else is."""
+    """Open a table, or return None if there is none. Raises if something else is there."""
     from deltalake import DeltaTable
 
-    place, options = lake.table(name), dict(lake.options)
-    refuse_a_file(lake, name)
+    location, options = lake.table(name), dict(lake.options)
+    check_no_file(lake, name)
     try:
-        if not DeltaTable.is_deltatable(place, options):
-            refuse_others(lake, name)
+        if not DeltaTable.is_deltatable(location, options):
+            check_no_foreign_files(lake, name)
             return None
-        table = DeltaTable(place, storage_options=options)
-        check_ours(table, place, name)
-    except (LakeForeign, LakeNewer):
+        table = DeltaTable(location, storage_options=options)
+        check_table(table, location, name)
+    except (NotALake, LakeTooNew):
         raise
     except Exception as error:  # of several libraries, for one reason: it cannot be read
-        advice = LakeBroken.__doc__ if lake.is_local else STORE
+        advice = LakeBroken.__doc__ if lake.is_local else STORE_ADVICE
         raise LakeBroken(
-            f"the table {place} cannot be read: {first_line(error)}. {advice}"
+            f"the table {location} cannot be read: {first_line(error)}. {advice}"
         ) from error
     return table
 
 
-def table_at(lake: Lake, name: str) -> DeltaTable:
-    """A table of the lake's; raises if it is not there."""
+def open_table(lake: Lake, name: str) -> DeltaTable:
+    """Open a table; raises if there is none."""
     table = find_table(lake, name)
     if table is None:
         raise LakeMissing(f"there is no table {name} at {lake.url}. {LakeMissing.__doc__}")
     return table
 
 
-def made_table(lake: Lake, name: str) -> DeltaTable:
-    """A table of the lake's, made if it is not there, with all columns of this version."""
+def ensure_table(lake: Lake, name: str) -> DeltaTable:
+    """Open a table, created if there is none, with all columns of this version."""
     table = find_table(lake, name)
     if table is None:
-        create(lake, name)
-        table = table_at(lake, name)
-    return grown(table, name)
+        create_table(lake, name)
+        table = open_table(lake, name)
+    return add_missing_columns(table, name)
 
 
-def create(lake: Lake, name: str) -> None:
-    """Make an empty table; another may do the same at the same moment."""
+def create_table(lake: Lake, name: str) -> None:
+    """Create an empty table. Another process may do so at the same time."""
     from deltalake import DeltaTable
     from deltalake.exceptions import DeltaError
 
     if lake.is_local:
-        make_folder(Path(lake.table(name)))
+        create_folder(Path(lake.table(name)))
     try:
         DeltaTable.create(
             lake.table(name),
-            table_schema(name),
-            partition_by=PARTED_BY[name],
+            delta_schema(name),
+            partition_by=PARTITION_COLUMNS[name],
             name=f"lonnymq {name}",
             configuration={FORMAT_KEY: str(FORMAT)},
             raise_if_key_not_exists=False,
@@ -78,72 +119,94 @@ def create(lake: Lake, name: str) -> None:
             raise
 
 
-def make_folder(path: Path) -> None:
-    """Make a folder on this machine, or say why it cannot be."""
+def create_folder(path: Path) -> None:
+    """Create a local folder."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise LakeForeign(
-            f"the lake's folder {path} cannot be made: {error.strerror}. {LakeForeign.__doc__}"
+        raise NotALake(
+            f"the folder {path} cannot be created: {error.strerror}. {NotALake.__doc__}"
         ) from None
 
 
-def grown(table: DeltaTable, name: str) -> DeltaTable:
-    """The table with the columns that an earlier version did not know; its rows have nothing there."""
+def add_missing_columns(table: DeltaTable, name: str) -> DeltaTable:
+    """Add the columns that an earlier version did not have. Existing rows have nulls there."""
     known = {field.name for field in table.schema().fields}
-    added = [field for field in table_schema(name).fields if field.name not in known]
+    added = [field for field in delta_schema(name).fields if field.name not in known]
     if added:
         table.alter.add_columns(added)
         table.update_incremental()
     return table
 
 
-def check_ours(table: DeltaTable, place: str, name: str) -> None:
-    """Raise if a Delta table is none of a lake's, or one of a lake that is newer than this library."""
+def check_table(table: DeltaTable, location: str, name: str) -> None:
+    """Raise if a Delta table does not belong to a lake, or if a later version wrote the table."""
     about = table.metadata()
     said = about.configuration.get(FORMAT_KEY)
-    if said is None or about.partition_columns != PARTED_BY.get(name, about.partition_columns):
-        raise LakeForeign(
-            f"at {place} is a Delta table, but none of a lake's. {LakeForeign.__doc__}"
-        )
+    if said is None or about.partition_columns != PARTITION_COLUMNS.get(
+        name, about.partition_columns
+    ):
+        raise NotALake(f"the Delta table {location} does not belong to a lake. {NotALake.__doc__}")
     if not said.isdigit() or int(said) > FORMAT:
-        raise LakeNewer(
-            f"the table {place} has the format {said}, and this library knows those up to {FORMAT}. "
-            f"{LakeNewer.__doc__}"
+        raise LakeTooNew(
+            f"the table {location} has format {said}, but this version of LonnyMQ reads formats up to {FORMAT}. "
+            f"{LakeTooNew.__doc__}"
         )
-    if name not in COLUMNS:
+    if name not in TABLE_COLUMNS:
         return
     types: dict[str, Any] = {field.name: field.type for field in table.schema().fields}
-    for field in table_schema(name).fields:
+    for field in delta_schema(name).fields:
         if types.get(field.name, field.type) != field.type:
-            raise LakeForeign(
-                f"the column {field.name} of {place} is {types[field.name]}, not {field.type}. "
-                f"{LakeForeign.__doc__}"
+            raise NotALake(
+                f"the column {field.name} of {location} has type {types[field.name]}, not {field.type}. "
+                f"{NotALake.__doc__}"
             )
 
 
-def refuse_a_file(lake: Lake, name: str) -> None:
-    """Raise if there is a file where a folder would be."""
-    for place in (lake.url, lake.table(name)):
-        if lake.is_local and Path(place).is_file():
-            raise LakeForeign(f"the lake's folder {place} is a file. {LakeForeign.__doc__}")
+def check_no_file(lake: Lake, name: str) -> None:
+    """Raise if a file is where a folder is needed."""
+    for location in (lake.url, lake.table(name)):
+        if lake.is_local and Path(location).is_file():
+            raise NotALake(f"{location} is a file, but a lake needs a folder. {NotALake.__doc__}")
 
 
-def refuse_others(lake: Lake, name: str) -> None:
-    """Raise if there are files where a table would be."""
+def check_no_foreign_files(lake: Lake, name: str) -> None:
+    """Raise if the folder of a new table has other files."""
     from pyarrow import fs
 
     if lake.is_local and not Path(lake.table(name)).exists():
         return
     found = lake.files().get_file_info(fs.FileSelector(name, allow_not_found=True))
-    # A log without a commit is that of a table which another sync makes at this moment.
+    # A log without a commit belongs to a table that another sync is creating.
     if any(each.base_name != "_delta_log" for each in found):
-        raise LakeForeign(
-            f"the folder {lake.table(name)} has files, and is no table of a lake's. {LakeForeign.__doc__}"
+        raise NotALake(
+            f"the folder {lake.table(name)} has files, but no table of a lake. {NotALake.__doc__}"
         )
 
 
 def first_line(error: BaseException) -> str:
-    """What an error says, on one line and without its full stop."""
+    """The first line of an error, without a full stop."""
     lines = str(error).strip().splitlines()
     return (lines[0] if lines else type(error).__name__).rstrip(".")
+
+
+@dataclass(frozen=True, slots=True)
+class DataFile:
+    """A file of a table: path below the table, source, size, and if known its day and last position."""
+
+    path: str
+    source: str
+    rows: int
+    bytes: int
+    day: date | None = None
+    last_position: int | None = None
+
+
+def list_files(table: DeltaTable) -> list[DataFile]:
+    """List the files of a table, by path."""
+    actions = pa.table(table.get_add_actions(flatten=True))
+    known = {name: field for name, field in LISTED_COLUMNS.items() if name in actions.column_names}
+    rows = actions.select(list(known)).rename_columns(list(known.values())).to_pylist()
+    # Paths in the log are URL-encoded.
+    found = (DataFile(**{**row, "path": unquote(row["path"])}) for row in rows)
+    return sorted(found, key=lambda each: each.path)

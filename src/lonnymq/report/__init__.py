@@ -1,10 +1,10 @@
-"""The report: the figures of a period in one page that needs no network, with the three things to look at first."""
+"""The report: the statistics of a period as one HTML page that needs no network, with three highlights."""
 
 from __future__ import annotations
 
-from lonnymq.report.asking import period_of
-from lonnymq.report.gather import gather
-from lonnymq.report.page import page
-from lonnymq.report.tables import write_tables
+from lonnymq.report.document import build_document
+from lonnymq.report.page import render_page
+from lonnymq.report.period import load_period
+from lonnymq.report.tables import write_csv_tables
 
-__all__ = ["gather", "page", "period_of", "write_tables"]
+__all__ = ["build_document", "load_period", "render_page", "write_csv_tables"]

@@ -1,4 +1,4 @@
-"""The page of a report: one HTML file that holds its style, its scripts, its charts' library and its numbers."""
+"""Renders the page of a report: one HTML file with style, scripts, chart library and data."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
-from lonnymq.report.words import moment
+from lonnymq.text import format_time
 
-HERE = files("lonnymq.report") / "static"
+STATIC = files("lonnymq.report") / "static"
 # The dashboard's own look: found by its place, for the package itself needs a web server's library.
-LOOK = files("lonnymq") / "dashboard" / "static" / "style"
-LOOKS = ("tokens", "base", "parts", "chart")
+DASHBOARD_STYLE = files("lonnymq") / "dashboard" / "static" / "style"
+DASHBOARD_STYLES = ("tokens", "base", "parts", "chart")
 STYLES = ("page", "print")
 # In this order, as one script: each file adds functions that later ones call.
 SCRIPTS = (
-    "words",
+    "format",
     "elements",
     "theme",
     "charts",
@@ -26,46 +26,48 @@ SCRIPTS = (
     "overview",
     "sections",
     "tenants",
-    "start",
+    "main",
 )
 LIBRARY = "vendor/echarts.common.min.js"
-MOST_BYTES = 10_000_000
+MAX_BYTES = 10_000_000
 
 
-def page(document: dict[str, Any]) -> str:
-    """The document as a page that needs nothing else: no file, no network."""
-    theme = text_of("first.js")
-    library = text_of(LIBRARY)
+def render_page(document: dict[str, Any]) -> str:
+    """The document as a page that needs no other file and no network."""
+    theme = read_static("early_theme.js")
+    library = read_static(LIBRARY)
     script = (
         '"use strict";\n(() => {\n'
-        + "\n".join(text_of(f"{each}.js") for each in SCRIPTS)
+        + "\n".join(read_static(f"{each}.js") for each in SCRIPTS)
         + "\n})();\n"
     )
-    hashes = " ".join(f"'sha256-{digest(each)}'" for each in (theme, library, script))
+    hashes = " ".join(f"'sha256-{hash_script(each)}'" for each in (theme, library, script))
     policy = (
         f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
-    return fill(
-        text_of("page.html"),
+    return fill_template(
+        read_static("page.html"),
         policy=policy,
-        title=escape(title(document)),
-        style=style(),
+        title=escape(make_title(document)),
+        style=read_style(),
         first=theme,
         library=library,
         script=script,
-        data=embedded(document),
+        data=to_script_json(document),
     )
 
 
-def style() -> str:
-    """The dashboard's look, and what a report adds to it."""
-    shared = [(LOOK / f"{each}.css").read_text(encoding="utf-8") for each in LOOKS]
-    return "\n".join([*shared, *(text_of(f"{each}.css") for each in STYLES)])
+def read_style() -> str:
+    """The styles of the dashboard, and those of the report."""
+    shared = [
+        (DASHBOARD_STYLE / f"{each}.css").read_text(encoding="utf-8") for each in DASHBOARD_STYLES
+    ]
+    return "\n".join([*shared, *(read_static(f"{each}.css") for each in STYLES)])
 
 
-def fill(template: str, **values: str) -> str:
-    """A template with `{{name}}` replaced, once from left to right: what is put in is not looked at again."""
+def fill_template(template: str, **values: str) -> str:
+    """Replace each `{{name}}` of a template once; inserted text is not scanned again."""
     parts = template.split("{{")
     filled = [parts[0]]
     for part in parts[1:]:
@@ -74,24 +76,24 @@ def fill(template: str, **values: str) -> str:
     return "".join(filled)
 
 
-def embedded(document: dict[str, Any]) -> str:
-    """JSON that cannot end the script it stands in, whatever a tenant is called."""
+def to_script_json(document: dict[str, Any]) -> str:
+    """JSON that cannot end the surrounding script, whatever the names of tenants."""
     text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     for harmful in "<>&\u2028\u2029":
         text = text.replace(harmful, f"\\u{ord(harmful):04x}")
     return text
 
 
-def title(document: dict[str, Any]) -> str:
-    """What the page is called."""
-    return f"Queue report, {moment(document['begin'])} to {moment(document['end'])} UTC"
+def make_title(document: dict[str, Any]) -> str:
+    """The title of the page."""
+    return f"Queue report, {format_time(document['begin'])} to {format_time(document['end'])} UTC"
 
 
-def digest(script: str) -> str:
-    """What a content security policy knows an inline script by."""
+def hash_script(script: str) -> str:
+    """The hash of an inline script for the content security policy."""
     return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
-def text_of(name: str) -> str:
-    """A file of the page's."""
-    return (HERE / name).read_text(encoding="utf-8")
+def read_static(name: str) -> str:
+    """Read a static file."""
+    return (STATIC / name).read_text(encoding="utf-8")

@@ -1,8 +1,9 @@
-"""The figures of a report as CSV files: one a figure, with its declared columns, row by row and at any size."""
+"""DataFrames as rows, as series with a value for each time step, and as CSV files."""
 
 from __future__ import annotations
 
 import csv
+from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
@@ -10,22 +11,117 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from lonnymq.figures.keeping import kept
-from lonnymq.figures.period import Period
+from lonnymq.analytics.cache import cached
+from lonnymq.analytics.period import Period
+
+Rows = list[dict[str, Any]]
+SERIES_COLUMNS = (
+    "due",
+    "ended",
+    "waiting_after",
+    "running_mean",
+    "wait_p50",
+    "wait_p95",
+    "wait_p99",
+    "service_p95",
+    "failed",
+    "dead",
+    "concurrency_used",
+    "rate_used",
+)
 
 
-def write_tables(period: Period, folder: Path) -> dict[str, int]:
-    """Write every figure; how many rows each has."""
+def collect_rows(frame: DataFrame) -> Rows:
+    """Collect a small frame; times as epoch milliseconds, days as text."""
+    columns = [
+        F.unix_millis(name).alias(name)
+        if kind == "timestamp"
+        else F.col(name).cast("string").alias(name)
+        if kind == "date"
+        else F.col(name)
+        for name, kind in frame.dtypes
+    ]
+    rows: Rows = frame.select(*columns).toArrow().to_pylist()
+    return rows
+
+
+def to_columns(rows: Rows) -> dict[str, list[Any]]:
+    """Rows as columns, so that JSON holds each name once."""
+    return {name: [round_number(each[name]) for each in rows] for name in rows[0]} if rows else {}
+
+
+def round_number(value: Any) -> Any:
+    """A number with the digits that a page shows."""
+    return float(f"{value:.4g}") if isinstance(value, float) else value
+
+
+def to_epoch_ms(moment: datetime) -> int:
+    """A time in epoch milliseconds."""
+    return round(moment.timestamp() * 1000)
+
+
+def list_times(period: Period) -> list[int]:
+    """The start of each bucket of the period."""
+    first = to_epoch_ms(period.begin) // period.every_ms * period.every_ms
+    return list(range(first, to_epoch_ms(period.end), period.every_ms))
+
+
+def collect_details(
+    hours: DataFrame, keys: list[tuple[str, str]], times: list[int]
+) -> list[dict[str, Any]]:
+    """The time series of detailed tenants, in the order of `keys`."""
+    spark = hours.sparkSession
+    wanted = spark.createDataFrame(
+        [(*key, place) for place, key in enumerate(keys)],
+        "source string, channel string, place int",
+    )
+    own = hours.join(F.broadcast(wanted), ["source", "channel"])
+    found = collect_rows(own.select("place", "begins_at", *SERIES_COLUMNS))
+    place_of = {at: place for place, at in enumerate(times)}
+    series: list[dict[str, Any]] = [
+        {name: [None] * len(times) for name in SERIES_COLUMNS} for _ in keys
+    ]
+    for row in found:
+        for name in SERIES_COLUMNS:
+            series[row["place"]][name][place_of[row["begins_at"]]] = round_number(row[name])
+    return [{name: values for name, values in each.items() if any(values)} for each in series]
+
+
+def align(rows: Rows, times: list[int], names: Sequence[str]) -> dict[str, list[Any]]:
+    """Rows of `begins_at` as columns over all times."""
+    by_time = {each["begins_at"]: each for each in rows}
+    return {name: [round_number(by_time.get(at, {}).get(name)) for at in times] for name in names}
+
+
+def sum_sources(
+    frame: DataFrame, times: list[int], *, sums: Sequence[str], most: Sequence[str] = ()
+) -> dict[str, list[Any]]:
+    """Sums over all sources, by time."""
+    together = frame.groupBy("begins_at").agg(
+        *(F.sum(each).alias(each) for each in sums), *(F.max(each).alias(each) for each in most)
+    )
+    return align(collect_rows(together), times, (*sums, *most))
+
+
+def split_by_source(frame: DataFrame, times: list[int], names: Sequence[str]) -> dict[str, Any]:
+    """Columns over time, by source."""
+    found: dict[str, Rows] = {}
+    for row in collect_rows(frame):
+        found.setdefault(row["source"], []).append(row)
+    return {source: align(rows, times, names) for source, rows in sorted(found.items())}
+
+
+def write_csv_tables(period: Period, folder: Path) -> dict[str, int]:
+    """Write all tables as CSV files; returns the rows of each."""
     folder.mkdir(parents=True, exist_ok=True)
-    with kept(period.hours):
+    with cached(period.channel_hours):
         return {
-            name: write_table(frame, folder / f"{name}.csv")
-            for name, frame in period.frames.items()
+            name: write_csv(frame, folder / f"{name}.csv") for name, frame in period.frames.items()
         }
 
 
-def write_table(frame: DataFrame, path: Path) -> int:
-    """Write one figure, sorted by what its rows are known by; partitions come to the driver one after the other."""
+def write_csv(frame: DataFrame, path: Path) -> int:
+    """Write a sorted table; partitions come to the driver one after the other."""
     keys = [
         each
         for each in ("source", "begins_at", "channel", "error", "horizon_days")
@@ -45,13 +141,15 @@ def write_table(frame: DataFrame, path: Path) -> int:
         count = 0
         for row in plain.toLocalIterator():
             pairs = zip(frame.columns, row, strict=True)
-            writer.writerow([shown(value, is_moment=name in moments) for name, value in pairs])
+            writer.writerow(
+                [format_value(value, is_moment=name in moments) for name, value in pairs]
+            )
             count += 1
     return count
 
 
-def shown(value: Any, *, is_moment: bool) -> Any:
-    """A value as a CSV file has it."""
+def format_value(value: Any, *, is_moment: bool) -> Any:
+    """A value as text for a CSV file."""
     if value is None:
         return ""
     if is_moment:

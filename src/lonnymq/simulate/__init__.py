@@ -1,53 +1,56 @@
 """The scheduler without a database: what would have happened with other limits, weights and workers."""
 
-from lonnymq.simulate.answers import Answer, Waits, answer
-from lonnymq.simulate.at_scale import history_at_scale
-from lonnymq.simulate.calibration import Calibration, ReplayIsOff, calibrate, play
-from lonnymq.simulate.from_lake import NothingRecorded, Stretch, read_stretch
-from lonnymq.simulate.growth import grown
-from lonnymq.simulate.history import history_rows, history_table
-from lonnymq.simulate.into_lake import write_lake
-from lonnymq.simulate.on_spark import sweep_on_spark
-from lonnymq.simulate.page import page
-from lonnymq.simulate.picture import picture
-from lonnymq.simulate.recorded import Recorded, recorded
-from lonnymq.simulate.replay import Replayed, Workload, replay
+from lonnymq.simulate.calibration import Calibration, ReplayInaccurate, calibrate, run_scenario
+from lonnymq.simulate.html_page import render_page
+from lonnymq.simulate.lake_reader import LakeHistory, NoHistory, read_lake_history
+from lonnymq.simulate.lake_writer import write_synthetic_history
+from lonnymq.simulate.replay import replay
+from lonnymq.simulate.result import ReplayResult, WaitStats, summarize_replay
 from lonnymq.simulate.ring import Limits
-from lonnymq.simulate.settings import Scenario, Setting, setting
-from lonnymq.simulate.sweep import Trial, sweep, trials
-from lonnymq.simulate.synthetic import Shape, workload
+from lonnymq.simulate.scenario import Scenario, Setting, parse_setting
+from lonnymq.simulate.spark_history import generate_spark_history
+from lonnymq.simulate.svg import render_svg
+from lonnymq.simulate.sweep import Trial, make_trials, run_trials, run_trials_on_spark
+from lonnymq.simulate.synthetic import WorkloadShape, make_history, make_workload, to_arrow_table
+from lonnymq.simulate.workload import (
+    RecordedWorkload,
+    ReplayTimes,
+    Workload,
+    build_workload,
+    scale_workload,
+)
 
 __all__ = [
-    "Answer",
     "Calibration",
+    "LakeHistory",
     "Limits",
-    "NothingRecorded",
-    "Recorded",
-    "ReplayIsOff",
-    "Replayed",
+    "NoHistory",
+    "RecordedWorkload",
+    "ReplayInaccurate",
+    "ReplayResult",
+    "ReplayTimes",
     "Scenario",
     "Setting",
-    "Shape",
-    "Stretch",
     "Trial",
-    "Waits",
+    "WaitStats",
     "Workload",
-    "answer",
+    "WorkloadShape",
+    "build_workload",
     "calibrate",
-    "grown",
-    "history_at_scale",
-    "history_rows",
-    "history_table",
-    "page",
-    "picture",
-    "play",
-    "read_stretch",
-    "recorded",
+    "generate_spark_history",
+    "make_history",
+    "make_trials",
+    "make_workload",
+    "parse_setting",
+    "read_lake_history",
+    "render_page",
+    "render_svg",
     "replay",
-    "setting",
-    "sweep",
-    "sweep_on_spark",
-    "trials",
-    "workload",
-    "write_lake",
+    "run_scenario",
+    "run_trials",
+    "run_trials_on_spark",
+    "scale_workload",
+    "summarize_replay",
+    "to_arrow_table",
+    "write_synthetic_history",
 ]

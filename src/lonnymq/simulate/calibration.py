@@ -1,73 +1,74 @@
-"""Whether the simulator can be believed here: what was recorded beside what it makes of the recorded settings."""
+"""Calibration: compares recorded waits with a replay at the recorded settings."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from lonnymq.errors import LonnyMQError
-from lonnymq.simulate.answers import Answer, Waits, answer
-from lonnymq.simulate.growth import grown
-from lonnymq.simulate.recorded import Recorded
 from lonnymq.simulate.replay import replay
-from lonnymq.simulate.settings import Scenario
-from lonnymq.simulate.words import span
+from lonnymq.simulate.result import ReplayResult, WaitStats, summarize_replay
+from lonnymq.simulate.scenario import Scenario
+from lonnymq.simulate.workload import RecordedWorkload, scale_workload
+from lonnymq.text import format_duration
 
 PERCENTILES = ("p50", "p95", "p99")
-SMALL_MS = 50  # a difference below this is how long a worker takes to hear of a message
+TOLERANCE_MS = 50  # a worker takes about that long to notice a message
 
 
-class ReplayIsOff(LonnyMQError):
-    """Choose a stretch of time in which limits and workers were not changed, and say how many workers there were."""
+class ReplayInaccurate(LonnyMQError):
+    """Choose a period without changes of limits and workers, and give the number of workers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """The waits of all messages, as they were and as they were replayed."""
+    """The waits of all messages, recorded and replayed."""
 
-    recorded: Waits
-    replayed: Waits
+    recorded: WaitStats
+    replayed: WaitStats
 
     @property
-    def off(self) -> float:
-        """By which part of what was recorded the worst percentile is off; small differences are none."""
-        return max(self.off_by(name) for name in PERCENTILES)
+    def error(self) -> float:
+        """The largest relative error of a percentile. Differences up to TOLERANCE_MS count as none."""
+        return max(self.error_of(name) for name in PERCENTILES)
 
-    def off_by(self, percentile: str) -> float:
-        """By which part one percentile is off."""
+    def error_of(self, percentile: str) -> float:
+        """The relative error of one percentile."""
         was, is_now = (getattr(each, percentile) for each in (self.recorded, self.replayed))
         difference = abs(is_now - was)
-        if difference <= SMALL_MS:
+        if difference <= TOLERANCE_MS:
             return 0.0
-        return float(difference / max(was, SMALL_MS))
+        return float(difference / max(was, TOLERANCE_MS))
 
-    def refuse_beyond(self, most: float) -> None:
-        """Refuse to go on where the replay is off by more than that."""
-        if self.off > most:
+    def check(self, most: float) -> None:
+        """Raise if the error is larger than `most`."""
+        if self.error > most:
             said = ", ".join(
-                f"{name} {span(getattr(self.recorded, name))} recorded and "
-                f"{span(getattr(self.replayed, name))} replayed"
+                f"{name} {format_duration(getattr(self.recorded, name))} recorded and "
+                f"{format_duration(getattr(self.replayed, name))} replayed"
                 for name in PERCENTILES
             )
-            raise ReplayIsOff(
-                f"the replay at the recorded settings is off by {self.off:.0%}, more than {most:.0%}: {said}; "
-                f"what it says of other settings would be no better. {ReplayIsOff.__doc__}"
+            raise ReplayInaccurate(
+                f"the replay at the recorded settings is off by {self.error:.0%}, more than {most:.0%}: {said}. "
+                f"Results for other settings would be as inaccurate. {ReplayInaccurate.__doc__}"
             )
 
 
-def calibrate(history: Recorded, scenario: Scenario) -> Calibration:
+def calibrate(history: RecordedWorkload, scenario: Scenario) -> Calibration:
     """Replay history at the settings that it was recorded at."""
-    was = answer(history.work, history.went, history.counted)
-    return Calibration(was.all, play(history, scenario).all)
+    was = summarize_replay(history.work, history.times, history.counted)
+    return Calibration(was.all, run_scenario(history, scenario).all)
 
 
-def play(history: Recorded, scenario: Scenario, *, growth: float = 1, seed: int = 1) -> Answer:
+def run_scenario(
+    history: RecordedWorkload, scenario: Scenario, *, growth: float = 1, seed: int = 1
+) -> ReplayResult:
     """Replay history under a scenario, with so many times its messages, and sum it up."""
-    work, counted = grown(history.work, growth, seed=seed, counted=history.counted)
+    work, counted = scale_workload(history.work, growth, seed=seed, counted=history.counted)
     replayed = replay(
         work,
         scenario.limits,
         workers=scenario.workers,
         max_concurrency=scenario.max_concurrency,
-        otherwise=scenario.otherwise,
+        default_limits=scenario.default_limits,
     )
-    return answer(work, replayed, counted, scenario.weights(work.names))
+    return summarize_replay(work, replayed, counted, scenario.weights(work.names))

@@ -1,43 +1,16 @@
-"""Replays a workload through the scheduler: arrivals and service times as they were, limits and workers as you like."""
+"""Replays a workload through the scheduler: recorded arrivals and service times, other limits and workers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from heapq import heappop, heappush
 
 from lonnymq.simulate.ring import BITS, Channel, Cursor, Limits
 from lonnymq.simulate.scheduler import Scheduler
+from lonnymq.simulate.workload import ReplayTimes, Workload
 
 NEVER = 1 << 62
 LOW = (1 << BITS) - 1
-
-
-@dataclass(frozen=True, slots=True)
-class Workload:
-    """Attempts in the order of their creation, as columns; times in milliseconds.
-
-    `channel` counts into `names`. `after` is for an attempt that follows another one: the number of that one, and
-    how long after its end this one was due; it arrives when the other has ended, wherever it stands here.
-    """
-
-    names: Sequence[str]
-    channel: Sequence[int]
-    created_at: Sequence[int]
-    due_at: Sequence[int]
-    service_ms: Sequence[int]
-    after: Mapping[int, tuple[int, int]] = field(default_factory=dict)
-
-    def __len__(self) -> int:
-        return len(self.channel)
-
-
-@dataclass(frozen=True, slots=True)
-class Replayed:
-    """When each attempt was due and when it began; -1 if it never did."""
-
-    due_at: list[int]
-    started_at: list[int]
 
 
 def replay(
@@ -46,10 +19,10 @@ def replay(
     *,
     workers: int,
     max_concurrency: int | None = None,
-    otherwise: Limits | None = None,
-) -> Replayed:
-    """Let so many workers, one message each, serve the workload under these limits."""
-    default = otherwise or Limits()
+    default_limits: Limits | None = None,
+) -> ReplayTimes:
+    """Serve the workload under these limits, by workers that take one message at a time."""
+    default = default_limits or Limits()
     channels = [
         Channel(name, limits.get(name, default), number) for number, name in enumerate(work.names)
     ]
@@ -84,7 +57,7 @@ def replay(
             if wake_at is not None and wake_at < now:
                 now = wake_at if wake_at > before else before
         if now == NEVER:
-            return Replayed(due_at, started)
+            return ReplayTimes(due_at, started)
         while next_arrival <= now:
             number = arrivals.pop()
             arrive(home[number], messages[number])

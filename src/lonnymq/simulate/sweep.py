@@ -1,61 +1,175 @@
-"""Many scenarios over one workload: every number of workers with every setting and every growth, one by one."""
+"""A sweep: runs many scenarios over one workload, here or on Spark with one task per trial."""
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
+from threading import Event
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
-from lonnymq.simulate.answers import Answer
-from lonnymq.simulate.calibration import play
-from lonnymq.simulate.recorded import Recorded
-from lonnymq.simulate.settings import Scenario, Setting
+from lonnymq.simulate.calibration import run_scenario
+from lonnymq.simulate.result import ReplayResult
+from lonnymq.simulate.scenario import Scenario, Setting
+from lonnymq.simulate.workload import RecordedWorkload, ReplayTimes, Workload
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A scenario that is tried: what is set that was not so, and how many times the messages come."""
+    """A scenario with its changed settings and its factor for the number of messages."""
 
     scenario: Scenario
     changes: tuple[Setting, ...] = ()
     growth: float = 1
 
     @property
-    def words(self) -> str:
-        """What is set, as it is written on a command line."""
-        return " ".join(map(str, self.changes)) or "nothing"
+    def description(self) -> str:
+        """The changed settings, as on a command line."""
+        return " ".join(map(str, self.changes)) or "unchanged"
 
 
-def trials(
+def make_trials(
     known: Scenario,
     *,
     workers: Iterable[int],
     changes: Sequence[Sequence[Setting]] = (),
     growth: Iterable[float] = (1,),
 ) -> list[Trial]:
-    """Every growth with every number of workers, with nothing set and with every choice of one value a setting."""
+    """All combinations of growth, workers and settings, each also without changes."""
     chosen = [()] + [each for each in product(*changes) if each]
     return [
-        Trial(one_with(known, many).with_settings(each), each, times)
+        Trial(change_workers(known, many).with_settings(each), each, times)
         for times, many, each in product(growth, workers, chosen)
     ]
 
 
-def one_with(known: Scenario, workers: int) -> Scenario:
+def change_workers(known: Scenario, workers: int) -> Scenario:
     """The scenario with another number of workers."""
-    return Scenario(workers, known.limits, known.otherwise, known.max_concurrency)
+    return Scenario(workers, known.limits, known.default_limits, known.max_concurrency)
 
 
-def sweep(
-    history: Recorded,
-    asked: Iterable[Trial],
+def run_trials(
+    history: RecordedWorkload,
+    trials: Iterable[Trial],
     *,
     seed: int = 1,
-    tell: Callable[[], object] = lambda: None,
-) -> list[Answer]:
-    """The answers to all trials, in their order; `tell` is called after each."""
+    on_progress: Callable[[], object] = lambda: None,
+) -> list[ReplayResult]:
+    """The results of all trials, in their order; `on_progress` is called after each."""
     found = []
-    for each in asked:
-        found.append(play(history, each.scenario, growth=each.growth, seed=seed))
-        tell()
+    for each in trials:
+        found.append(run_scenario(history, each.scenario, growth=each.growth, seed=seed))
+        on_progress()
     return found
+
+
+POLL_SECONDS = 0.2
+
+
+def run_trials_on_spark(
+    spark: SparkSession,
+    history: RecordedWorkload,
+    trials: Sequence[Trial],
+    *,
+    seed: int = 1,
+    on_progress: Callable[[int], object] = lambda done: None,
+) -> list[ReplayResult]:
+    """The same results as `run_trials`; `on_progress` is called with the number of finished trials."""
+    if not trials:
+        return []
+    from pyspark import InheritableThread
+
+    context = spark.sparkContext
+    sent = context.broadcast(pack_workload(history))
+    order = order_trials(trials)
+    group, ended = f"lonnymq sweep {uuid4()}", Event()
+    found: list[ReplayResult] = []
+    wrong: list[BaseException] = []
+
+    def run() -> None:  # beside this thread, which looks how far it is
+        try:
+            context.setJobGroup(group, f"{len(trials)} scenarios", interruptOnCancel=True)
+            tasks = context.parallelize([trials[place] for place in order], len(trials))
+            answers = tasks.map(lambda each: run_trial(sent.value, each, seed)).collect()
+            given = dict(zip(order, answers, strict=True))
+            found.extend(given[place] for place in range(len(trials)))
+        except BaseException as error:
+            wrong.append(error)
+        finally:
+            ended.set()
+
+    thread = InheritableThread(target=run)
+    thread.start()
+    try:
+        most = 0
+        while not ended.wait(POLL_SECONDS):
+            most = max(most, count_done_tasks(context, group))
+            on_progress(most)
+    except BaseException:
+        context.cancelJobGroup(group)
+        raise
+    finally:
+        thread.join()
+        sent.destroy()
+    if wrong:
+        raise wrong[0]
+    on_progress(len(trials))
+    return found
+
+
+def order_trials(trials: Sequence[Trial]) -> list[int]:
+    """The places of trials, those first that take longest: what is short fills what is left at the end.
+
+    A trial takes as long as it has messages, and about half as long again where channels have limits.
+    """
+
+    def length(place: int) -> float:
+        scenario = trials[place].scenario
+        limits = (scenario.default_limits, *scenario.limits.values())
+        is_limited = any(each.max_concurrency or each.release_interval_ms for each in limits)
+        return trials[place].growth * (1.5 if is_limited else 1)
+
+    return sorted(range(len(trials)), key=length, reverse=True)
+
+
+def count_done_tasks(context: Any, group: str) -> int:
+    """How many tasks of a group of jobs have ended."""
+    tracker = context.statusTracker()
+    jobs = [tracker.getJobInfo(each) for each in tracker.getJobIdsForGroup(group)]
+    stages = [tracker.getStageInfo(stage) for job in jobs if job for stage in job.stageIds]
+    return sum(stage.numCompletedTasks for stage in stages if stage)
+
+
+def run_trial(sent: tuple[Any, ...], trial: Trial, seed: int) -> ReplayResult:
+    """One trial, on an executor."""
+    return run_scenario(unpack_workload(sent), trial.scenario, growth=trial.growth, seed=seed)
+
+
+def pack_workload(history: RecordedWorkload) -> tuple[Any, ...]:
+    """What a replay needs of history, in a few large pieces: numbers by the million are slow to send one by one."""
+    work = history.work
+    columns = (work.channel, work.created_at, work.due_at, work.service_ms)
+    after = [(number, *each) for number, each in work.after.items()]
+    counted = None if history.counted is None else array("q", history.counted)
+    return (
+        list(work.names),
+        [array("q", column) for column in columns],
+        [array("q", column) for column in zip(*after, strict=True)] if after else [],
+        counted,
+    )
+
+
+def unpack_workload(sent: tuple[Any, ...]) -> RecordedWorkload:
+    """The history that was packed; how it went stays behind."""
+    names, columns, after, counted = sent
+    follows = {number: (first, gap) for number, first, gap in zip(*after, strict=True)}
+    channel, created_at, due_at, service_ms = (column.tolist() for column in columns)
+    work = Workload(names, channel, created_at, due_at, service_ms, follows)
+    return RecordedWorkload(
+        work, ReplayTimes([], []), 0, None if counted is None else counted.tolist()
+    )

@@ -1,18 +1,25 @@
-"""Workloads made up from a seed: tenants that send evenly, in bursts or by day and night, and one that floods."""
+"""Synthetic workloads and history from a seed: steady, bursty or daily arrivals, and a noisy tenant."""
 
 from __future__ import annotations
 
+import json
 import random
 from bisect import bisect
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from heapq import heappop, heappush
 from itertools import accumulate
 from math import pi, sin
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from lonnymq.errors import InvalidArgument
-from lonnymq.results import Outcome
-from lonnymq.simulate.replay import Workload
+from lonnymq.results import HistoryRow, Outcome
+from lonnymq.simulate.replay import replay
+from lonnymq.simulate.ring import Limits
+from lonnymq.simulate.workload import Workload
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Arrivals = Literal["steady", "bursts", "daily"]
 Service = Literal["fixed", "exponential", "heavy"]
@@ -24,8 +31,8 @@ EXPIRING = 0.1  # of the attempts that fail: their worker was never heard of aga
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
-    """What a made-up workload is like; the same shape and seed give the same workload.
+class WorkloadShape:
+    """The shape of a synthetic workload. The same shape and seed give the same workload.
 
     `load` is the share of the time for which so many `workers` would be busy.
     `noisy` is the share of all messages that one tenant sends; the others send alike.
@@ -60,14 +67,14 @@ class Shape:
                 raise InvalidArgument(f"{name} must be from 0 to 1, not {getattr(self, name)}")
 
 
-def workload(shape: Shape) -> Workload:
-    """Make a workload up."""
-    return make(shape).work
+def make_workload(shape: WorkloadShape) -> Workload:
+    """Generate a workload."""
+    return make_attempts(shape).work
 
 
 @dataclass(slots=True)
-class Made:
-    """Attempts that were made up, as columns: those of a workload, and what comes of each.
+class SyntheticAttempts:
+    """Synthetic attempts as columns: a workload, and the outcome of each attempt.
 
     `message` is the number of its message's first attempt.
     """
@@ -82,7 +89,7 @@ class Made:
     outcome: list[Outcome] = field(default_factory=list)
 
     def add(self, channel: int, created_at: int, service_ms: int) -> None:
-        """A message's first attempt."""
+        """Add the first attempt of a message."""
         self.message.append(len(self.channel))
         self.channel.append(channel)
         self.created_at.append(created_at)
@@ -91,7 +98,7 @@ class Made:
         self.outcome.append("completed")
 
     def follow(self, before: int, gap_ms: int, service_ms: int, attempt: int) -> int:
-        """An attempt that follows another one, so long after its end; its number."""
+        """Add an attempt that follows another after a gap; returns its number."""
         number = len(self.channel)
         self.add(self.channel[before], self.created_at[before], service_ms)
         self.after[number] = (before, gap_ms)
@@ -107,26 +114,26 @@ class Made:
         )
 
 
-def make(shape: Shape) -> Made:
-    """Make a workload up, and what comes of each of its attempts."""
+def make_attempts(shape: WorkloadShape) -> SyntheticAttempts:
+    """Generate attempts with their outcomes."""
     rng = random.Random(shape.seed)  # noqa: S311 - the same again is what is wanted
-    made, tenants = Made(tenant_names(shape.tenants)), tenant_of(shape, rng)
+    made, tenants = SyntheticAttempts(tenant_names(shape.tenants)), draw_tenants(shape, rng)
     left = shape.messages
-    for moment, many in moments(shape, rng):
+    for moment, many in draw_arrivals(shape, rng):
         tenant, created_at = next(tenants), shape.start_at + round(moment)
         for _ in range(min(many, left)):
-            made.add(tenant, created_at, service_time(shape, rng))
+            made.add(tenant, created_at, draw_service_time(shape, rng))
         left -= many
         if left <= 0:
             break
     if shape.failing or shape.deferring:
         for number in range(shape.messages):
-            try_again(shape, rng, made, number)
+            add_retries(shape, rng, made, number)
     return made
 
 
-def try_again(shape: Shape, rng: random.Random, made: Made, at: int) -> None:
-    """Have a message fail or defer as often as it happens to."""
+def add_retries(shape: WorkloadShape, rng: random.Random, made: SyntheticAttempts, at: int) -> None:
+    """Add the further attempts of a message that fails or is deferred."""
     attempt, defers = 1, 0
     while True:
         drawn = rng.random()
@@ -141,7 +148,7 @@ def try_again(shape: Shape, rng: random.Random, made: Made, at: int) -> None:
             defers += 1
         else:
             return
-        at = made.follow(at, shape.retry_ms, service_time(shape, rng), attempt)
+        at = made.follow(at, shape.retry_ms, draw_service_time(shape, rng), attempt)
 
 
 def tenant_names(count: int) -> list[str]:
@@ -149,8 +156,8 @@ def tenant_names(count: int) -> list[str]:
     return [f"tenant-{number:0{len(str(count))}}" for number in range(1, count + 1)]
 
 
-def tenant_of(shape: Shape, rng: random.Random) -> Iterator[int]:
-    """Who sends next: the noisy tenant has its share, the others an equal part of the rest."""
+def draw_tenants(shape: WorkloadShape, rng: random.Random) -> Iterator[int]:
+    """Draw the sending tenants: the noisy tenant has its share, the others equal parts of the rest."""
     alike = 1 / shape.tenants
     first = max(shape.noisy, alike) if shape.noisy else alike
     rest = (1 - first) / max(1, shape.tenants - 1)
@@ -159,8 +166,8 @@ def tenant_of(shape: Shape, rng: random.Random) -> Iterator[int]:
         yield min(bisect(edges, rng.random() * edges[-1]), shape.tenants - 1)
 
 
-def moments(shape: Shape, rng: random.Random) -> Iterator[tuple[float, int]]:
-    """When messages come, in milliseconds from the start, and how many at once."""
+def draw_arrivals(shape: WorkloadShape, rng: random.Random) -> Iterator[tuple[float, int]]:
+    """Draw arrivals: milliseconds from the start, and the number of messages."""
     rate = shape.workers * shape.load / shape.service_ms
     now = 0.0
     while True:
@@ -177,10 +184,99 @@ def moments(shape: Shape, rng: random.Random) -> Iterator[tuple[float, int]]:
             yield now, 1
 
 
-def service_time(shape: Shape, rng: random.Random) -> int:
-    """How long one message takes."""
+def draw_service_time(shape: WorkloadShape, rng: random.Random) -> int:
+    """Draw the service time of a message."""
     if shape.service == "fixed":
         return shape.service_ms
     if shape.service == "heavy":
         return max(1, round(rng.paretovariate(TAIL) * shape.service_ms * (TAIL - 1) / TAIL))
     return max(1, round(rng.expovariate(1 / shape.service_ms)))
+
+
+FIRST_XID = 1000
+KINDS = ("transcode", "mail", "invoice", "export")
+ERRORS = (
+    "TimeoutError: the service did not answer within 30 s",
+    "ConnectionError: the service closed the connection",
+    "ValueError: the file has no header",
+)
+EXPIRED = "the lease ran out"
+SIZE = 1_000  # bytes, the median
+
+
+def make_history(
+    shape: WorkloadShape,
+    *,
+    workers: int | None = None,
+    limits: Mapping[str, Limits] | None = None,
+    default_limits: Limits | None = None,
+    max_concurrency: int | None = None,
+) -> list[HistoryRow]:
+    """Synthetic history in the order in which attempts ended: a workload, replayed with workers and limits."""
+    made = make_attempts(shape)
+    work = made.work
+    went = replay(
+        work, limits or {}, workers=workers or shape.workers, max_concurrency=max_concurrency,
+        default_limits=default_limits,
+    )  # fmt: skip
+    started = went.started_at
+    ended = [at + service for at, service in zip(started, work.service_ms, strict=True)]
+    by = assign_workers(started, ended)
+    rng = random.Random(shape.seed + 1)  # noqa: S311 - the same again is what is wanted
+    about = [(rng.choice(KINDS), round(rng.lognormvariate(0, 1) * SIZE)) for _ in started]
+    return [
+        HistoryRow(
+            xid=xid, message_id=made.message[at] + 1, channel=work.names[work.channel[at]],
+            kind=about[made.message[at]][0], name=None, attempt=made.attempt[at],
+            worker=f"worker-{by[at] + 1:02}", outcome=made.outcome[at],
+            created_at=work.created_at[at], dequeue_at=went.due_at[at], dequeued_at=started[at],
+            finished_at=ended[at], size=about[made.message[at]][1],
+            error=draw_error(made.outcome[at], rng), headers=None, content=None,
+        )
+        for xid, at in enumerate(sorted(range(len(work)), key=ended.__getitem__), FIRST_XID)
+    ]  # fmt: skip
+
+
+def draw_error(outcome: Outcome, rng: random.Random) -> str | None:
+    """Draw the error of a failed attempt."""
+    if outcome == "expired":
+        return EXPIRED
+    return rng.choice(ERRORS) if outcome in ("failed", "dead") else None
+
+
+def assign_workers(started: list[int], ended: list[int]) -> list[int]:
+    """The worker of each attempt: the next attempt goes to the worker that is idle for longest."""
+    by, hired = [0] * len(started), 0
+    until: list[tuple[int, int]] = []  # when each is free, and which it is
+    for number in sorted(range(len(started)), key=started.__getitem__):
+        if until and until[0][0] <= started[number]:
+            by[number] = heappop(until)[1]
+        else:
+            by[number] = hired
+            hired += 1
+        heappush(until, (ended[number], by[number]))
+    return by
+
+
+def to_arrow_table(rows: Iterable[HistoryRow]) -> pa.Table:
+    """Rows of history as an Arrow table, with the columns and types of history in Spark."""
+    import pyarrow as pa
+
+    instant = pa.timestamp("us", tz="UTC")
+    types = {
+        "xid": pa.int64(), "message_id": pa.int64(), "channel": pa.string(), "kind": pa.string(),
+        "name": pa.string(), "attempt": pa.int32(), "outcome": pa.string(), "worker": pa.string(),
+        "dequeue_at": pa.int64(), "created_at": instant, "dequeued_at": instant,
+        "finished_at": instant, "size": pa.int64(), "error": pa.string(), "headers": pa.string(),
+        "content": pa.binary(),
+    }  # fmt: skip
+    kept = list(rows)
+    columns = []
+    for name, kind in types.items():
+        values = [getattr(row, name) for row in kept]
+        if kind == instant:
+            values = [value * 1000 for value in values]
+        elif name == "headers":
+            values = [None if value is None else json.dumps(value) for value in values]
+        columns.append(pa.array(values, kind))
+    return pa.table(columns, names=list(types))

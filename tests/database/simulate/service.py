@@ -6,7 +6,7 @@ import psycopg
 
 from database.model.clean import set_clock, stop_the_clock
 from lonnymq import Queue
-from lonnymq.simulate import Limits, Shape, Workload, workload
+from lonnymq.simulate import Limits, Workload, WorkloadShape, make_workload
 
 STEP_MS = 5  # how late a worker looks for what the rate allows
 WORKERS = 3
@@ -58,7 +58,7 @@ LIMITS = {
     "tenant-1": Limits(max_concurrency=1),
     "tenant-2": Limits(release_interval_ms=400, burst=2),
 }
-SHAPE = Shape(
+SHAPE = WorkloadShape(
     messages=250, tenants=4, workers=WORKERS, load=1.1, noisy=0.4, service_ms=100, seed=11
 )
 
@@ -66,5 +66,5 @@ SHAPE = Shape(
 def served(dsn: str, most: int | None = None) -> Queue:
     """A queue that has worked off a workload under limits, and under one of the whole queue if that is given."""
     service = Service(dsn, LIMITS, most)
-    service.serve(workload(SHAPE))
+    service.serve(make_workload(SHAPE))
     return service.queue

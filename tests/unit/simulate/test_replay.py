@@ -6,8 +6,9 @@ import random
 
 import pytest
 
-from lonnymq.simulate.replay import Workload, replay
+from lonnymq.simulate.replay import replay
 from lonnymq.simulate.ring import Limits
+from lonnymq.simulate.workload import Workload
 
 SERVERS, LOAD, MEAN = 10, 0.8, 1000
 
@@ -57,7 +58,7 @@ def test_a_rate_limit_spaces_messages_after_its_burst() -> None:
 
 def test_limits_that_are_not_named_are_those_for_the_others() -> None:
     workload = work(("a", 0, 10), ("a", 0, 10))
-    assert starts(workload, workers=2, otherwise=Limits(max_concurrency=1)) == [0, 10]
+    assert starts(workload, workers=2, default_limits=Limits(max_concurrency=1)) == [0, 10]
 
 
 def test_a_message_for_later_waits_for_its_time() -> None:

@@ -1,8 +1,8 @@
-// The top of the page: what it is of, the whole period in a handful of numbers, and the three things to look at.
+// The top of the page: the period, its totals and its highlights.
 const SECTIONS = [
-  ["things", "What to look at"], ["waits", "Waits"], ["fairness", "Fairness"], ["backlog", "Backlog"], ["limits", "Limits reached"],
+  ["highlights", "Highlights"], ["waits", "Waits"], ["fairness", "Fairness"], ["backlog", "Backlog"], ["limits", "Limits reached"],
   ["noisy", "Noisy neighbours"], ["starvation", "Starvation"], ["errors", "Errors"], ["forecast", "Capacity"], ["tenants", "Tenants"],
-  ["method", "How it is counted"],
+  ["method", "Definitions"],
 ];
 
 function brand() {
@@ -22,7 +22,7 @@ function heading() {
   const from = data.source ?? data.sources.join(", ");
   return h("div", { class: "title" }, h("h1", {}, h("small", {}, from ? h("bdi", {}, from) : "No source"), "Queue report"),
     h("p", { class: "period" }, h("strong", {}, moment(data.begin, data.every_ms < 60000)), " to ", h("strong", {}, moment(data.end, data.every_ms < 60000)), " UTC",
-      h("br"), h("span", { class: "soft" }, `in steps of ${aStep(data.every_ms)}, made ${moment(data.made_at)}`)));
+      h("br"), h("span", { class: "soft" }, `in steps of ${aStep(data.every_ms)}, created ${moment(data.made_at)}`)));
 }
 
 function figures() {
@@ -34,21 +34,21 @@ function figures() {
   return h("dl", { class: "figures" },
     figure("Attempts", briefly(all.attempts), `${count(all.completed)} completed`),
     figure("Tenants", briefly(all.tenants), data.sources.length > 1 ? `of ${data.sources.length} sources` : `${briefly(all.arrivals)} ${all.arrivals === 1 ? "message" : "messages"}`),
-    figure("Wait, half of all", span(all.wait_p50), "p50"),
-    figure("Wait, nearly all", span(all.wait_p95), `p95; p99 ${span(all.wait_p99)}`),
-    figure("Fairness", even.length ? (even.reduce((sum, each) => sum + each, 0) / even.length).toFixed(2) : NONE, even.length ? "Jain's index, mean; 1 is even" : "nobody had to compete"),
+    figure("Median wait", span(all.wait_p50), "p50"),
+    figure("Wait p95", span(all.wait_p95), `p99 ${span(all.wait_p99)}`),
+    figure("Fairness", even.length ? (even.reduce((sum, each) => sum + each, 0) / even.length).toFixed(2) : NONE, even.length ? "mean of Jain's index (1 is fair)" : "no competing tenants"),
     figure("Largest backlog", briefly(peak), `at the end of ${aStep(data.every_ms)}`),
-    figure("In vain", share(inVain), "failed or ran out of time", inVain > 0.05 ? "warn" : ""),
+    figure("Failed attempts", share(inVain), "failed or expired", inVain > 0.05 ? "warn" : ""),
     figure("Dead", briefly(all.dead), all.dead ? `${all.dead === 1 ? "message" : "messages"} out of attempts` : "no message", all.dead ? "grave" : ""));
 }
 
-function things() {
+function highlights() {
   const marks = { bad: ["bad", "Act"], warn: ["warn", "Watch"], good: ["good", "Good"] };
-  const one = (each, place) => h("li", { class: `thing ${each.level}` },
+  const one = (each, place) => h("li", { class: `highlight ${each.level}` },
     h("span", { class: "place", "aria-hidden": "true" }, place + 1),
     h("div", {}, h("h3", {}, h("bdi", {}, each.title), " ", h("span", { class: `mark ${marks[each.level][0]}` }, marks[each.level][1])),
-      h("p", {}, each.text), h("a", { href: `#${each.section}` }, "See the figures")));
-  return h("section", { class: "card", id: "things", "aria-labelledby": "things-title" },
-    h("header", {}, h("h2", { id: "things-title" }, ["", "One thing", "Two things", "Three things"][data.things.length] + " to look at")),
-    h("ol", { class: "things" }, data.things.map(one)));
+      h("p", {}, each.text), h("a", { href: `#${each.section}` }, "Details")));
+  return h("section", { class: "card", id: "highlights", "aria-labelledby": "highlights-title" },
+    h("header", {}, h("h2", { id: "highlights-title" }, "Highlights")),
+    h("ol", { class: "highlights" }, data.highlights.map(one)));
 }

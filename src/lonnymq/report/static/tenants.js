@@ -1,4 +1,4 @@
-// Every tenant: a table to search and sort, and one of them in full.
+// The table of tenants, with search and sorting, and the details of a tenant.
 let rowsOfTenants = null;
 function tenantRows() {
   if (!rowsOfTenants) {
@@ -25,13 +25,13 @@ function showTenant(tenant, go) {
   const own = data.details[row.place];
   const value = (name, shown) => h("div", {}, h("dt", {}, name), h("dd", {}, shown));
   one.replaceChildren(
-    h("header", {}, h("h2", { id: "tenant-title", tabindex: -1 }, label(row)), h("p", {}, "One tenant in full: choose another in the table below, or in a picture.")),
+    h("header", {}, h("h2", { id: "tenant-title", tabindex: -1 }, label(row)), h("p", {}, "Details of a tenant. Choose another tenant in the table below, or in a chart.")),
     h("dl", { class: "values" },
       value("Messages", count(row.arrivals)), value("Attempts", count(row.attempts)), value("Wait p50 / p95 / p99", `${span(row.wait_p50)} / ${span(row.wait_p95)} / ${span(row.wait_p99)}`),
       value("Service p50 / p95", `${span(row.service_p50)} / ${span(row.service_p95)}`), value("Longest wait", span(row.wait_most)), value("Largest backlog", count(row.waiting_most)),
       value("Running, mean", mean(row.running_mean)), value("Failed / expired / dead", `${count(row.failed)} / ${count(row.expired)} / ${count(row.dead)}`), value("Deferred", count(row.deferred)), value("Content", bytes(row.size)),
-      isThere(row.concurrency_used_most) && value("Of its slots, at most", share(row.concurrency_used_most)), isThere(row.rate_used_most) && value("Of its rate, at most", share(row.rate_used_most))),
-    own ? h("div", { class: "columns inner" }, tenantCharts(row, own)) : nothing(`Its course over time is not in this page: of ${many(data.summary.tenants, "tenant")} the ${count(data.details.length)} that stand out are kept in full.`));
+      isThere(row.concurrency_used_most) && value("Concurrency used, maximum", share(row.concurrency_used_most)), isThere(row.rate_used_most) && value("Rate used, maximum", share(row.rate_used_most))),
+    own ? h("div", { class: "columns inner" }, tenantCharts(row, own)) : nothing(`This page has no time series for this tenant: of ${many(data.summary.tenants, "tenant")}, ${count(data.details.length)} are shown in full.`));
   redraw();
   if (go) {
     one.scrollIntoView({ block: "start", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
@@ -45,7 +45,7 @@ function tenantCharts(row, own) {
     chart(`${title} of ${name}`, height, () => ({ grid: room(), legend: legendLook(), xAxis: timeAxis(), yAxis: axis(), tooltip: atTime(formats), series: series() })),
     asTable(`${title} of ${name}`, columns));
   const zero = (each) => each ?? 0, floored = (values) => data.times.map((at, place) => [at, onFloor(values?.[place]), values?.[place]]);
-  const used = [["of its slots", own.concurrency_used, "series-1"], ["of its rate", own.rate_used, "series-6"]].filter(([, values]) => values);
+  const used = [["concurrency", own.concurrency_used, "series-1"], ["rate", own.rate_used, "series-6"]].filter(([, values]) => values);
   return [
     small("Work", 210, () => [line("became due", pairs(own.due, zero), { itemStyle: { color: colour("series-1") } }), line("ended", pairs(own.ended, zero), { itemStyle: { color: colour("series-4") } })],
       () => valueAxis(briefly, { minInterval: 1 }), { "*": count }, [["Became due", own.due, count], ["Ended", own.ended, count], ["Failed", own.failed, count], ["Dead", own.dead, count]]),
@@ -76,8 +76,8 @@ function tenants() {
     const wanted = search.value.trim().toLocaleLowerCase();
     all.use(rows.filter((each) => !wanted || nameOf(each).toLocaleLowerCase().includes(wanted)));
   } });
-  const said = [`${many(rows.length, "tenant")}.`, data.details.length < rows.length ? ` ${count(data.details.length)} that stand out are kept in full; of the others this line is all.` : "",
-    data.rest ? ` ${count(data.rest.tenants)} more, with ${count(data.rest.attempts)} attempts, have no line of their own and are in all sums.` : ""].join("");
+  const said = [`${many(rows.length, "tenant")}.`, data.details.length < rows.length ? ` ${count(data.details.length)} tenants have time series. The others have this row only.` : "",
+    data.rest ? ` ${count(data.rest.tenants)} more tenants with ${count(data.rest.attempts)} attempts have no row. The totals include them.` : ""].join("");
   return h("section", { class: "card flush", id: "tenants", "aria-labelledby": "tenants-title" },
     h("header", {}, h("h2", { id: "tenants-title" }, "All tenants")), h("p", { class: "said" }, said),
     h("div", { class: "toolbar" }, h("div", { class: "field wide" }, h("label", { for: "search" }, "Find a tenant"), search)), all);
