@@ -11,7 +11,7 @@ from benchmarks.crew import Crew, Failed
 from benchmarks.goals import rivals
 from benchmarks.lane import Lane, Reading
 from benchmarks.record import Case, Record
-from lonnymq.server import TemporaryServer
+from lonnymq.embedded_postgres import TemporaryServer
 
 
 @dataclass
