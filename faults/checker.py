@@ -34,14 +34,14 @@ def lost(evidence: Evidence) -> list[Violation]:
 
 
 def ghosts(evidence: Evidence) -> list[Violation]:
-    """Messages that nobody meant to create, or whose create was refused."""
+    """Messages that nobody meant to create, or whose create was rejected."""
     found = []
     for id_, label in evidence.ids.items():
         create = evidence.creates.get(label)
         if create is None:
             found.append(Violation("ghost", f"{label!r} was created by nobody", id_))
-        elif create.phase == "refused" and not create.rolled_back:
-            found.append(Violation("ghost", f"{label}: its create was refused", id_))
+        elif create.phase == "rejected" and not create.rolled_back:
+            found.append(Violation("ghost", f"{label}: its create was rejected", id_))
     return found
 
 

@@ -81,12 +81,12 @@ def over_rate(evidence: Evidence) -> Iterator[tuple[str, int]]:
     """Leases that came sooner than their channel's rate allows; each stretch with one setting is judged by itself."""
     for channel, leases in held_by_channel(evidence).items():
         changes = evidence.changes.get(channel, [])
-        if not any("release_interval_ms" in each.options for each in changes):
+        if not any("min_interval_ms" in each.options for each in changes):
             continue
         stretch: list[Held] = []
         rate: tuple[Any, Any] | None = None
         for lease in leases:
-            intervals = values_in_force(changes, "release_interval_ms", lease.begun, lease.at)
+            intervals = values_in_force(changes, "min_interval_ms", lease.begun, lease.at)
             bursts = values_in_force(changes, "burst", lease.begun, lease.at)
             sure = len(set(intervals)) == 1 and len(set(bursts)) == 1
             now = (intervals[0], bursts[0]) if sure else None

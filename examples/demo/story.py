@@ -18,7 +18,7 @@ AT_ONCE = 16  # in the whole queue
 LIMITS: dict[str, dict[str, Any]] = {
     "acme": {"max_concurrency": 10},
     "bloom": {"weight": 3},
-    "cedar": {"release_interval_ms": 200, "burst": 2},
+    "cedar": {"min_interval_ms": 200, "burst": 2},
     "delta": {"max_size": 8},
     "ember": {"max_attempts": 3, "retry_delays_ms": [100, 200]},
 }
@@ -91,10 +91,10 @@ class Story:
         [self.poison] = self.create("ember", "broken")
         self.tell("ember has a video that nobody can decode: 3 attempts, then it is dead")
         yield
-        before = self.answers["refused"]
+        before = self.answers["rejected"]
         self.create("delta", "transcode", 20)
-        refused = self.answers["refused"] - before
-        self.tell(f"delta creates 20 at once and may hold 8: {refused} are refused")
+        rejected = self.answers["rejected"] - before
+        self.tell(f"delta creates 20 at once and may hold 8: {rejected} are rejected")
         yield
         for _ in range(2):
             self.create_named("cedar", "publish")

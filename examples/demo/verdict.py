@@ -120,12 +120,12 @@ def limits_kept(rows: Sequence[HistoryRow]) -> list[Promise]:
     whole = most_at_once(rows)
     rate = LIMITS["cedar"]
     cedar = [row for row in rows if row.channel == "cedar"]
-    breaks = breaks_of_rate(cedar, rate["release_interval_ms"], rate["burst"])
+    breaks = breaks_of_rate(cedar, rate["min_interval_ms"], rate["burst"])
     return [
         Promise(f"{FLOODING}: {allowed} at once allowed, at most {flooding} were", flooding <= allowed),
         Promise(f"the queue: {AT_ONCE} at once allowed, at most {whole} were", whole <= AT_ONCE),
         Promise(
-            f"cedar: 1 each {rate['release_interval_ms']} ms with {rate['burst']} in a burst, "
+            f"cedar: 1 each {rate['min_interval_ms']} ms with {rate['burst']} in a burst, "
             f"{breaks} spans of time held more in {len(cedar)} leases",
             breaks == 0,
         ),
@@ -206,7 +206,7 @@ def schedule(rows: Sequence[HistoryRow]) -> Promise:
     )
     twice = sum(many - 1 for many in names.values())
     return Promise(
-        f"the schedule ticked {len(names)} times, {twice} twice", bool(names) and twice == 0
+        f"the schedule advanced {len(names)} times, {twice} twice", bool(names) and twice == 0
     )
 
 

@@ -69,7 +69,7 @@ class Mixer:
 
     def dequeue(self) -> None:
         if self.chance.random() < 0.04:
-            self.queue.sweep(limit=50)
+            self.queue.maintain(limit=50)
             return
         lease_ms = self.chance.choice([1, 20, 30_000, 30_000])
         self.leases += self.queue.dequeue(limit=self.chance.randint(1, 6), lease_ms=lease_ms)
@@ -116,7 +116,7 @@ class Mixer:
         options = self.chance.choice(
             [
                 {"max_concurrency": self.chance.choice([None, 3, 20])},
-                {"release_interval_ms": self.chance.choice([None, 1]), "burst": 20},
+                {"min_interval_ms": self.chance.choice([None, 1]), "burst": 20},
                 {"max_size": self.chance.choice([None, 60])},
                 {"weight": self.chance.randint(1, 3)},
             ]

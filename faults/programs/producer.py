@@ -117,7 +117,7 @@ class Producer:
             self.connection.close()
             raise
         if not commit:
-            self.journal.end(number, "create", "refused", rolled_back=True)
+            self.journal.end(number, "create", "rejected", rolled_back=True)
             self.connection.close()
             return
         try:

@@ -22,7 +22,7 @@ def play(run: Run) -> None:
     chance = random.Random(run.seed)
     with run.stand(max_connections=run.workers * 6 + 50) as server, crew_of(run) as crew:
         set_limits(server, run.journal, "tenant-0", max_concurrency=7)
-        set_limits(server, run.journal, "tenant-1", release_interval_ms=5, burst=2)
+        set_limits(server, run.journal, "tenant-1", min_interval_ms=5, burst=2)
         began = time.monotonic()
         for _ in range(run.workers // run.processes):
             crew.add(

@@ -27,7 +27,7 @@ def play(run: Run) -> None:
         for channel in CONCURRENT:
             set_limits(server, run.journal, channel, max_concurrency=3)
         for channel in RATED:
-            set_limits(server, run.journal, channel, release_interval_ms=5, burst=3)
+            set_limits(server, run.journal, channel, min_interval_ms=5, burst=3)
         set_limits(server, run.journal, QUEUE, max_concurrency=20)
         for _ in range(run.workers):
             crew.add("worker", dsn=server.dsn, concurrency=30, lease_ms=3000)
@@ -50,7 +50,7 @@ def play(run: Run) -> None:
             if number % 10 == 9:
                 run.say(f"{number + 1} of {run.changes} changes")
         for channel in RATED:
-            set_limits(server, run.journal, channel, release_interval_ms=1, burst=50)
+            set_limits(server, run.journal, channel, min_interval_ms=1, burst=50)
         for channel in (*CONCURRENT, QUEUE):
             set_limits(server, run.journal, channel, max_concurrency=50)
         run.drain(server, seconds=300)
@@ -67,7 +67,7 @@ def change(run: Run, server: Stand, chance: random.Random) -> None:
     channel = chance.choice([*CONCURRENT, *RATED, QUEUE, QUEUE])
     if channel in RATED:
         options = {
-            "release_interval_ms": chance.choice([5, 10, 20, 40]),
+            "min_interval_ms": chance.choice([5, 10, 20, 40]),
             "burst": chance.randint(1, 6),
         }
     elif channel == QUEUE:

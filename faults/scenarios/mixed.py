@@ -77,7 +77,7 @@ def prepare(run: Run, server: Stand) -> list[str]:
     limited = [f"tenant-{number}" for number in range(run.tenants // 5, run.tenants // 5 + 6)]
     for number, channel in enumerate(limited):
         if number % 2:
-            set_limits(server, run.journal, channel, release_interval_ms=5, burst=2)
+            set_limits(server, run.journal, channel, min_interval_ms=5, burst=2)
         else:
             set_limits(server, run.journal, channel, max_concurrency=3)
     return limited

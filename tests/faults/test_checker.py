@@ -41,7 +41,7 @@ def test_a_message_that_is_nowhere_is_lost(good: Evidence) -> None:
     assert red(good) == {"lost"}
 
 
-@pytest.mark.parametrize("phase", ["begin", "unknown", "refused"])
+@pytest.mark.parametrize("phase", ["begin", "unknown", "rejected"])
 def test_a_message_that_was_not_acknowledged_may_be_nowhere(good: Evidence, phase: str) -> None:
     good.creates["p-2"] = Create("p-2", "acme", 900, phase)
     assert red(good) == set()
@@ -61,12 +61,12 @@ def test_a_message_that_nobody_created_is_a_ghost(good: Evidence) -> None:
 
 
 def test_a_message_whose_create_was_refused_is_a_ghost(good: Evidence) -> None:
-    good.creates["p-1"].phase = "refused"
+    good.creates["p-1"].phase = "rejected"
     assert "ghosts" in red(good)
 
 
 def test_a_rolled_back_message_that_is_there_is_found(good: Evidence) -> None:
-    good.creates["p-1"].phase, good.creates["p-1"].rolled_back = "refused", True
+    good.creates["p-1"].phase, good.creates["p-1"].rolled_back = "rejected", True
     assert red(good) == {"rolled back"}
 
 
@@ -159,7 +159,7 @@ def test_a_limit_that_was_being_lowered_is_not_held_against_a_dequeue_that_had_b
 
 
 def test_leases_sooner_than_the_rate_are_found(good: Evidence) -> None:
-    allowed = Change(0, 1, {"release_interval_ms": 10, "burst": 4})
+    allowed = Change(0, 1, {"min_interval_ms": 10, "burst": 4})
     assert red(limited(good, allowed)) == set()
     allowed.options["burst"] = 3
     assert red(good) == {"over limit"}

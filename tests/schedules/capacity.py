@@ -41,8 +41,8 @@ class Lines:
             if not maybe_dead:
                 return words
         policy = self.policies[row.channel]
-        if policy.releasing and not statement.is_copy:
-            return {**words, "refused": None}
+        if policy.retiring and not statement.is_copy:
+            return {**words, "rejected": None}
         if (
             policy.max_size is None
             or statement.is_copy
@@ -54,7 +54,7 @@ class Lines:
             and not statement.is_copy
             and self.most[row.channel] >= policy.max_size
         ):
-            words["dropped" if policy.when_full == "drop" else "refused"] = None
+            words["dropped" if policy.when_full == "drop" else "rejected"] = None
         return words
 
     def allows(self, row: NewMessage, got: Created, statement: Create, *, exact: bool) -> bool:
@@ -62,9 +62,9 @@ class Lines:
         words = self.expected(row, statement)
         if got.answer not in words or (got.answer == "duplicate" and got.id != words["duplicate"]):
             return False
-        if got.answer in ("refused", "dropped") and not statement.is_burst:
-            is_releasing = self.policies[row.channel].releasing
-            if got.reason != ("releasing" if is_releasing else "full"):
+        if got.answer in ("rejected", "dropped") and not statement.is_burst:
+            is_releasing = self.policies[row.channel].retiring
+            if got.reason != ("retiring" if is_releasing else "full"):
                 return False
             if is_releasing:
                 return True

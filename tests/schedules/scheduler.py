@@ -283,7 +283,7 @@ class Run:
             case "pause" | "resume":
                 return SetChannel(self.known(args["channel"]), {"paused": step.op == "pause"})
             case "release":
-                return SetChannel(self.known(args["channel"]), {"releasing": True})
+                return SetChannel(self.known(args["channel"]), {"retiring": True})
             case "defaults" if self.contract.committed == World() and not self.contract.open:
                 return SetDefaults(args["options"])
             case "purge":
@@ -440,8 +440,8 @@ class Run:
         if not self.sleepers or self.contract.open or self.pending:
             return
         try:
-            for session, look_at in self.sleepers.items():
-                self.contract.judge_sleep(session, look_at)
+            for session, retry_at in self.sleepers.items():
+                self.contract.judge_sleep(session, retry_at)
         except Violation:
             if step.op not in ENDS and not self.stage.hears(NOTIFY_SECONDS):
                 raise
@@ -451,7 +451,7 @@ class Run:
         """Give each of many channels a rate."""
         for index in range(min(step.args["count"], 5_000)):
             self.run_statement(
-                step, SetChannel(f"w{index}", {"release_interval_ms": 1_000}), quiet=True
+                step, SetChannel(f"w{index}", {"min_interval_ms": 1_000}), quiet=True
             )
 
     def run_statement(self, step: Step, statement: Statement, *, quiet: bool = False) -> Any:
@@ -543,9 +543,9 @@ class Run:
             if answer == Nothing("empty", None) or (
                 isinstance(answer, Nothing)
                 and answer.word == "empty"
-                and answer.look_at > self.contract.now + SOON_MS
+                and answer.retry_at > self.contract.now + SOON_MS
             ):
-                self.sleepers[session] = answer.look_at
+                self.sleepers[session] = answer.retry_at
             if not isinstance(answer, Nothing):
                 self.remember(session, answer)
                 return True
@@ -756,9 +756,9 @@ class Run:
         """Take the limits of channels and queue away."""
         committed = self.contract.committed
         for channel, policy in sorted(committed.policies.items()):
-            if policy.max_concurrency is not None or policy.release_interval_ms is not None:
+            if policy.max_concurrency is not None or policy.min_interval_ms is not None:
                 self.relaxed[channel] = policy
-                options = {"max_concurrency": None, "release_interval_ms": None}
+                options = {"max_concurrency": None, "min_interval_ms": None}
                 self.take(Step(905, "s2", "set", {"channel": channel, "options": options}))
         if committed.queue_limit and committed.queue_limit[-1] is not None:
             self.take(Step(905, "s2", "queue", {"max_concurrency": None}))
@@ -768,7 +768,7 @@ class Run:
         for channel, policy in sorted(self.relaxed.items())[:20]:
             options = {
                 "max_concurrency": policy.max_concurrency,
-                "release_interval_ms": policy.release_interval_ms,
+                "min_interval_ms": policy.min_interval_ms,
             }
             self.take(Step(909, "s2", "set", {"channel": channel, "options": options}))
 

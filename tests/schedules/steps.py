@@ -259,7 +259,7 @@ class Drawer:
                 self.draw_dequeue(second)
         pair = self.steps[begin:]
         for each in pair:  # by which rate a dequeue counted that met a new rate, nobody can say
-            for name in ("release_interval_ms", "burst"):
+            for name in ("min_interval_ms", "burst"):
                 each.args.get("options", {}).pop(name, None)
             if each.args.get("options") == {}:
                 each.args["options"]["max_concurrency"] = 2
@@ -289,7 +289,7 @@ class Drawer:
             self.add(session, draw.choice(("commit", "commit", "rollback")))
 
     def dequeue(self, session: str, is_open: bool) -> None:
-        """A dequeue is refused in the middle of a transaction: seldom tried."""
+        """A dequeue is rejected in the middle of a transaction: seldom tried."""
         if is_open and self.random.random() < 0.9:
             session = next((each for each in self.sessions if each not in self.open), session)
         self.draw_dequeue(session)
@@ -344,10 +344,10 @@ class Drawer:
             return {"weight": draw.choice((1, 2, 3, 5))}
         for name, values in (
             ("max_concurrency", (None, 1, 2, 3, 8)),
-            ("release_interval_ms", (None, None, 100, 1_000)),
+            ("min_interval_ms", (None, None, 100, 1_000)),
             ("burst", (1, 1, 2, 5)),
             ("max_size", (None, 1, 3, 10)),
-            ("when_full", ("refuse", "drop")),
+            ("when_full", ("reject", "drop")),
             ("weight", (1, 1, 2, 5)),
         ):
             is_theme = self.theme == {"max_size": "capacity", "max_concurrency": "limits"}.get(name)

@@ -45,7 +45,7 @@ select convert_from(content, 'UTF8'), id, channel, dequeue_at, name, attempt, st
 from lonnymq.{table}
 """
 POLICIES = """
-select name, max_concurrency, release_interval_ms, burst, max_size, when_full, weight, max_attempts, paused, releasing
+select name, max_concurrency, min_interval_ms, burst, max_size, when_full, weight, max_attempts, paused, retiring
 from lonnymq.channel_setting
 """
 

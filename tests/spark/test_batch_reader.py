@@ -112,7 +112,7 @@ def test_more_channels_than_one_call_answers_are_all_read(
     connect(dsn_18).execute("""
         insert into lonnymq.channel_setting
           (name, burst, when_full, weight, max_attempts, retry_delays_ms, retry_jitter)
-        select 'channel ' || i, 1, 'refuse', 1, 5, '{1}', 0 from generate_series(1, 20001) i
+        select 'channel ' || i, 1, 'reject', 1, 5, '{1}', 0 from generate_series(1, 20001) i
     """)
     channels = queue_format.read().schema("channel string").load("channels")
     assert channels.distinct().count() == channels.count() == 20_001

@@ -11,7 +11,7 @@ import lonnymq
 MODES = ["staged", "direct"]
 STORED = "select channel, convert_from(content, 'UTF8'), name, kind, headers from lonnymq.message order by id"
 LOADED = """
-    select sum(created), sum(duplicate), sum(dropped), sum(refused), sum(invalid) from lonnymq.load_list()
+    select sum(created), sum(duplicate), sum(dropped), sum(rejected), sum(invalid) from lonnymq.load_list()
 """
 
 
@@ -109,9 +109,9 @@ def test_rows_that_are_not_taken_are_counted_and_kept_with_the_reason(
     reasons = "select channel, answer, reason, count(*), count(content) from rejected group by 1, 2, 3 order by 1"
     assert connection.execute(reasons).fetchall() == [
         ("", "invalid", "invalid", 100, 100),
-        ("channel 1", "refused", "full", 97, 97),
+        ("channel 1", "rejected", "full", 97, 97),
         ("channel 2", "dropped", "full", 98, 98),
-        ("channel 3", "refused", "releasing", 100, 100),
+        ("channel 3", "rejected", "retiring", 100, 100),
         ("channel 6", "invalid", "invalid", 100, 100),
         ("channel 7", "invalid", "invalid", 100, 100),
         ("channel 8", "invalid", "too_large", 100, 100),
@@ -128,7 +128,7 @@ def test_a_write_that_must_not_lose_a_row_writes_nothing_if_one_is_refused(
 ) -> None:
     queue.channel("channel 1").set(max_size=3)
     frame = numbered(spark, 100, parts=1)
-    with pytest.raises(Exception, match=r"queue rejected rows.*7 refused"):
+    with pytest.raises(Exception, match=r"queue rejected rows.*7 rejected"):
         queue_format.write(frame, commitMode=mode, failOnReject=True).save()
     assert connection.execute("select count(*) from lonnymq.message").fetchone() == (0,)
     assert connection.execute("select count(*) from lonnymq.load").fetchone() == (0,)

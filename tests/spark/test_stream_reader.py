@@ -1,4 +1,4 @@
-"""The streaming source, asked as Spark asks it, without a Spark: what it claims, gives, settles and refuses."""
+"""The streaming source, asked as Spark asks it, without a Spark: what it claims, gives, settles and rejects."""
 
 from __future__ import annotations
 
@@ -244,7 +244,7 @@ def lose(dsn: str, queue: Queue) -> None:
             " where id = (select min(id) from lonnymq.message) returning id)"
             " insert into lonnymq.change (channel, lease_until, message_ids) select '', 0, array_agg(id) from gone"
         )
-    eventually(lambda: queue.sweep().expired)
+    eventually(lambda: queue.maintain().expired)
 
 
 def test_a_batch_that_has_lost_messages_ends_the_query(

@@ -1,4 +1,4 @@
-"""Bad input is refused before anything is sent, and the refusal says what is allowed."""
+"""Bad input is rejected before anything is sent, and the rejection says what is allowed."""
 
 from datetime import datetime, timedelta
 from typing import Any

@@ -8,9 +8,9 @@ import typer
 
 from lonnymq.cli.ask import sure
 from lonnymq.cli.dead_choice import Choice
+from lonnymq.cli.errors import CommandError
 from lonnymq.cli.options import Yes
 from lonnymq.cli.output import pairs, rows, table
-from lonnymq.cli.refusals import Refused
 from lonnymq.cli.session import Session, command, group
 from lonnymq.cli.words import at as moment_words
 from lonnymq.cli.words import content_text, counted
@@ -71,7 +71,7 @@ def show(
     """Show one dead message: its content, its headers, its error."""
     found = at.queue.dead_list(after=message_id - 1, limit=1)
     if not found or found[0].id != message_id:
-        raise Refused(
+        raise CommandError(
             f"Message {message_id} is not dead. Ask what became of it: "
             f"lonnymq message explain {message_id}"
         )
@@ -125,7 +125,7 @@ def redrive(
         *([f"{gone:,} were not found among the dead"] if gone else []),
     ]
     if problems:
-        raise Refused(f"{'; '.join(problems)}.")
+        raise CommandError(f"{'; '.join(problems)}.")
 
 
 @command(app)
@@ -150,4 +150,4 @@ def purge(
             progress.update(task, completed=deleted)
     at.out.answer({"deleted": deleted}, lambda: f"deleted: {counted(deleted, 'dead message')}")
     if message_ids and deleted < len(set(message_ids)):
-        raise Refused(f"{len(set(message_ids)) - deleted:,} were not found among the dead.")
+        raise CommandError(f"{len(set(message_ids)) - deleted:,} were not found among the dead.")

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from lonnymq.cli.errors import Code, CommandError
 from lonnymq.cli.message_lines import Source, batches
-from lonnymq.cli.refusals import Code, Refused
 from lonnymq.cli.session import Session
 from lonnymq.cli.words import milliseconds, moment
 
@@ -70,11 +70,11 @@ def create(
     """Add a message to a channel, or a message for each line of a file."""
     ways = [each for each in (content, file, lines, jsonl) if each is not None]
     if len(ways) != 1:
-        raise Refused(
+        raise CommandError(
             "Give the content once: as an argument, or with --file, --lines or --jsonl.", Code.USAGE
         )
     if channel is None and jsonl is None:
-        raise Refused("Say which channel: lonnymq message create CHANNEL CONTENT.", Code.USAGE)
+        raise CommandError("Say which channel: lonnymq message create CHANNEL CONTENT.", Code.USAGE)
     shared = template(channel, kind, name, headers, delay, run_at)
     if lines is not None or jsonl is not None:
         many(at, Source(lines or jsonl or STDIN, is_json=jsonl is not None), shared)
@@ -104,9 +104,9 @@ def template(
             headers=None if headers is None else json.loads(headers),
         )
     except json.JSONDecodeError as error:
-        raise Refused(f"--headers is no JSON: {error}.", Code.USAGE) from None
+        raise CommandError(f"--headers is no JSON: {error}.", Code.USAGE) from None
     except ValueError as error:
-        raise Refused(f"{error}.", Code.USAGE) from None
+        raise CommandError(f"{error}.", Code.USAGE) from None
 
 
 def read(file: Path) -> bytes:
@@ -116,7 +116,7 @@ def read(file: Path) -> bytes:
     try:
         return file.read_bytes()
     except OSError as error:
-        raise Refused(f"{file} cannot be read: {error.strerror}.", Code.USAGE) from None
+        raise CommandError(f"{file} cannot be read: {error.strerror}.", Code.USAGE) from None
 
 
 def one(at: Session, content: bytes, shared: NewMessage) -> None:
@@ -139,17 +139,17 @@ def one(at: Session, content: bytes, shared: NewMessage) -> None:
 def many(at: Session, source: Source, shared: NewMessage) -> None:
     """Create a message for each line, in batches, and count the answers."""
     if shared.name is not None:
-        raise Refused("A name is of one message: with --lines it cannot be given.", Code.USAGE)
+        raise CommandError("A name is of one message: with --lines it cannot be given.", Code.USAGE)
     answers: Counter[str] = Counter()
     with at.out.progress(of_bytes=True) as progress:
         task = progress.add_task("creating", total=source.size)
         for batch, upto in batches(source, shared):
             answers.update(type(each).__name__.lower() for each in at.queue.create_many(batch))
             progress.update(task, completed=upto)
-    told = {word: answers[word] for word in ("created", "duplicate", "dropped", "refused")}
+    told = {word: answers[word] for word in ("created", "duplicate", "dropped", "rejected")}
     words = ", ".join(f"{number:,} {word}" for word, number in told.items() if number)
     at.out.answer(told, lambda: words or "no lines, no messages")
-    if answers["refused"]:
-        raise Refused(
-            f"{answers['refused']:,} were refused: their channel is full or being released."
+    if answers["rejected"]:
+        raise CommandError(
+            f"{answers['rejected']:,} were rejected: their channel is full or being released."
         )

@@ -86,7 +86,7 @@ def test_each_line_may_be_an_object_that_says_all(queue: lonnymq.Queue, dsn_18: 
     ]
     text = "\n".join(json.dumps(each) for each in lines)
     ran = run("message", "create", "bloom", "--jsonl", "-", "--json", stdin=text, dsn=dsn_18)
-    assert ran.json == {"created": 3, "duplicate": 0, "dropped": 0, "refused": 0}
+    assert ran.json == {"created": 3, "duplicate": 0, "dropped": 0, "rejected": 0}
     assert contents(queue, "acme") == [b"text"]
     assert contents(queue, "bloom") == [b"\xff\x00", b'{"as": "json"}']
 
@@ -112,7 +112,7 @@ def test_a_line_that_makes_no_sense_is_named(dsn_18: str, line: str, words: str)
 def test_what_a_full_channel_refuses_is_counted(queue: lonnymq.Queue, dsn_18: str) -> None:
     queue.channel("acme").set(max_size=2)
     ran = run("message", "create", "acme", "--lines", "-", stdin="1\n2\n3\n", dsn=dsn_18)
-    assert (ran.code, ran.out) == (1, "2 created, 1 refused\n")
+    assert (ran.code, ran.out) == (1, "2 created, 1 rejected\n")
     one = run("message", "create", "acme", "4", dsn=dsn_18)
     assert (one.code, one.err) == (1, "lonnymq: Channel 'acme' is full: 2 of 2.\n")
 
@@ -152,8 +152,8 @@ def test_messages_are_cancelled_after_a_yes_and_the_others_are_named(
     first, second = queue.channel("acme").create_many([b"1", b"2"])
     queue.dequeue()
     ids = [first.id, second.id, 999]
-    refused = run("message", "cancel", *ids, dsn=dsn_18)
-    assert "This will delete 3 messages for good." in refused.err
+    rejected = run("message", "cancel", *ids, dsn=dsn_18)
+    assert "This will delete 3 messages for good." in rejected.err
     assert len(contents(queue, "acme")) == 2
     ran = run("message", "cancel", *ids, "--yes", "--json", dsn=dsn_18)
     assert [each["answer"] for each in ran.json["messages"]] == ["leased", "cancelled", "not_found"]

@@ -43,10 +43,10 @@ PICKS = st.lists(PICK, min_size=1, max_size=6)
 NOBODY = UUID(int=0)
 OPTIONS: dict[str, st.SearchStrategy[Any]] = {
     "max_concurrency": st.sampled_from([None, 1, 2, 5]),
-    "release_interval_ms": st.sampled_from([None, 1, 50, 1_000]),
+    "min_interval_ms": st.sampled_from([None, 1, 50, 1_000]),
     "burst": st.sampled_from([1, 2, 5]),
     "max_size": st.sampled_from([None, 1, 3, 10]),
-    "when_full": st.sampled_from(["refuse", "drop"]),
+    "when_full": st.sampled_from(["reject", "drop"]),
     "weight": st.sampled_from([1, 1, 2, 3]),
     "max_attempts": st.sampled_from([1, 2, 5]),
     "retry_delays_ms": st.sampled_from([[0], [100, 2_000], [1_000]]),
@@ -56,7 +56,7 @@ CHANNEL_OPTIONS = st.one_of(
     st.sampled_from(
         [{}, {"weight": 3}, {"weight": 2}, {"max_attempts": 2}, {"max_concurrency": 3}]
     ),
-    st.just({"release_interval_ms": 1_000, "burst": 3}),
+    st.just({"min_interval_ms": 1_000, "burst": 3}),
     *[st.fixed_dictionaries({name: values}) for name, values in OPTIONS.items()],
     st.fixed_dictionaries({}, optional=OPTIONS),
 )
@@ -176,11 +176,11 @@ class QueueMachine(RuleBasedStateMachine):
         channel, content, at, delay_ms, name, kind = given
         word, id_, reason, size, max_size = answer
         model, policy = self.model, self.model.policy(channel)
-        refusal = model.refusal(channel, name)
-        assert (word, reason) == ((refusal[0], refusal[2]) if refusal else ("created", None))
+        rejection = model.rejection(channel, name)
+        assert (word, reason) == ((rejection[0], rejection[2]) if rejection else ("created", None))
         if word == "duplicate":
-            assert refusal
-            assert id_ == refusal[1]
+            assert rejection
+            assert id_ == rejection[1]
         if word == "created":
             assert id_ not in model.messages
             at = model.created_at(at, delay_ms)
@@ -209,7 +209,7 @@ class QueueMachine(RuleBasedStateMachine):
         self.draw_the_same_lots()
         rows = self.rows(
             "select id, channel, token, answer, content, state, attempt, kind, name, created_at,"
-            " dequeue_at, dequeued_at, lease_until, look_at, cursor"
+            " dequeue_at, dequeued_at, lease_until, retry_at, cursor"
             " from lonnymq.message_dequeue(%s, %s, %s, %s)",
             limit, lease_ms, "w", self.cursor if has_cursor else None,
         )  # fmt: skip
@@ -379,7 +379,7 @@ class QueueMachine(RuleBasedStateMachine):
         option, on, done, idle = {
             "pause": ("paused", True, "paused", "already_paused"),
             "resume": ("paused", False, "resumed", "not_paused"),
-            "release": ("releasing", True, "releasing", "already_releasing"),
+            "release": ("retiring", True, "retiring", "already_retiring"),
         }[verb]
         exists = self.model.exists(channel)
         expected = "not_found"
@@ -418,7 +418,7 @@ class QueueMachine(RuleBasedStateMachine):
     def sweep(self) -> None:
         model = self.model
         self.draw_the_same_lots()
-        [(expired, died, forgotten, _)] = self.rows("select * from lonnymq.queue_sweep()")
+        [(expired, died, forgotten, _)] = self.rows("select * from lonnymq.queue_maintain()")
         ends = Counter(self.expire(A_SECOND))
         assert (expired, died) == (ends["retrying"], ends["dead"])
         model.fold()
@@ -499,12 +499,12 @@ class QueueMachine(RuleBasedStateMachine):
     def channel_stats(self, channel: str) -> None:
         model, policy = self.model, self.model.policy(channel)
         rows = self.rows(
-            "select waiting, scheduled, leased, dead, paused, releasing"
+            "select waiting, scheduled, leased, dead, paused, retiring"
             " from lonnymq.channel_stats(%s)", channel,
         )  # fmt: skip
         due, waiting = len(model.line(channel)), len(model.waiting(channel))
         leased, dead = len(model.leased(channel)), len(model.dead_of(channel, None))
-        expected = (due, waiting - due, leased, dead, policy.paused, policy.releasing)
+        expected = (due, waiting - due, leased, dead, policy.paused, policy.retiring)
         assert rows == ([expected] if model.exists(channel) else [])
 
     def dead_list(self, channel: str | None, kind: str | None, limit: int) -> None:

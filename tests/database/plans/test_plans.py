@@ -56,9 +56,9 @@ CALLS = {
     "dead_ids": "dead_ids('channel 1', p_limit => 10)",
     "channel_set": """channel_set('channel 1', '{{"weight": 2}}')""",
     "channel_pause": "channel_pause('channel 1')",
-    "channel_release": "channel_release('channel 1')",
+    "channel_retire": "channel_retire('channel 1')",
     "channel_stats": "channel_stats('channel 1')",
-    "sweep": "queue_sweep()",
+    "sweep": "queue_maintain()",
 }
 PARTS = {
     "ids": "array(select id from taken order by id)",
@@ -73,7 +73,7 @@ def stock(connection: psycopg.Connection[Any], rows: int) -> None:
     keep_quiet(connection)
     connection.execute(
         """select lonnymq.channel_set('full', '{"max_size": 5}'),
-        lonnymq.channel_set('slow', '{"release_interval_ms": 1, "burst": 5}'),
+        lonnymq.channel_set('slow', '{"min_interval_ms": 1, "burst": 5}'),
         lonnymq.channel_set('narrow', '{"max_concurrency": 3}')"""
     )
     channels = max(rows // 10, 1)

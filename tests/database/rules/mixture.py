@@ -116,7 +116,7 @@ class Mixture:
         self.leases += self.session.dequeue_once(self.chance.randint(1, 5), lease_ms)
 
     def sweep(self, ledger: Ledger) -> None:
-        self.session.sweep()
+        self.session.maintain()
 
     # First in their transactions
 
@@ -136,7 +136,7 @@ class Mixture:
         options = self.chance.choice(
             [
                 {"max_concurrency": self.chance.choice([None, 3, 20])},
-                {"release_interval_ms": self.chance.choice([None, 1]), "burst": 20},
+                {"min_interval_ms": self.chance.choice([None, 1]), "burst": 20},
                 {"max_size": self.chance.choice([None, 40]), "max_attempts": 3},
                 {"weight": self.chance.randint(1, 3), "retry_delays_ms": [0]},
             ]

@@ -29,7 +29,7 @@ def test_an_open_transaction_that_made_a_channel_s_first_message_holds_up_nobody
 
 @on_18
 @pytest.mark.parametrize(
-    "limits", [{}, {"max_concurrency": 2}, {"max_size": 100}, {"release_interval_ms": 1}]
+    "limits", [{}, {"max_concurrency": 2}, {"max_size": 100}, {"min_interval_ms": 1}]
 )
 def test_an_open_transaction_in_a_busy_channel_delays_only_its_own_messages(
     session: Session, another: Session, clock: Clock, limits: dict[str, int]
@@ -64,7 +64,7 @@ def test_settings_of_a_new_channel_that_are_not_yet_committed_hold_up_nobody(
     [
         "select lonnymq.channel_set('a', '{\"max_concurrency\": 1}')",
         "select lonnymq.channel_pause('a')",
-        "select lonnymq.channel_release('a')",
+        "select lonnymq.channel_retire('a')",
         "select lonnymq.queue_set('{\"max_concurrency\": 1}')",
         "select lonnymq.message_purge('a', 1)",
         "select lonnymq.message_announce(array['a'])",
@@ -81,7 +81,7 @@ def test_a_change_that_is_not_yet_committed_holds_up_nobody(
         assert len(session.dequeue()) == 1
         assert session.settle("heartbeat", held) == ["extended"]
         assert session.complete(*held) == ["completed"]
-        session.sweep()
+        session.maintain()
     assert session.check() == []
 
 
@@ -99,7 +99,7 @@ def test_a_settlement_in_an_open_transaction_holds_up_nobody_else(
         session.create("a")
         assert session.settle(how, [second]) != ["lease_lost"]
         assert len(session.dequeue(2)) == 2
-        session.sweep()
+        session.maintain()
     assert session.check() == []
 
 
@@ -119,7 +119,7 @@ def test_two_transactions_that_write_to_the_same_new_channels_in_opposite_order_
 def test_a_producer_holds_no_lock_but_those_that_go_with_any_insert(
     session: Session, another: Session
 ) -> None:
-    session.set("limited", max_concurrency=1, max_size=9, release_interval_ms=1)
+    session.set("limited", max_concurrency=1, max_size=9, min_interval_ms=1)
     session.fill("limited", 2)
     session.dequeue()
     with another.open():

@@ -17,7 +17,7 @@ DEADLOCKS = "select deadlocks from pg_stat_database where datname = current_data
 
 @pytest.mark.heavy
 @pytest.mark.parametrize(
-    "limits", [{}, {"max_concurrency": 5000}, {"release_interval_ms": 1, "burst": 5000}]
+    "limits", [{}, {"max_concurrency": 5000}, {"min_interval_ms": 1, "burst": 5000}]
 )
 def test_eight_consumers_pick_nothing_twice(
     open_session: OpenSession, dsn_18: str, limits: dict[str, int]

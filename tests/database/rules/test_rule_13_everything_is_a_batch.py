@@ -48,7 +48,7 @@ def test_named_and_capped_and_plain_ones_keep_their_order_in_one_call(session: S
     channels = ["z", "capped", "a", "capped", "z", "capped"]
     answers = session.create_many(channels, names=["n", None, "m", "x", "n", None])
     assert [each.answer for each in answers] == [
-        "created", "created", "created", "created", "duplicate", "refused",
+        "created", "created", "created", "created", "duplicate", "rejected",
     ]  # fmt: skip
     assert answers[4].id == answers[0].id
     made = [each.id for each in answers[:4]]
@@ -73,13 +73,13 @@ def test_a_capacity_takes_the_first_ones_of_a_batch_whatever_their_names(session
         ("created", None, 2, 3),
         ("duplicate", None, 2, 3),
         ("created", None, 3, 3),
-        ("refused", "full", 3, 3),
+        ("rejected", "full", 3, 3),
         ("duplicate", None, 3, 3),
-        ("refused", "full", 3, 3),
+        ("rejected", "full", 3, 3),
     ]
     assert answers[4].id == answers[0].id
     assert [each.id is None for each in answers] == [False, False, False, True, False, True]
-    assert session.create_answer("a").answer == "refused"
+    assert session.create_answer("a").answer == "rejected"
     session.dequeue()
     assert session.check() == []
 
@@ -87,7 +87,7 @@ def test_a_capacity_takes_the_first_ones_of_a_batch_whatever_their_names(session
 def test_a_name_given_twice_is_refused_twice_where_there_is_no_room(session: Session) -> None:
     session.set("a", max_size=1)
     answers = session.create_many(["a", "a", "b", "a"], names=["m", "b", "b", "b"])
-    assert [each.answer for each in answers] == ["created", "refused", "created", "refused"]
+    assert [each.answer for each in answers] == ["created", "rejected", "created", "rejected"]
 
 
 def test_what_another_transaction_names_meanwhile_takes_the_room_that_it_was_given(
@@ -101,7 +101,7 @@ def test_what_another_transaction_names_meanwhile_takes_the_room_that_it_was_giv
         waiting = "select count(*) from pg_stat_activity where wait_event_type = 'Lock'"
         eventually(lambda: watcher.value(waiting) == 1)
     answers = pending.result(timeout=30)
-    assert [each.answer for each in answers] == ["created", "duplicate", "refused"]
+    assert [each.answer for each in answers] == ["created", "duplicate", "rejected"]
     assert answers[1].id == held
     assert session.value("select count(*) from lonnymq.message") == 2
     session.dequeue()
@@ -221,16 +221,16 @@ UNEQUAL = {
 def test_arrays_and_numbers_that_make_no_sense_are_refused_and_nothing_is_stored(
     session: Session, statement: str
 ) -> None:
-    with pytest.raises(psycopg.Error) as refusal:
+    with pytest.raises(psycopg.Error) as rejection:
         session.rows(statement)
-    assert refusal.value.sqlstate == "LM001"
+    assert rejection.value.sqlstate == "LM001"
     assert session.value("select count(*) from lonnymq.message") == 0
 
 
 def test_one_bad_message_of_a_batch_refuses_all_of_it(session: Session) -> None:
-    with pytest.raises(psycopg.Error) as refusal:
+    with pytest.raises(psycopg.Error) as rejection:
         session.create_many(["a", "b", ""])
-    assert refusal.value.sqlstate == "LM001"
+    assert rejection.value.sqlstate == "LM001"
     assert session.value("select count(*) from lonnymq.message") == 0
     assert session.value("select count(*) from lonnymq.change") == 0
 
@@ -243,9 +243,9 @@ def test_more_than_ten_thousand_in_a_call_are_too_many(
         "select lonnymq.message_create_many(array_fill('a'::text, '{10001}'), array_fill(''::bytea, '{10001}'))",
         "select lonnymq.message_complete(array_fill(1::bigint, '{10001}'), array_fill(gen_random_uuid(), '{10001}'))",
     ):
-        with pytest.raises(psycopg.Error) as refusal:
+        with pytest.raises(psycopg.Error) as rejection:
             session.rows(statement)
-        assert refusal.value.sqlstate == "LM002"
+        assert rejection.value.sqlstate == "LM002"
 
 
 @pytest.mark.heavy

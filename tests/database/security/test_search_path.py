@@ -58,10 +58,10 @@ def test_a_temporary_table_is_not_taken_for_a_catalog(root, login: Login) -> Non
             "create temporary table pg_roles (rolname text, oid oid, rolsuper boolean)"
         )
         connection.execute("insert into pg_roles values ('a_producer', 10, true)")
-        root.execute("select lonnymq.producer_confine('a_producer', array['acme'])")
-        with pytest.raises(psycopg.Error) as refused:
+        root.execute("select lonnymq.producer_restrict('a_producer', array['acme'])")
+        with pytest.raises(psycopg.Error) as rejected:
             connection.execute("select lonnymq.message_create('globex', 'x')")
-        assert refused.value.sqlstate == "LM007"
+        assert rejected.value.sqlstate == "LM007"
 
 
 @pytest.mark.parametrize("name", ["a_consumer", "a_admin"])

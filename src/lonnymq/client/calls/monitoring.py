@@ -327,7 +327,7 @@ def message_show(message_id: Identifier, *, head_bytes: Count = 16_384) -> list[
 
 
 @sql_function(VIEWER, method=False)
-def queue_figures(pages: Count = 300) -> QueueFigures:
+def queue_metrics(pages: Count = 300) -> QueueFigures:
     """The queue in figures that cost the same however much is in it."""
 
 

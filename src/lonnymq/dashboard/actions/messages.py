@@ -80,7 +80,7 @@ class DeadFilter(Body):
     all: bool = False
 
     def check(self) -> None:
-        """Refuse a filter that names nothing."""
+        """Reject a filter that names nothing."""
         if self.ids is UNSET and not (self.group or self.channel or self.kind or self.all):
             raise invalid("Name the dead messages: ids, group, channel, kind or all.")
 

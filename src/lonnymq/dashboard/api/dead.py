@@ -14,7 +14,7 @@ MATCH = """
 select * from {schema}.dead_match(
   %(group)s, %(channel)s, %(kind)s, %(before)s, %(limit)s, 10000, %(bytes)s)
 """
-FIGURES = "select * from {schema}.queue_figures()"
+FIGURES = "select * from {schema}.queue_metrics()"
 MAX_GROUPED = 10_000
 
 

@@ -84,10 +84,10 @@ CHANNELS = (
     *columns("r", channel="text", state="text", waiting="long", scheduled="long", leased="long"),
     *columns("r", dead="long", oldest_at="long", next_at="long", in_flight="long", size="long"),
     *columns("r", counted_exactly="boolean", max_concurrency="integer"),
-    *columns("r", release_interval_ms="long", burst="integer", max_size="long", when_full="text"),
+    *columns("r", min_interval_ms="long", burst="integer", max_size="long", when_full="text"),
     *columns("r", weight="integer", max_attempts="integer"),
     *columns("r", retry_delays_ms="longs", retry_jitter="double", paused="boolean"),
-    *columns("r", releasing="boolean"),
+    *columns("r", retiring="boolean"),
 )
 TABLES = {"messages": MESSAGES, "history": HISTORY, "channels": CHANNELS}
 

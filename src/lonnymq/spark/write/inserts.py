@@ -30,7 +30,7 @@ CREATE = """
       %s::text[]::jsonb[]) r
     order by r.ordinal
 """
-DETAILS = {"full": "channel {} is full", "releasing": "channel {} is being released"}
+DETAILS = {"full": "channel {} is full", "retiring": "channel {} is being released"}
 
 
 def group_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -107,7 +107,7 @@ def create_messages(
         ]
         answers = connection.execute(statement, arguments).fetchall()
         counts += count_answers(answer for answer, _ in answers)
-        no = [at for at, (answer, _) in enumerate(answers) if answer in ("dropped", "refused")]
+        no = [at for at, (answer, _) in enumerate(answers) if answer in ("dropped", "rejected")]
         if no:
             rejected.append(describe_rejected(part.take(pa.array(no)), [answers[at] for at in no]))
     if not rejected:

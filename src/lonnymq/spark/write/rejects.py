@@ -83,15 +83,15 @@ def store_batch(
 
 def check_rejected(options: Options, counts: Counts) -> None:
     """Raise if rows were rejected and the option failOnReject is set."""
-    if counts.rejected and options["failOnReject"]:
+    if counts.not_created and options["failOnReject"]:
         raise RowsRejected(f"{RowsRejected.__doc__} ({counts})")
 
 
 def log_rejected(options: Options, counts: Counts, app: str) -> None:
     """Log on the driver how many rows were rejected, and where they are."""
-    if not counts.rejected:
+    if not counts.not_created:
         return
     table = options["rejectsTable"]
     where = f"stored in {table}" if table else "not stored: set rejectsTable to store them"
-    values = (counts.rejected, where, app, counts)
+    values = (counts.not_created, where, app, counts)
     logger.warning("lonnymq: %s rows were rejected and are %s (load %s: %s)", *values)

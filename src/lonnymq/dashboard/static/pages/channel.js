@@ -64,8 +64,8 @@ function Limits({ row }) {
   const none = html`<span class="soft">no limit</span>`;
   return html`<section class="card"><header><h2>Limits</h2></header><dl class="values">
     ${value("Maximum running", row.max_concurrency == null ? none : `${formatCount(row.max_concurrency)} running`)}
-    ${value("Rate", row.release_interval_ms == null ? none : `one message every ${formatDuration(row.release_interval_ms)}`)}
-    ${value("Burst", row.release_interval_ms == null ? html`<span class="soft">${formatCount(row.burst)}</span>` : `${formatCount(row.burst)} after a pause`)}
+    ${value("Rate", row.min_interval_ms == null ? none : `one message every ${formatDuration(row.min_interval_ms)}`)}
+    ${value("Burst", row.min_interval_ms == null ? html`<span class="soft">${formatCount(row.burst)}</span>` : `${formatCount(row.burst)} after a pause`)}
     ${value("Size", row.max_size == null ? none : html`<${Count} of=${row.size} /> of ${formatCompact(row.max_size)}, then ${row.when_full}`)}
     ${value("Weight", `${pluralize(row.weight, "message")} per turn`)}
     ${value("Attempts", row.max_attempts == null ? none : formatCount(row.max_attempts))}

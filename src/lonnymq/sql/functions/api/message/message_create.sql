@@ -1,7 +1,7 @@
 -- Adds one message to a channel, inside the caller's transaction.
 --
--- Answers: created (id); duplicate (id of the live message that holds the name); dropped or refused,
---   as the channel says, with the reason full or releasing. A channel with a capacity says how full
+-- Answers: created (id); duplicate (id of the live message that holds the name); dropped or rejected,
+--   as the channel says, with the reason full or retiring. A channel with a capacity says how full
 --   it is: counted are what is committed and this transaction's own, so what others have not yet
 --   committed may take it over.
 -- Locks: none that anybody could wait for, except on an equal name.
@@ -47,7 +47,7 @@ begin
       p_headers);
   end if;
   if current_user <> session_user then
-    -- With roles: is anybody confined?
+    -- With roles: is anybody restricted?
     perform from lonnymq.producer_restriction c limit 1;
     if found then
       perform lonnymq.guard_channel(p_channel);
@@ -57,7 +57,7 @@ begin
 
   -- One probe a statement: joined, these four cost twice as much.
   perform from lonnymq.channel_setting s
-  where s.name = p_channel and (s.max_size is not null or s.releasing);
+  where s.name = p_channel and (s.max_size is not null or s.retiring);
   if found or p_name is not null then
     v_max_size := 0;
   else

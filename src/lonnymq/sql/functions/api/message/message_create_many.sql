@@ -68,7 +68,7 @@ begin
   cross join lonnymq.queue q
   left join lateral (
     select s.name from lonnymq.channel_setting s
-    where s.name = f.channel and (s.max_size is not null or s.releasing) limit 1
+    where s.name = f.channel and (s.max_size is not null or s.retiring) limit 1
   ) s on true
   left join lateral (
     select c.id, c.max_size from lonnymq.channel c where c.name = f.channel limit 1

@@ -29,7 +29,7 @@ begin
     case when s.name is not null then s.max_size when c.name is not null
       then c.max_size else q.default_max_size end as max_size,
     coalesce(s.when_full, c.when_full, q.default_when_full) as when_full,
-    coalesce(s.releasing, false) as releasing,
+    coalesce(s.retiring, false) as retiring,
     c.id as channel_id,
     c.max_size is not null as is_folded
   into v_channel
@@ -45,14 +45,14 @@ begin
     size := lonnymq.channel_size(p_channel, v_channel.channel_id, coalesce(v_channel.is_folded, false),
       max_size);
   end if;
-  if v_channel.releasing or size >= max_size then
+  if v_channel.retiring or size >= max_size then
     select m.id into id from lonnymq.message m where m.channel = p_channel and m.name = p_name;
     answer := case
       when id is not null then 'duplicate'
-      when not v_channel.releasing and v_channel.when_full = 'drop' then 'dropped'
-      else 'refused'
+      when not v_channel.retiring and v_channel.when_full = 'drop' then 'dropped'
+      else 'rejected'
     end;
-    reason := case when id is not null then null when v_channel.releasing then 'releasing'
+    reason := case when id is not null then null when v_channel.retiring then 'retiring'
       else 'full' end;
     return;
   end if;

@@ -1,4 +1,4 @@
--- Refuses what cannot be a message, with what is allowed instead.
+-- Rejects what cannot be a message, with what is allowed instead.
 -- Answers: nothing; raises LM001 or LM002.
 create or replace function lonnymq.guard_message(
   p_channel text, p_content bytea, p_dequeue_at bigint, p_delay_ms bigint, p_name text,
@@ -48,4 +48,4 @@ end
 $$;
 
 comment on function lonnymq.guard_message(text, bytea, bigint, bigint, text, text, jsonb) is
-'Refuses what cannot be a message.';
+'Rejects what cannot be a message.';

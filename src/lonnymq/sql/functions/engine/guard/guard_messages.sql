@@ -1,4 +1,4 @@
--- Refuses arrays that do not belong together, are too long for one call, or hold what cannot be a message
+-- Rejects arrays that do not belong together, are too long for one call, or hold what cannot be a message
 -- or is for a channel that this login may not use. See guard_message.
 -- Answers: nothing; raises LM001, LM002 or LM007.
 create or replace function lonnymq.guard_messages(
@@ -64,4 +64,4 @@ $$;
 comment on function lonnymq.guard_messages(
   text[], bytea[], bigint[], bigint[], text[], text[], jsonb[]
 ) is
-'Refuses what cannot be many messages.';
+'Rejects what cannot be many messages.';

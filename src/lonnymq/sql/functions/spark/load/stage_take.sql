@@ -4,7 +4,7 @@
 --
 -- p_rows is how many there must be: a stage is not logged, and a crash of the server empties it.
 --
--- Answers: how many rows were created, are duplicates, were dropped or refused by their channel, or cannot
+-- Answers: how many rows were created, are duplicates, were dropped or rejected by their channel, or cannot
 --   be messages; raises LM010 if rows are missing.
 -- Locks: equal names, in the order of names.
 -- Notifies: yes.
@@ -14,7 +14,7 @@ create or replace function lonnymq.stage_take(
   out created bigint,
   out duplicate bigint,
   out dropped bigint,
-  out refused bigint,
+  out rejected bigint,
   out invalid bigint
 )
 language plpgsql
@@ -47,7 +47,7 @@ begin
   if v_rows is distinct from p_rows then
     raise exception using errcode = 'LM010',
       message = format('of %s rows staged in stage_%s, %s are left', p_rows, p_stage, v_rows),
-      hint = 'Load them running_xids: nothing of the load was published.';
+      hint = 'Load them again: nothing of the load was published.';
   end if;
   if current_user <> session_user then
     perform lonnymq.guard_channel(c.name) from unnest(v_channels) as c (name);
@@ -63,7 +63,7 @@ begin
 
   v_careful := lonnymq.channel_has_capacity(v_channels);
   dropped := 0;
-  refused := 0;
+  rejected := 0;
   if not v_is_named then
     execute format('
       insert into lonnymq.message (channel, content, dequeue_at, created_at, kind, headers)
@@ -97,7 +97,7 @@ begin
     created := created + v_fit.created;
     duplicate := duplicate + v_fit.duplicate;
     dropped := v_fit.dropped;
-    refused := v_fit.refused;
+    rejected := v_fit.rejected;
   end if;
 
   insert into lonnymq.change (channel, rescan, recount, notified)

@@ -8,7 +8,7 @@ create or replace function lonnymq.stage_take_limited(
   out created bigint,
   out duplicate bigint,
   out dropped bigint,
-  out refused bigint
+  out rejected bigint
 )
 language plpgsql
 as $$
@@ -55,13 +55,13 @@ begin
       update lonnymq.%1$I s set answer = j.fate, reason = j.why,
         detail = format(''channel %%s is %%s'', s.channel,
           case j.why when ''full'' then ''full'' else ''being released'' end)
-      from judged j where s.ctid = j.place and j.fate in (''dropped'', ''refused'')
+      from judged j where s.ctid = j.place and j.fate in (''dropped'', ''rejected'')
     )
     select array(select a.channel from added a), (select count(*) from added),
       count(*) filter (where j.fate in (''created'', ''duplicate'')) - (select count(*) from added),
-      count(*) filter (where j.fate = ''dropped''), count(*) filter (where j.fate = ''refused'')
+      count(*) filter (where j.fate = ''dropped''), count(*) filter (where j.fate = ''rejected'')
     from judged j', 'stage_' || p_stage)
-  into v_added, created, duplicate, dropped, refused using p_now, p_begin, p_channels;
+  into v_added, created, duplicate, dropped, rejected using p_now, p_begin, p_channels;
   insert into lonnymq.change (channel, rescan, notified, size)
   select a.channel, true, true, count(*) from unnest(v_added) as a (channel) group by a.channel;
 end
