@@ -31,7 +31,7 @@ before it began, and none leases from a channel that was paused before it began.
 unheld. If somebody else's open transaction stands in the way, it says `contended`. When no such transaction is open,
 trying again at once must soon (`PATIENCE` tries) lead to a lease or to `empty`. A dequeue waits for nobody.
 
-**Sleep.** With `empty` goes `retry_at`, the time to look again. A consumer may sleep until then or until a notification:
+**Sleep.** With `empty` goes `retry_at`, when to look again. A consumer may sleep until then or until a notification:
 nothing that is created, redriven, or let go on by a setting can be leased meanwhile without one.
 
 **Claims.** A claim leases as a dequeue does, but only what it wants, and keeps what it has until it is acknowledged:

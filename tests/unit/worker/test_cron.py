@@ -1,4 +1,4 @@
-"""The moments of schedules: cron lines on the clocks of a timezone, daylight saving both ways, intervals, misfire ones."""
+"""The runs of schedules: cron lines in a time zone, daylight saving both ways, intervals, and runs that were missed."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
