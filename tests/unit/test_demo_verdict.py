@@ -76,7 +76,7 @@ def test_a_good_history_keeps_every_promise() -> None:
         (lambda rows, story: setattr(story, "poison", 1), "tried 0 times"),
         (lambda rows, story: rows.append(job(5, dequeue_at=11)), "before their time: 1"),
         (lambda rows, story: setattr(story, "later", 98), "before their time: 0"),
-        (lambda rows, story: setattr(story, "named", [Created(1), Created(2)]), "2 message"),
+        (lambda rows, story: setattr(story, "keyed", [Created(1), Created(2)]), "2 message"),
         (lambda rows, story: rows.append(job(40, channel="delta", dequeued_at=900, finished_at=901)), "1 waited"),
         (lambda rows, story: killed(story, None), "nothing was shown"),
         (lambda rows, story: killed(story, Killed(1)), "nothing was shown"),
