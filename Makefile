@@ -97,7 +97,7 @@ bench-quick: $(BENCH_STAMP) ## the same with fewer peers, shapes and rounds, at 
 	$(BENCH_VENV)/bin/python -m benchmarks --quick $(BENCH_ARGS)
 
 $(BENCH_STAMP): pyproject.toml benchmarks/requirements.txt benchmarks/peers.txt
-	$(PYTHON) benchmarks/environment.py $(BENCH_VENV)
+	$(PYTHON) benchmarks/virtual_environment.py $(BENCH_VENV)
 	@touch $@
 
 .PHONY: model

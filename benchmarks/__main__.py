@@ -10,17 +10,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from benchmarks.contestants import PLACES
+from benchmarks.systems import PLACES
 from benchmarks.goals import verdicts
 from benchmarks.report import table
 from benchmarks.report.__main__ import publish
 from benchmarks.report.machine import surroundings
 from benchmarks.run import Run
 from benchmarks.server import running_server
-from benchmarks.shapes import APART, QUICK, QUICK_PEERS, SHAPES, run_shapes
+from benchmarks.scenarios import APART, QUICK, QUICK_PEERS, SHAPES, run_shapes
 
 RESULTS = Path(__file__).parent / "results"
-NOT_INSTALLED = Path(sys.prefix) / "not-installed.json"  # left by environment.py
+NOT_INSTALLED = Path(sys.prefix) / "not-installed.json"  # left by virtual_environment.py
 
 
 def arguments(given: list[str] | None = None) -> argparse.Namespace:

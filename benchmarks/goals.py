@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from benchmarks.figures import median, ratios
+from benchmarks.summary_statistics import median, ratios
 from benchmarks.record import Case, Entry, Record
 
 COUNTS = (1, 100, 10_000)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from benchmarks.figures import median, spread
+from benchmarks.summary_statistics import median, spread
 
 Case = Mapping[str, Any]
 

@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from benchmarks.contestants import contestant
-from benchmarks.crew import Crew, Failed
+from benchmarks.systems import contestant
+from benchmarks.processes import Crew, Failed
 from benchmarks.goals import rivals
-from benchmarks.lane import Lane, Reading
+from benchmarks.entrant import Lane, Reading
 from benchmarks.record import Case, Record
 from lonnymq.server import TemporaryServer
 

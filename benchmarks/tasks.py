@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 import time
 
-from benchmarks.contestants import contestant
-from benchmarks.contestants.base import fresh
+from benchmarks.systems import contestant
+from benchmarks.systems.base import fresh
 from benchmarks.flow import Flow
 from benchmarks.payload import channel_name, payload
 from lonnymq import Queue

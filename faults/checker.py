@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from faults.evidence import Delivery, Evidence
+from faults.observations import Delivery, Evidence
 from faults.limits import over_concurrency, over_rate
 
 

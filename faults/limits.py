@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from faults.evidence import Change, Evidence
+from faults.observations import Change, Evidence
 
 QUEUE = "(queue)"  # the changes of the limit of all channels together are kept under this name
 ANSWER_LOST_MS = (

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
-from faults.journal import Journal
+from faults.call_log import Journal
 from lonnymq import NewMessage, Queue
 
 

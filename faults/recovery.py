@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from faults.evidence import Evidence
+from faults.observations import Evidence
 
 Recovery = tuple[float, int | None]  # seconds, and the message that waited for it
 

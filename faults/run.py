@@ -15,10 +15,10 @@ from typing import Any, TypeVar
 import psycopg
 
 from faults.checker import Violation, check, story
-from faults.crew import Crew
-from faults.evidence import Evidence, gather
-from faults.journal import Journal
-from faults.stand import Stand, stand
+from faults.processes import Crew
+from faults.observations import Evidence, gather
+from faults.call_log import Journal
+from faults.environment import Stand, stand
 from faults.variants import VARIANTS, Variant
 
 Seen = TypeVar("Seen")

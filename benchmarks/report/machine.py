@@ -13,7 +13,7 @@ from typing import Any
 import psutil
 import psycopg
 
-from benchmarks.contestants import PLACES, contestant
+from benchmarks.systems import PLACES, contestant
 from benchmarks.server import SETTINGS
 
 SHOWN = (

@@ -16,7 +16,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from examples.demo.crew import Crew
+from examples.demo.processes import Crew
 from examples.demo.jobs import CODEC
 from examples.demo.on_spark import act_on_spark
 from examples.demo.reporting import act_of_report

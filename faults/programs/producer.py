@@ -13,7 +13,7 @@ from typing import Any
 
 import psycopg
 
-from faults.journal import Journal
+from faults.call_log import Journal
 from faults.programs import end_with_parent
 from lonnymq import NewMessage, Queue
 from lonnymq.errors import LonnyMQError

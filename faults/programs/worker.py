@@ -16,7 +16,7 @@ import time
 from typing import Any
 
 import lonnymq.worker.session
-from faults.journal import Journal, row_of
+from faults.call_log import Journal, row_of
 from faults.programs import end_with_parent, handlers
 from lonnymq import Worker
 from lonnymq.calls import Call

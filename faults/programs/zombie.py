@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from faults.journal import Journal, row_of
+from faults.call_log import Journal, row_of
 from faults.programs import end_with_parent
 from lonnymq import Queue
 

@@ -10,7 +10,7 @@ import random
 import time
 
 from faults.run import Run, crew_of
-from faults.stand import Clock
+from faults.environment import Clock
 
 SIZES = {
     "test": {"steps": 4, "rate": 50, "gap": 0.6, "most": 5},

@@ -8,7 +8,7 @@ import psycopg
 
 from faults.load import create
 from faults.run import Run, crew_of
-from faults.stand import Stand
+from faults.environment import Stand
 from lonnymq import Queue
 
 SIZES = {

@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 import time
 
-from faults.faulter import set_limits
+from faults.injector import set_limits
 from faults.load import create
 from faults.run import Run, crew_of
-from faults.stand import Stand
+from faults.environment import Stand
 
 SIZES = {
     "test": {"workers": 12, "processes": 6, "messages": 500},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from faults.journal import records
+from faults.call_log import records
 from faults.run import Run, crew_of
 
 SIZES = {

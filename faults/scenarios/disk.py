@@ -19,7 +19,7 @@ import psycopg
 from faults.load import create
 from faults.proxy import proxy
 from faults.run import Run, crew_of
-from faults.stand import Stand
+from faults.environment import Stand
 from lonnymq.cluster import Cluster
 from lonnymq.programs import embedded_programs
 from lonnymq.server import TemporaryServer

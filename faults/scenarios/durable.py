@@ -6,7 +6,7 @@ import time
 from functools import partial
 
 from faults.run import Run, crew_of
-from faults.stand import Stand
+from faults.environment import Stand
 
 SIZES = {
     "test": {"crashes": 2, "producers": 2, "gap": 0.7},

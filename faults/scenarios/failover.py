@@ -15,10 +15,10 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from faults.evidence import Evidence
+from faults.observations import Evidence
 from faults.proxy import Proxy, proxy
 from faults.run import Run, crew_of
-from faults.stand import Stand
+from faults.environment import Stand
 from lonnymq.cluster import Cluster, make_private
 from lonnymq.server import TemporaryServer
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import threading
 from collections import Counter
 
-from faults.journal import Journal, row_of
+from faults.call_log import Journal, row_of
 from faults.load import create
 from faults.run import Run
-from faults.stand import Stand
+from faults.environment import Stand
 from lonnymq import Queue
 
 SIZES = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import time
 
-from faults.faulter import LISTENERS
+from faults.injector import LISTENERS
 from faults.load import create
 from faults.run import Run, crew_of
 

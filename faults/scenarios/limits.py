@@ -5,11 +5,11 @@ from __future__ import annotations
 import random
 import time
 
-from faults.faulter import set_limits
+from faults.injector import set_limits
 from faults.limits import QUEUE, held_by_channel
 from faults.load import create
 from faults.run import Run, crew_of
-from faults.stand import Stand
+from faults.environment import Stand
 
 SIZES = {
     "test": {"messages": 1_000, "changes": 15, "workers": 2, "gap": 0.1},

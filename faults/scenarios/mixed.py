@@ -6,12 +6,12 @@ import threading
 import time
 
 from faults.checker import story
-from faults.crew import Crew
-from faults.faulter import Faulter, set_limits
+from faults.processes import Crew
+from faults.injector import Faulter, set_limits
 from faults.recovery import slowest
 from faults.run import Run, crew_of
 from faults.schedule import schedule
-from faults.stand import Stand
+from faults.environment import Stand
 
 SIZES = {
     "test": {"messages": 1_500, "tenants": 20, "workers": 3, "producers": 2, "faults": 16, "gap": 0.5},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from faults.load import create, paced, percentile
 from faults.run import Run, crew_of
-from faults.stand import Stand
+from faults.environment import Stand
 
 SIZES = {
     "test": {"rounds": 1, "seconds": 2.0, "rate": 50},

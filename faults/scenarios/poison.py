@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from faults.load import create
 from faults.run import Run, crew_of
-from faults.stand import Stand
+from faults.environment import Stand
 
 SIZES = {
     "test": {"each": 1, "others": 50},

@@ -6,7 +6,7 @@ import time
 from bisect import bisect_right
 from functools import partial
 
-from faults.journal import records
+from faults.call_log import records
 from faults.run import Run, crew_of
 
 SIZES = {

@@ -6,7 +6,7 @@ import time
 
 from faults.load import create
 from faults.run import Run, crew_of
-from faults.stand import Stand
+from faults.environment import Stand
 
 SIZES = {
     "test": {"kills": 4, "workers": 3, "messages": 2},

@@ -6,7 +6,7 @@ import time
 
 from faults.load import percentile
 from faults.run import Run, crew_of
-from faults.stand import Stand
+from faults.environment import Stand
 
 SIZES = {
     "test": {"seconds": 6, "rate": 100, "holders": 1},

@@ -6,7 +6,7 @@ import time
 
 from faults.load import create, percentile
 from faults.run import Run
-from faults.stand import Stand
+from faults.environment import Stand
 
 SIZES = {
     "test": {"idle": 500, "active": 20, "calls": 60},

@@ -8,10 +8,10 @@ from collections import Counter
 
 import psycopg
 
-from faults.journal import Journal
+from faults.call_log import Journal
 from faults.proxy import proxy
 from faults.run import Run, crew_of
-from faults.stand import Stand
+from faults.environment import Stand
 from lonnymq import Queue
 from lonnymq.errors import LonnyMQError
 from lonnymq.results import Created, Duplicate

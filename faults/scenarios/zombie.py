@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from faults.evidence import gather
+from faults.observations import gather
 from faults.load import create
 from faults.run import Run, crew_of
-from faults.stand import Stand
+from faults.environment import Stand
 
 SIZES = {
     "test": {"zombies": 2, "take": 5},

@@ -2,7 +2,7 @@
 
 import pytest
 from faults.checker import check, story
-from faults.evidence import Answer, Attempt, Change, Create, Delivery, Evidence, Stored
+from faults.observations import Answer, Attempt, Change, Create, Delivery, Evidence, Stored
 
 
 def lease(at: int = 1000, *, until: int = 3000, token: str = "a", attempt: int = 1) -> Delivery:

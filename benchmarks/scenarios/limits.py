@@ -1,0 +1,48 @@
+"""(i) The price of limits: a drain over 100 channels, with limits that are counted on every message and never bind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from benchmarks.entrant import Lane, Reading
+from benchmarks.run import Run
+from lonnymq import Queue
+
+NAME = "lonnymq"
+CHANNELS = 100
+BACKLOG = 150_000
+LIMITS: dict[str, dict[str, Any]] = {
+    "none": {},
+    "concurrency": {"default_max_concurrency": 100_000},
+    "rate": {"default_release_interval_ms": 1, "default_burst": 1_000_000},
+    "both": {
+        "default_max_concurrency": 100_000,
+        "default_release_interval_ms": 1,
+        "default_burst": 1_000_000,
+    },
+}
+
+
+def run(run: Run) -> None:
+    for batch in (100, 1):
+        for _ in range(min(run.repeat, 2)):
+            for limits in LIMITS:
+                sample(run, batch, limits)
+    run.drop_lanes()
+
+
+def sample(run: Run, batch: int, limits: str) -> None:
+    def take() -> Reading:
+        lane = limited_lane(run, limits)
+        lane.fill(BACKLOG)
+        return lane.drain(batch, run.seconds)
+
+    run.sample("limits", {"batch": batch, "limits": limits}, NAME, "messages/s", take)
+
+
+def limited_lane(run: Run, limits: str) -> Lane:
+    lane = run.lane(NAME, CHANNELS, purpose=f"limits {limits}")
+    if not lane.waiting and LIMITS[limits]:
+        with Queue(lane.dsn) as queue:
+            queue.set(**LIMITS[limits])
+    return lane
