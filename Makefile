@@ -38,6 +38,13 @@ check: setup ## lint, format, types, import layers, SQL; changes nothing
 	$(BIN)/lint-imports --no-cache
 	scripts/check-sql
 	$(BIN)/python scripts/check_english.py
+	$(BIN)/python scripts/make_methods.py --check
+	$(BIN)/python scripts/make_sync.py --check
+
+.PHONY: client
+client: setup ## write the methods of the queue, the grants and the sync half of the client from their sources
+	$(BIN)/python scripts/make_methods.py
+	$(BIN)/python scripts/make_sync.py
 
 format: setup ## put Python into the one format
 	$(BIN)/ruff check --fix

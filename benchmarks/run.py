@@ -11,7 +11,7 @@ from benchmarks.processes import Crew, Failed
 from benchmarks.goals import rivals
 from benchmarks.entrant import Lane, Reading
 from benchmarks.record import Case, Record
-from lonnymq.server import TemporaryServer
+from lonnymq.embedded_postgres import TemporaryServer
 
 
 @dataclass

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import psutil
 import psycopg
 
-from lonnymq.server import TemporaryServer, temporary
+from lonnymq.embedded_postgres import TemporaryServer, temporary
 
 # As PostgreSQL comes, fsync and synchronous_commit on, but for these: room for everybody's connections, and checkpoints
 # where the benchmark asks for them, between two samples.

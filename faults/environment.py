@@ -17,7 +17,7 @@ import psycopg
 from faults.call_log import Journal
 from faults.proxy import Proxy, proxy
 from lonnymq import Queue
-from lonnymq.server import TemporaryServer, temporary
+from lonnymq.embedded_postgres import TemporaryServer, temporary
 
 
 class Stand:

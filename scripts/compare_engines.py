@@ -18,7 +18,7 @@ from typing import Any
 import psycopg
 from psycopg.conninfo import make_conninfo
 
-from lonnymq.server import temporary
+from lonnymq.embedded_postgres import temporary
 
 TICKS = os.sysconf("SC_CLK_TCK")
 DEQUEUE = (

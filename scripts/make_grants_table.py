@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from lonnymq.install import sql_files
+from lonnymq.client.installation import sql_files
 
 PAGE = Path(__file__).parents[1] / "docs" / "security.md"
 BEGIN, END = "<!-- grants -->\n", "<!-- end of grants -->\n"

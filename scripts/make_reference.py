@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 from itertools import groupby
 from pathlib import Path
 from textwrap import fill
@@ -11,9 +12,10 @@ from typing import Any
 
 from psycopg import Connection, connect
 
-from lonnymq import calls
-from lonnymq.install import install, sql_files
-from lonnymq.server import temporary
+from lonnymq import install
+from lonnymq.client.calls import DESCRIPTIONS
+from lonnymq.client.installation import sql_files
+from lonnymq.embedded_postgres import temporary
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference.md"
 PARTS = {
@@ -26,6 +28,12 @@ PARTS = {
     "queue": "The queue",
     "history": "History",
     "epoch": "The clock",
+    "sample": "Samples",
+    "audit": "The audit",
+    "load": "Loads of Spark",
+    "stage": "Stages of loads",
+    "stream": "Streams of Spark",
+    "claim": "Claims of streams",
 }
 WIDTH = 100
 UNBROKEN = "\N{NO-BREAK SPACE}"
@@ -118,8 +126,14 @@ def functions(connection: Connection[Any]) -> list[Function]:
 
 
 def is_public(name: str) -> bool:
-    """Whether Python has a call for it: the others are the engine's own."""
-    return name in calls.__all__
+    """Whether it is described: the others are the engine's own."""
+    return name in roles()
+
+
+@cache
+def roles() -> dict[str, tuple[str, ...]]:
+    """The public functions, and the roles that may execute each."""
+    return {each.function: each.roles for each in DESCRIPTIONS.values()}
 
 
 def essay(source: str) -> str:
@@ -170,7 +184,8 @@ def rows(listed: list[Function]) -> list[str]:
 def entry(name: str, forms: list[Function], source: str) -> str:
     """One function with all its forms."""
     signatures = "\n".join(each.signature for each in forms)
-    return f"\n### {name}\n\n```text\n{signatures}\n```\n\n{essay(source)}\n"
+    allowed = f"- **roles**: {', '.join(roles()[name]) or 'the owner only'}"
+    return f"\n### {name}\n\n```text\n{signatures}\n```\n\n{essay(source)}\n{allowed}\n"
 
 
 def main() -> None:

@@ -27,9 +27,9 @@ from typing import Any, NamedTuple
 import httpx
 import psycopg
 
+from lonnymq import install
 from lonnymq.dashboard import create_app
-from lonnymq.install import install
-from lonnymq.server import temporary
+from lonnymq.embedded_postgres import temporary
 
 VIEWS = (
     "overview",

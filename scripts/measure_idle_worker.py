@@ -10,7 +10,7 @@ import psutil
 from psycopg import connect
 
 from lonnymq import Queue
-from lonnymq.server import temporary
+from lonnymq.embedded_postgres import temporary
 
 FILL = """
 select count(lonnymq.channel_set('channel ' || i, '{"weight": 2}')) from generate_series(1, %s) as i

@@ -13,7 +13,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from lonnymq.server import TemporaryServer, temporary
+from lonnymq.embedded_postgres import TemporaryServer, temporary
 from support import DEBIAN_15, STRICT, Target, missing, pgbouncer, prepare_template
 
 os.environ.pop("LONNYMQ_DSN", None)  # the tests bring their servers along

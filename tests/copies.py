@@ -11,9 +11,9 @@ from pathlib import Path
 
 import psycopg
 
-from lonnymq.cluster import Cluster, make_private
-from lonnymq.programs import embedded_programs
-from lonnymq.server import TemporaryServer, temporary
+from lonnymq.embedded_postgres import TemporaryServer, temporary
+from lonnymq.embedded_postgres.binaries import embedded_binaries
+from lonnymq.embedded_postgres.cluster import Cluster, make_private
 from support import eventually
 
 SPEND = """
@@ -39,14 +39,14 @@ def run(dsn: str, statement: str) -> list[tuple]:
 
 def dump(dsn: str, *options: str) -> bytes:
     """The database as pg_dump writes it."""
-    command = [embedded_programs() / "pg_dump", "--no-owner", *options, dsn]
+    command = [embedded_binaries() / "pg_dump", "--no-owner", *options, dsn]
     return subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout
 
 
 def restore(dumped: bytes, dsn: str) -> None:
     """Bring a dump into an empty database."""
     command = [
-        embedded_programs() / "psql",
+        embedded_binaries() / "psql",
         "-q",
         "-X",
         "-v",
@@ -135,7 +135,7 @@ def restored_to(
 @contextmanager
 def upgraded(old: TemporaryServer) -> Iterator[TemporaryServer]:
     """The data of a stopped server of an earlier version, after pg_upgrade to PostgreSQL 18."""
-    programs = embedded_programs()
+    programs = embedded_binaries()
     folder = Path(
         tempfile.mkdtemp(prefix="lonnymq-upgraded-", dir=old.cluster.folder.parent)
     ).resolve()

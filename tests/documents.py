@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lonnymq.programs import embedded_programs
+from lonnymq.embedded_postgres.binaries import embedded_binaries
 
 ROOT = Path(__file__).parents[1]
 FENCE = re.compile(r"^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -145,7 +145,7 @@ class Session:
 
     def __init__(self, page: Path, dsn: str) -> None:
         self.page, self.marks = page, 0
-        command = [embedded_programs() / "psql", "-XqAt", "-F", " | ", "-v", "ON_ERROR_STOP=1", dsn]
+        command = [embedded_binaries() / "psql", "-XqAt", "-F", " | ", "-v", "ON_ERROR_STOP=1", dsn]
         pipe = subprocess.PIPE
         self.process = subprocess.Popen(
             command, stdin=pipe, stdout=pipe, stderr=subprocess.STDOUT, text=True, cwd="/"
@@ -216,7 +216,7 @@ class Shell:
 
     def __init__(self, page: Path, folder: Path, dsn: str) -> None:
         self.page, self.folder = page, folder
-        path = [Path(sys.executable).parent, embedded_programs(), os.environ["PATH"]]
+        path = [Path(sys.executable).parent, embedded_binaries(), os.environ["PATH"]]
         own = os.environ["LONNYMQ_PAGE_DSN"]
         named = {"DATABASE_URL": dsn, "LONNYMQ_DSN": own, "PATH": ":".join(map(str, path))}
         self.environment = {**os.environ, **named}

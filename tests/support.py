@@ -18,7 +18,7 @@ from urllib.parse import quote
 import psycopg
 import pytest
 
-from lonnymq.programs import account_for
+from lonnymq.embedded_postgres.binaries import account_for
 from lonnymq.testing import run, with_database
 
 DEBIAN_15 = Path("/usr/lib/postgresql/15/bin")
@@ -92,7 +92,7 @@ class Target:
 
 def prepare_template(dsn: str) -> None:
     """Make the database that every test's database is a copy of: 40 ms a copy, where an install takes longer."""
-    from lonnymq.install import install
+    from lonnymq import install
 
     run(dsn, f"create database {TEMPLATE}")
     install(with_database(dsn, TEMPLATE), schema="lonnymq")

@@ -13,10 +13,8 @@ import pytest
 import pytest_asyncio
 from psycopg.conninfo import conninfo_to_dict
 
-from lonnymq.calls import NewMessage
+from lonnymq import AsyncQueue, NewMessage, Queue
 from lonnymq.errors import ChannelFull, TooLarge
-from lonnymq.queue import Queue
-from lonnymq.queue_async import AsyncQueue
 from lonnymq.results import Created, Duplicate
 
 Transaction = Callable[[bool], AbstractContextManager[Any]]

@@ -26,7 +26,7 @@ from benchmarks.payload import BYTES
 from benchmarks.run import Run
 from benchmarks.server import SETTINGS, tidy
 from lonnymq import Queue
-from lonnymq.server import temporary
+from lonnymq.embedded_postgres import temporary
 
 JAR = Path("/usr/share/java/postgresql.jar")
 DRIVER = "org.postgresql.Driver"

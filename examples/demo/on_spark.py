@@ -7,7 +7,7 @@ import tempfile
 from rich.console import Console
 
 from examples.demo.verdict import Promise
-from lonnymq.queue import Queue
+from lonnymq import Queue
 
 EVENTS, TENANTS = 5_000, 20
 SCHEMA = "events"  # a queue of its own beside the show's, in the same database

@@ -16,7 +16,7 @@ from psycopg.conninfo import make_conninfo
 
 from examples.demo.jobs import PARENT
 from examples.demo.story import Killed
-from lonnymq.queue import Queue
+from lonnymq import Queue
 
 STARTS_WITHIN = 60.0
 AT_WORK_WITHIN = 5.0  # until one of them has something to be killed over

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from examples.demo.story import FLOODING, QUIET
 from examples.demo.verdict import Promise
-from lonnymq.server import default_folder
+from lonnymq.embedded_postgres.server import default_folder
 
 NAME = "demo-report.html"
 

@@ -22,12 +22,12 @@ from examples.demo.on_spark import act_on_spark
 from examples.demo.reporting import act_of_report
 from examples.demo.story import FLOODING, Story
 from examples.demo.verdict import Promise, Wait, promises, waits
+from lonnymq import Queue
 from lonnymq.cli.look import Looker
 from lonnymq.cli.screen import View, screen
 from lonnymq.doctor.base import CheckContext
 from lonnymq.doctor.queue_checks import check_invariants
-from lonnymq.queue import Queue
-from lonnymq.server import temporary
+from lonnymq.embedded_postgres import temporary
 from lonnymq.text import format_duration
 
 WORKERS = 3

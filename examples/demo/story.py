@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lonnymq.calls import NewMessage
-from lonnymq.queue import Queue
+from lonnymq.client import NewMessage, Queue
 from lonnymq.results import Created, CreateManyResult
 
 FLOODING = "acme"

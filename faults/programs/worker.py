@@ -19,7 +19,7 @@ import lonnymq.worker.session
 from faults.call_log import Journal, row_of
 from faults.programs import end_with_parent, handlers
 from lonnymq import Worker
-from lonnymq.calls import Call
+from lonnymq.client.call import Call
 from lonnymq.worker.database import Database
 
 FUNCTION = re.compile(r"\.(message_\w+)\(")

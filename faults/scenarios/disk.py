@@ -20,9 +20,9 @@ from faults.load import create
 from faults.proxy import proxy
 from faults.run import Run, crew_of
 from faults.environment import Stand
-from lonnymq.cluster import Cluster
-from lonnymq.programs import embedded_programs
-from lonnymq.server import TemporaryServer
+from lonnymq.embedded_postgres import TemporaryServer
+from lonnymq.embedded_postgres.binaries import embedded_binaries
+from lonnymq.embedded_postgres.cluster import Cluster
 
 SIZES = {
     "test": {"small": 110, "large": 300, "padding": 20_000},
@@ -117,7 +117,7 @@ def small_disk(run: Run, *, has_log: bool) -> Iterator[tuple[Stand, Path]]:
     subprocess.run(["mount", "-t", "tmpfs", "-o", size, "tmpfs", str(place)], check=True)
     try:
         folder = place / "server"
-        cluster = Cluster(folder, embedded_programs(), SMALL_SETTINGS)
+        cluster = Cluster(folder, embedded_binaries(), SMALL_SETTINGS)
         cluster.create(durable=False)
         if not has_log:
             shutil.move(cluster.data / "pg_wal", log / "pg_wal")

@@ -19,8 +19,8 @@ from faults.observations import Evidence
 from faults.proxy import Proxy, proxy
 from faults.run import Run, crew_of
 from faults.environment import Stand
-from lonnymq.cluster import Cluster, make_private
-from lonnymq.server import TemporaryServer
+from lonnymq.embedded_postgres import TemporaryServer
+from lonnymq.embedded_postgres.cluster import Cluster, make_private
 
 SIZES = {
     "test": {"rate": 100, "before": 1.0, "apart": 0.3, "after": 1.0},

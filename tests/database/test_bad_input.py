@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from lonnymq import Queue
 from lonnymq.errors import InvalidArgument, TooLarge
-from lonnymq.queue import Queue
 
 TOKEN = "gen_random_uuid()"
 LONG = "repeat('é', 128)"  # 256 bytes, 128 characters

@@ -24,8 +24,8 @@ from copies import (
     upgraded,
 )
 from lonnymq import Queue
+from lonnymq.embedded_postgres import TemporaryServer, temporary
 from lonnymq.errors import AboveHorizon
-from lonnymq.server import TemporaryServer, temporary
 from support import DEBIAN_15, eventually, missing
 
 pytestmark = pytest.mark.timeout(300)

@@ -6,8 +6,8 @@ import psycopg
 import pytest
 
 from lonnymq import Queue
+from lonnymq.embedded_postgres import temporary
 from lonnymq.errors import InvalidArgument
-from lonnymq.server import temporary
 from support import eventually
 
 INSERT = """

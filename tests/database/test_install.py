@@ -10,9 +10,9 @@ import psycopg
 import pytest
 
 import lonnymq
+from lonnymq import install, install_script
+from lonnymq.embedded_postgres.binaries import embedded_binaries
 from lonnymq.errors import InstallBlocked, NotInstalled, SchemaNewer
-from lonnymq.install import install, script
-from lonnymq.programs import embedded_programs
 
 Connection = psycopg.Connection[tuple[object, ...]]
 
@@ -25,7 +25,7 @@ def connection(dsn: str) -> Iterator[Connection]:
 
 def dump(dsn: str, schema: str) -> str:
     """The schema as pg_dump sees it, under the name `queue`, without the lines that differ from run to run."""
-    command = [str(embedded_programs() / "pg_dump"), "--schema-only", f"--schema={schema}", dsn]
+    command = [str(embedded_binaries() / "pg_dump"), "--schema-only", f"--schema={schema}", dsn]
     text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     return re.sub(rf"\b{schema}\b", "queue", re.sub(r"(?m)^\\(un)?restrict .*$", "", text))
 
@@ -38,8 +38,8 @@ def count(connection: Connection, query: str) -> object:
 def test_the_printed_script_gives_the_same_schema(dsn: str, tmp_path: Path) -> None:
     install(dsn, schema="by_call")
     file = tmp_path / "install.sql"
-    file.write_text(script("by_script"))
-    psql = [str(embedded_programs() / "psql"), "-q", "-v", "ON_ERROR_STOP=1", "-f", str(file), dsn]
+    file.write_text(install_script("by_script"))
+    psql = [str(embedded_binaries() / "psql"), "-q", "-v", "ON_ERROR_STOP=1", "-f", str(file), dsn]
     subprocess.run(psql, check=True, capture_output=True)
     assert "CREATE FUNCTION queue.message_dequeue" in dump(dsn, "by_call")
     assert dump(dsn, "by_script") == dump(dsn, "by_call")
@@ -56,7 +56,7 @@ def test_a_second_install_changes_nothing(dsn: str, connection: Connection) -> N
     install(dsn, schema="other")
     before = count(connection, "select max(xmin::text::bigint) from pg_proc"), dump(dsn, "other")
     install(dsn, schema="other")
-    connection.execute(script("other").encode())
+    connection.execute(install_script("other").encode())
     assert (
         count(connection, "select max(xmin::text::bigint) from pg_proc"),
         dump(dsn, "other"),
@@ -169,7 +169,7 @@ def test_a_function_with_other_arguments_is_dropped_at_once(
 def test_an_install_that_meets_a_lock_for_long_says_so_and_leaves_nothing(
     dsn_18: str, connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lonnymq.install.PATIENCE_SECONDS", 0)
+    monkeypatch.setattr("lonnymq.client.installation.RETRY_SECONDS", 0)
     install(dsn_18, schema="blocked")
     holder = connect(dsn_18)
     with holder.transaction():

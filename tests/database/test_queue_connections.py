@@ -14,13 +14,13 @@ from psycopg.rows import dict_row
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
 from lonnymq import AsyncQueue, NewMessage, Queue
-from lonnymq.connections import Own
+from lonnymq.client._sync.connections import DsnSource
 from lonnymq.errors import InTransaction, UnknownConnection
 from support import Target
 
 
-def own(queue: Queue) -> Own:
-    assert isinstance(queue._source, Own)
+def own(queue: Queue) -> DsnSource:
+    assert isinstance(queue._source, DsnSource)
     return queue._source
 
 
@@ -115,7 +115,7 @@ def test_a_dequeue_in_an_open_transaction_is_refused_with_advice(dsn: str) -> No
 
 def test_something_that_is_no_source_is_refused_with_a_list_of_those_that_are() -> None:
     with pytest.raises(
-        UnknownConnection, match=r"a DSN, a psycopg connection, or a pool .* not int"
+        UnknownConnection, match=r"a DSN, a psycopg Connection, or a pool .* not int"
     ):
         Queue(7)
     with pytest.raises(UnknownConnection, match="AsyncConnection"):

@@ -3,7 +3,7 @@
 import psycopg
 import pytest
 
-from lonnymq.install import sql_files
+from lonnymq.client.installation import sql_files
 from support import DEBIAN_15, missing
 
 CHECK = """

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from lonnymq.queue import Queue
+from lonnymq import Queue
 from lonnymq.testing import Clock
 
 

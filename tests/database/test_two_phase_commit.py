@@ -6,7 +6,7 @@ import psycopg
 import pytest
 
 import lonnymq
-from lonnymq.server import temporary
+from lonnymq.embedded_postgres import temporary
 
 
 @pytest.fixture(scope="module")

@@ -11,8 +11,8 @@ from sqlalchemy import Engine, NullPool, create_engine
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, create_async_engine
 from sqlalchemy.orm import Session, scoped_session, sessionmaker
 
+from lonnymq import Queue
 from lonnymq.errors import UnknownConnection
-from lonnymq.queue import Queue
 from using import AsyncTransaction, Transaction, Using, UsingAsync, asyncpg_arguments
 
 

@@ -63,7 +63,7 @@ def test_workers_are_listed_in_pages(queue) -> None:
         ({"running": -1}, "running must be from 0"),
         ({"again_ms": 0}, "again_ms must be from 1"),
         ({"about": {"a": "x" * 20_000}}, "bytes of about"),
-        ({"name": ""}, "worker must be 1 to 255"),
+        ({"name": ""}, "name must be 1 to 255"),
     ],
 )
 def test_what_no_worker_can_say_is_refused(queue, wrong, said: str) -> None:

@@ -7,7 +7,7 @@ import psycopg
 import pytest
 from faults.proxy import Proxy, proxy
 
-from lonnymq.server import TemporaryServer
+from lonnymq.embedded_postgres import TemporaryServer
 from support import eventually
 
 

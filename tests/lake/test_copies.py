@@ -22,13 +22,13 @@ from lake.history_fixture import settle
 from lake.killed_sync import export_here
 from lonnymq import Queue
 from lonnymq.analytics.refresh import compute_day_versions
+from lonnymq.embedded_postgres import TemporaryServer, temporary
 from lonnymq.errors import Unreachable
 from lonnymq.lake import DatabaseRestored, IdentifierHidden, LakeBusy, ServerReplaced, WrongDatabase
 from lonnymq.lake.location import resolve_lake
 from lonnymq.lake.servers import read_rewinds
 from lonnymq.lake.source import identify_source, lock_source
 from lonnymq.lake.syncer import Syncer
-from lonnymq.server import TemporaryServer, temporary
 from support import DEBIAN_15, missing
 
 pytestmark = pytest.mark.timeout(300)

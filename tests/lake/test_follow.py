@@ -10,11 +10,11 @@ from pyspark.sql import SparkSession
 
 from lake.history_fixture import HistoryFixture
 from lonnymq import Queue
+from lonnymq.embedded_postgres import temporary
 from lonnymq.lake import WrongDatabase
 from lonnymq.lake.location import resolve_lake
 from lonnymq.lake.source import identify_source
 from lonnymq.lake.syncer import Syncer, SyncResult
-from lonnymq.server import temporary
 from support import eventually
 
 

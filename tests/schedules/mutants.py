@@ -27,7 +27,7 @@ from typing import Any
 
 import psycopg
 
-from lonnymq.install import sql_files
+from lonnymq.client.installation import sql_files
 
 from .scheduler import Failure, play
 from .stage import Stage, temporary_stage

@@ -8,8 +8,8 @@ from typing import Any
 
 import psycopg
 
-from lonnymq.install import install
-from lonnymq.server import temporary
+from lonnymq import install
+from lonnymq.embedded_postgres import temporary
 from lonnymq.testing import run, with_database
 
 START = 1_700_000_000_000

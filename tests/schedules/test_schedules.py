@@ -5,7 +5,7 @@ from os import getpid
 
 import pytest
 
-from lonnymq.server import TemporaryServer
+from lonnymq.embedded_postgres import TemporaryServer
 from schedules.scheduler import Failure, play, shrink
 from schedules.stage import Stage, stage_on
 from schedules.steps import draw_schedule

@@ -23,9 +23,9 @@ from typing import Any
 
 import psycopg
 
-from lonnymq.cluster import Cluster, make_private
-from lonnymq.programs import embedded_programs
-from lonnymq.server import TemporaryServer, memory, temporary
+from lonnymq.embedded_postgres.binaries import embedded_binaries
+from lonnymq.embedded_postgres.cluster import Cluster, make_private
+from lonnymq.embedded_postgres.server import TemporaryServer, memory_folder, temporary
 from lonnymq.testing import run as run_once
 from lonnymq.testing import with_database
 
@@ -142,7 +142,7 @@ def crash() -> Iterator[Callable[[int], Failure | None]]:
 
 def programs(server: TemporaryServer) -> Path:
     """pg_dump and psql of the newest version, which read and write older servers, too."""
-    return embedded_programs()
+    return embedded_binaries()
 
 
 def next_id(connection: psycopg.Connection[Any]) -> int:
@@ -246,7 +246,7 @@ def upgraded() -> Iterator[Callable[[int], Failure | None]]:
 
 def begin(server: TemporaryServer) -> Stage:
     """A stage on a server that will not be there in the end."""
-    from lonnymq.install import install
+    from lonnymq import install
 
     run_once(server.dsn, f"create database {DATABASE}")
     install(with_database(server.dsn, DATABASE))
@@ -257,10 +257,10 @@ def begin(server: TemporaryServer) -> Stage:
 
 def empty_cluster(prefix: str) -> Cluster:
     """A folder for a cluster of PostgreSQL 18, with nothing in it."""
-    folder = Path(tempfile.mkdtemp(prefix=prefix, dir=memory())).resolve()
+    folder = Path(tempfile.mkdtemp(prefix=prefix, dir=memory_folder())).resolve()
     if os.geteuid() == 0:
         folder.chmod(0o711)
-    cluster = Cluster(folder, embedded_programs(), {"fsync": False, **SETTINGS})
+    cluster = Cluster(folder, embedded_binaries(), {"fsync": False, **SETTINGS})
     make_private(cluster.data, cluster.account)
     return cluster
 

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-SLOW = {"pandas", "psycopg", "lonnymq.calls", "lonnymq.results", "pyarrow.compute"}
+SLOW = {"pandas", "psycopg", "lonnymq.client.calls", "lonnymq.results", "pyarrow.compute"}
 SHOWN = "import sys, {}; print(*(each for each in {} if each in sys.modules))"
 
 

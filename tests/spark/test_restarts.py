@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource
 
 from lonnymq import NewMessage, Queue
-from lonnymq.server import TemporaryServer, temporary
+from lonnymq.embedded_postgres import TemporaryServer, temporary
 from lonnymq.spark import set_outcomes
 from lonnymq.spark.stream.reader import StreamReader, default_schema
 from lonnymq.spark.write import writers

@@ -6,8 +6,8 @@ import pytest
 from psycopg import OperationalError
 from psycopg.errors import AdminShutdown, DiskFull, QueryCanceled
 
+from lonnymq.embedded_postgres import temporary
 from lonnymq.errors import Unreachable
-from lonnymq.server import temporary
 from lonnymq.spark import retry
 from lonnymq.spark.connection import open_connection
 from lonnymq.spark.options import Options, read_options

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812 (everybody calls them so)
 
 import lonnymq.spark
 from lonnymq import NewMessage, Queue
-from lonnymq.server import temporary
+from lonnymq.embedded_postgres import temporary
 from spark.streams import Table, finished, left
 from support import eventually
 

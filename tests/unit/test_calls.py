@@ -1,108 +1,87 @@
 """The builders: what they send, and what they make of the rows."""
 
-import inspect
 import re
 from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
 
 import pytest
 
-from lonnymq import calls
-from lonnymq.calls import NewMessage
+from lonnymq import NewMessage
+from lonnymq.client import calls
+from lonnymq.client.call import Call
+from lonnymq.client.calls import DESCRIPTIONS
+from lonnymq.client.describe import Description, Plan, make_builder
 from lonnymq.errors import BadSchemaName, ChannelFull, ChannelReleasing
 from lonnymq.results import Created, Dropped, Duplicate, Lease, LeasedMessage, Refused
 
 LEASE = Lease(7, UUID(int=9))
 
 
-def every_call(schema: str = "lonnymq") -> dict[str, calls.Call[object]]:
-    later = {"delay_ms": 5, "dequeue_at": None, "state": b"s"}
-    failure = {"error": "e", "retry_ms": None, "dead": False}
-    dead = {"channel": "a", "kind": None, "limit": 5}
+# A value for each SQL type of an argument.
+SAMPLES: dict[str, object] = {
+    "text": "a",
+    "text[]": ["a"],
+    "integer": 5,
+    "bigint": 7,
+    "bigint[]": [7],
+    "text::xid8": 5,
+    "bytea": b"x",
+    "bytea[]": [b"x"],
+    "jsonb": {"weight": 2},
+    "boolean": True,
+    "uuid[]": [UUID(int=9)],
+    "bigint uuid": LEASE,
+    "bigint[] uuid[]": [LEASE],
+}
+
+
+def every_call(schema: str = "lonnymq") -> dict[str, Call[object]]:
+    """A call of each function: with what it needs, and what may be left out is left out."""
     dequeue = {"limit": 1, "lease_ms": 1, "worker": None, "cursor": None}
-    schedule = {
-        "channel": "a", "cron": None, "every_ms": 5000, "zone": "UTC", "content": b"", "kind": None,
-        "headers": None, "missed": "once",
-    }  # fmt: skip
-    tick = {"version": 1, "upto_at": 5, "ticks": [5], "next_at": 6}
-    worker = {"concurrency": 1, "running": 0, "stopping": False, "about": None, "again_ms": 5}
-    return {
-        "channel_set": calls.channel_set(schema, "a", {"weight": 2}),
-        "channel_pause": calls.channel_pause(schema, "a"),
-        "channel_resume": calls.channel_resume(schema, "a"),
-        "channel_release": calls.channel_release(schema, "a"),
-        "channel_stats": calls.channel_stats(schema, None, after=None, limit=10),
+    by_hand = {
         "channel_active": calls.channel_active(schema, ["a"], limit=10, count=10),
-        "channel_permitted": calls.channel_permitted(schema, "a"),
         "message_create": calls.message_create(schema, NewMessage(b"x", "a")),
         "message_create_many": calls.message_create_many(schema, [b"x"], channel="a"),
         "message_announce": calls.message_announce(schema, ["a"]),
         "message_dequeue": calls.message_dequeue(schema, LeasedMessage, **dequeue),
-        "message_heartbeat": calls.message_heartbeat(schema, LEASE, lease_ms=5),
-        "message_heartbeat_many": calls.message_heartbeat_many(schema, [LEASE], lease_ms=5),
-        "message_complete": calls.message_complete(schema, LEASE),
-        "message_complete_many": calls.message_complete_many(schema, [LEASE]),
-        "message_defer": calls.message_defer(schema, LEASE, **later),
-        "message_defer_many": calls.message_defer_many(schema, [LEASE], **later),
-        "message_fail": calls.message_fail(schema, LEASE, **failure),
-        "message_fail_many": calls.message_fail_many(schema, [LEASE], **failure),
-        "message_cancel": calls.message_cancel(schema, 7),
-        "message_cancel_many": calls.message_cancel_many(schema, [7]),
-        "message_purge": calls.message_purge(schema, "a", limit=5),
-        "message_peek": calls.message_peek(schema, "a", limit=5),
-        "message_explain": calls.message_explain(schema, 7),
-        "dead_list": calls.dead_list(schema, None, kind=None, after=None, limit=5),
-        "dead_ids": calls.dead_ids(schema, None, kind=None, after=None, limit=5),
-        "dead_redrive": calls.dead_redrive(schema, None, **dead),
-        "dead_purge": calls.dead_purge(schema, [7], **dead),
-        "schedule_set": calls.schedule_set(schema, "nightly", **schedule),
-        "schedule_list": calls.schedule_list(schema, after=None, limit=5),
-        "schedule_due": calls.schedule_due(schema, within_ms=5, limit=5),
-        "schedule_tick": calls.schedule_tick(schema, "nightly", **tick),
-        "schedule_run": calls.schedule_run(schema, "nightly"),
-        "schedule_pause": calls.schedule_pause(schema, "nightly"),
-        "schedule_resume": calls.schedule_resume(schema, "nightly"),
-        "schedule_delete": calls.schedule_delete(schema, "nightly"),
-        "worker_seen": calls.worker_seen(schema, "w", **worker),
-        "worker_gone": calls.worker_gone(schema, "w"),
-        "worker_list": calls.worker_list(schema, after=None, limit=5),
-        "producer_confine": calls.producer_confine(
-            schema, "somebody", channels=["a"], prefixes=["b/"]
-        ),
-        "producer_free": calls.producer_free(schema, "somebody"),
-        "producer_list": calls.producer_list(schema),
-        "epoch": calls.epoch(schema),
-        "queue_installed": calls.queue_installed(schema),
-        "queue_set": calls.queue_set(schema, {"history": "off"}),
-        "queue_stats": calls.queue_stats(schema),
-        "queue_sweep": calls.queue_sweep(schema, limit=5),
-        "queue_check": calls.queue_check(schema),
-        "queue_repair": calls.queue_repair(schema),
-        "history_cut": calls.history_cut(schema, 0, rows=5, parts=2),
-        "history_forget": calls.history_forget(schema, "lake"),
-        "history_lag": calls.history_lag(schema, 0, most=5),
-        "history_resume": calls.history_resume(schema, "lake", 5),
-        "history_reader_list": calls.history_reader_list(schema),
-        "channel_policy_list": calls.channel_policy_list(schema, after=None, limit=5),
-        "history_horizon": calls.history_horizon(schema, 0, rows=5),
-        "history_read": calls.history_read(schema, 0, upto=None),
-        "history_confirm": calls.history_confirm(schema, "lake", upto=5),
-        "history_prune": calls.history_prune(schema),
+        "message_defer": calls.message_defer(schema, LEASE, delay_ms=5, state=b"s"),
+        "message_defer_many": calls.message_defer_many(schema, [LEASE], delay_ms=5, state=b"s"),
+        "message_fail_many": calls.message_fail_many(schema, [LEASE], error="e"),
+        "schedule_set": calls.schedule_set(schema, "nightly", channel="a", every_ms=5000),
     }
+    described = [each for each in DESCRIPTIONS.values() if each.name not in by_hand]
+    return by_hand | {each.name: sample_call(schema, each) for each in described}
 
 
-def test_every_builder_is_in_the_list_above() -> None:
-    helpers = {"schema_name", "channel_name"}
-    builders = {
-        name for name in calls.__all__ if inspect.isfunction(getattr(calls, name))
-    } - helpers
-    assert builders == set(every_call())
+def sample_call(schema: str, described: Description) -> Call[object]:
+    arguments = Plan(described.function, described.written).arguments
+    values = {name: SAMPLES[argument.sql] for name, _, argument in arguments}
+    needed = [each for each in described.parameters if each.default is each.empty]
+    given = [values[each.name] for each in needed if each.kind is not each.KEYWORD_ONLY]
+    named = {each.name: values[each.name] for each in needed if each.kind is each.KEYWORD_ONLY}
+    return getattr(calls, described.name)(schema, *given, **named)
+
+
+def test_a_call_with_a_wrong_argument_is_a_type_error() -> None:
+    with pytest.raises(TypeError, match="missing"):
+        calls.channel_pause("q")  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="positional"):
+        calls.channel_pause("q", "a", "b")  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="unexpected"):
+        calls.channel_pause("q", "a", other=1)  # type: ignore[call-arg]
+
+
+def test_a_type_that_says_nothing_of_sql_cannot_be_described() -> None:
+    def channel_color(channel: str) -> str: ...
+
+    with pytest.raises(TypeError, match="is not a type of lonnymq"):
+        make_builder("channel_color", channel_color)("q", "a")
 
 
 @pytest.mark.parametrize("name", every_call())
 def test_a_call_names_its_function_and_casts_every_value(name: str) -> None:
     call = every_call("other")[name]
-    assert f"other.{name.removesuffix('_many')}" in call.sql
+    assert f"other.{DESCRIPTIONS[name].function}(" in call.sql
     assert len(re.findall(r"%s::", call.sql)) == call.sql.count("%") == len(call.parameters)
 
 

@@ -27,7 +27,7 @@ def test_a_command_whose_part_of_the_library_is_absent_is_not_listed(monkeypatch
     monkeypatch.setitem(COMMANDS, "dashboard", Place("lonnymq.cli.status", "lonnymq.no_such_part"))
     assert "dashboard" not in get_command(app).list_commands(None)
     assert "No such command 'dashboard'" in run("dashboard").err
-    monkeypatch.setitem(COMMANDS, "dashboard", Place("lonnymq.cli.status", "lonnymq.queue"))
+    monkeypatch.setitem(COMMANDS, "dashboard", Place("lonnymq.cli.status", "lonnymq.client"))
     assert "dashboard" in get_command(app).list_commands(None)
 
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from lonnymq import queue, queue_async
-from lonnymq.calls import Call
-from lonnymq.queue import Queue
-from lonnymq.queue_async import AsyncQueue
-from lonnymq.turns import MOST_TRIES
+from lonnymq import AsyncQueue, Queue
+from lonnymq.client._async import queue as queue_async
+from lonnymq.client._sync import queue
+from lonnymq.client.call import Call
+from lonnymq.client.cursors import MAX_TRIES
 
 NOTHING = [None] * 13
 CONTENDED, EMPTY = ("contended", 5, [1], *NOTHING), ("empty", 9, [2], *NOTHING)
@@ -48,7 +48,7 @@ def test_each_try_goes_on_where_the_last_one_stood(monkeypatch: pytest.MonkeyPat
 def test_it_is_answered_after_a_bounded_number_of_tries(monkeypatch: pytest.MonkeyPatch) -> None:
     with answering(monkeypatch, CONTENDED) as made:
         assert Queue("").dequeue().why == "contended"
-    assert 2 <= len(made) <= MOST_TRIES
+    assert 2 <= len(made) <= MAX_TRIES
 
 
 async def test_the_async_half_does_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,23 +4,24 @@ import re
 
 import pytest
 
+from lonnymq import install_script
+from lonnymq.client.installation import filled, rank
 from lonnymq.errors import BadSchemaName
-from lonnymq.install import filled, rank, script
 
 
 def test_the_script_names_the_schema_and_no_other() -> None:
-    assert "create schema other;" in script("other")
-    assert not re.search(r"\blonnymq\b", script("other"))
+    assert "create schema other;" in install_script("other")
+    assert not re.search(r"\blonnymq\b", install_script("other"))
 
 
 def test_a_bad_schema_name_makes_no_script() -> None:
     with pytest.raises(BadSchemaName):
-        script("x; drop table y")
+        install_script("x; drop table y")
 
 
 def test_the_script_is_one_transaction() -> None:
-    assert script().startswith("begin;\nset transaction isolation level read committed;\n")
-    assert script().endswith("commit;\n")
+    assert install_script().startswith("begin;\nset transaction isolation level read committed;\n")
+    assert install_script().endswith("commit;\n")
 
 
 def test_versions_rank_by_their_numbers() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from lonnymq.install import sql_files
+from lonnymq.client.installation import sql_files
 
 LINES = 100
 PARAMETERS = 8

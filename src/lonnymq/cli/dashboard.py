@@ -114,7 +114,7 @@ def queues(at: Session, dsns: list[str], schemas: list[str]) -> dict[str, Any]:
     if not dsns:
         dsns = [at.dsn]
         if at.common.named_dsn is None:  # the private server: nobody else would install it
-            from lonnymq.queue import Queue
+            from lonnymq.client import Queue
 
             for each in named:
                 with Queue(at.dsn, schema=each) as queue:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from lonnymq.cli.refusals import Code, Refused
 
 if TYPE_CHECKING:
-    from lonnymq.queue import Queue
+    from lonnymq.client import Queue
 
 CHUNK = 1_000
 PAGE = 10_000

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from lonnymq.queue import Queue
+    from lonnymq.client import Queue
     from lonnymq.results import ChannelActivity, QueueStats, WorkerSeen
 
 SHARE = 0.05  # of the time, at most, is spent on counting the whole queue

@@ -17,7 +17,7 @@ from lonnymq.cli.session import Session
 from lonnymq.cli.words import milliseconds, moment
 
 if TYPE_CHECKING:
-    from lonnymq.calls import NewMessage
+    from lonnymq.client import NewMessage
 
 STDIN = Path("-")
 Channel = Annotated[
@@ -91,7 +91,7 @@ def template(
     run_at: str | None,
 ) -> NewMessage:
     """What all the new messages have in common."""
-    from lonnymq.calls import NewMessage
+    from lonnymq.client import NewMessage
 
     try:
         return NewMessage(

@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 from lonnymq.cli.refusals import Code, Refused
 
 if TYPE_CHECKING:
-    from lonnymq.calls import NewMessage
+    from lonnymq.client import NewMessage
 
 BATCH = 1_000
 BATCH_BYTES = 8 * 1024 * 1024

@@ -87,12 +87,10 @@ def refusal_of(error: BaseException, *, dsn: str | None, schema: str) -> Refused
     """The refusal that an exception stands for; None if it is a fault of the program."""
     import psycopg
 
-    from lonnymq.programs import EmbeddedUnavailable
-
     match error:
         case Refused():
             return error
-        case EmbeddedUnavailable():
+        case errors.EmbeddedUnavailable():
             return Refused(f"There is no server: {error}.", Code.UNREACHABLE)
         case errors.SchemaNewer():
             return Refused(schema_newer(schema), Code.NOT_INSTALLED)
@@ -121,7 +119,7 @@ def refusal_of(error: BaseException, *, dsn: str | None, schema: str) -> Refused
 
 def extra_of(error: ImportError) -> str | None:
     """The extra that brings the module which is missing, here or in what the error comes of."""
-    for each in errors.chain(error):
+    for each in errors.error_chain(error):
         name = getattr(each, "name", None)
         if isinstance(name, str) and name.split(".")[0] in EXTRAS:
             return EXTRAS[name.split(".")[0]]

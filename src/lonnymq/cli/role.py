@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lonnymq.calls import schema_name
 from lonnymq.cli.output import rows, table
 from lonnymq.cli.refusals import Refused
 from lonnymq.cli.session import Session, command, group
+from lonnymq.client.call import schema_name
 
 if TYPE_CHECKING:
     from psycopg.sql import Composed

@@ -16,8 +16,8 @@ from lonnymq.cli.output import Output
 from lonnymq.cli.refusals import Code, Refused, complain, refusal_of
 
 if TYPE_CHECKING:
-    from lonnymq.queue import Queue
-    from lonnymq.server import Server
+    from lonnymq.client import Queue
+    from lonnymq.embedded_postgres import Server
 
 SHARED = {"dsn": (Dsn, None), "schema": (Schema, None), "as_json": (Json, False)}
 
@@ -38,7 +38,7 @@ class Session:
     @cached_property
     def server(self) -> Server:
         """The server that was named, else the private one, started if need be."""
-        from lonnymq.server import embedded
+        from lonnymq.embedded_postgres import embedded
 
         with self.out.working("starting the private PostgreSQL", unless=self.common.named_dsn):
             server = embedded(dsn=self.common.named_dsn)
@@ -57,7 +57,7 @@ class Session:
     @cached_property
     def queue(self) -> Queue:
         """The queue."""
-        from lonnymq.queue import Queue
+        from lonnymq.client import Queue
 
         queue = Queue(self.dsn, schema=self.schema)
         self.opened.append(queue)

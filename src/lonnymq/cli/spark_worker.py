@@ -164,7 +164,7 @@ def by_value(worker: Worker) -> None:
 
 def look(at: Session, worker: Worker) -> None:
     """Refuse a database without the queue before a cluster is started."""
-    from lonnymq.queue import Queue
+    from lonnymq.client import Queue
 
     if not len(worker.handlers):
         raise Refused("The worker has no handlers: register one with @worker.handler.")

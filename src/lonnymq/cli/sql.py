@@ -24,9 +24,9 @@ def sql(
 
     The script may be run again: it then changes nothing.
     """
-    from lonnymq.install import script
+    from lonnymq.client import install_script
 
-    text = script(at.schema, roles=roles)
+    text = install_script(at.schema, roles=roles)
     if at.out.as_json:
         at.out.line({"schema": at.schema, "script": text})
     else:

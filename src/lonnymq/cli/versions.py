@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from lonnymq.calls import schema_name
 from lonnymq.cli.session import Session
+from lonnymq.client.call import schema_name
 
 if TYPE_CHECKING:
     from psycopg import Connection

@@ -15,8 +15,8 @@ from psycopg import AsyncConnection
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import dict_row
 
-from lonnymq.calls import schema_name
-from lonnymq.connections_async import Source, source_of
+from lonnymq.client._async.connections import AsyncSource, source_of
+from lonnymq.client.call import schema_name
 from lonnymq.dashboard.errors import ApiError
 from lonnymq.errors import InvalidArgument, LonnyMQError, NotInstalled, TooLarge, translate
 
@@ -50,7 +50,7 @@ class MonitoredQueue:
         if isinstance(source, str):
             source = add_defaults(source)
             self.database = describe_database(source)
-        self.source: Source = source_of(source)
+        self.source: AsyncSource = source_of(source)
         self.slots = asyncio.Semaphore(MAX_CONNECTIONS)
         self.creation_rate = CreationRate()
 

@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 from psycopg import Connection
 
-from lonnymq.calls import schema_name
-from lonnymq.queue import Queue
+from lonnymq.client import Queue
+from lonnymq.client.call import schema_name
 
 INSTALLED = """
 select exists (

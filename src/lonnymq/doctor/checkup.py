@@ -10,7 +10,7 @@ from typing import Any
 
 from psycopg import Connection, Error, connect
 
-from lonnymq.calls.check import milliseconds
+from lonnymq.client.arguments import milliseconds
 from lonnymq.doctor import queue_checks, server_checks, table_checks
 from lonnymq.doctor.base import CheckContext, Problem, Report
 from lonnymq.errors import LonnyMQError

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from hashlib import sha256
 from importlib.metadata import version
 
+from lonnymq.client.installation import rank, sql_files
 from lonnymq.doctor.base import CheckContext, Problem
-from lonnymq.install import rank, sql_files
 
 VERSION = """
 select i.library_version, i.library_rank > %s::integer[] or exists (

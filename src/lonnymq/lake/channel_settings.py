@@ -8,9 +8,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from lonnymq.client import Queue
 from lonnymq.lake.location import CHANNELS, Lake
 from lonnymq.lake.tables import CHANNEL_COLUMNS, ensure_table
-from lonnymq.queue import Queue
 from lonnymq.results import ChannelPolicy
 from lonnymq.spark.read.schemas import INSTANT, arrow_schema
 

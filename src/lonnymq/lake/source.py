@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from psycopg import Connection, IsolationLevel
 
-from lonnymq.calls import schema_name
+from lonnymq.client import Queue
+from lonnymq.client.call import schema_name
 from lonnymq.errors import Unreachable
 from lonnymq.lake.errors import IdentifierHidden, ServerReplaced, WrongDatabase
 from lonnymq.lake.location import check_source_name
 from lonnymq.lake.servers import LogEntry, ServerHistory, read_server_history
-from lonnymq.queue import Queue
 from lonnymq.spark.connection import check_installed, conninfo, open_connection
 from lonnymq.spark.options import Options, read_options
 

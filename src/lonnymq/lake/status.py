@@ -8,10 +8,10 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lonnymq.client import Queue
 from lonnymq.lake.location import HISTORY, Lake, resolve_lake
 from lonnymq.lake.source import APPLICATION_NAME, identify_source
 from lonnymq.lake.tables import DataFile, list_files, open_table
-from lonnymq.queue import Queue
 from lonnymq.results import HistoryLag, HistoryReader
 from lonnymq.spark.connection import conninfo
 

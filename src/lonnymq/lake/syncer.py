@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 from psycopg import OperationalError
 
+from lonnymq.client import Queue
 from lonnymq.errors import InvalidArgument, LonnyMQError, Unreachable
 from lonnymq.lake.channel_settings import ChannelSettings
 from lonnymq.lake.commit import SyncStep, commit_files, commit_rewind, sync_to_disk
@@ -38,7 +39,6 @@ from lonnymq.lake.source import (
     lock_source,
 )
 from lonnymq.lake.tables import ensure_table
-from lonnymq.queue import Queue
 from lonnymq.results import HistoryPart
 from lonnymq.spark.connection import conninfo
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
+Position = Annotated[int, "xid8"]  # of history: a transaction id
 ConfirmAnswer = Literal["confirmed", "behind"]
 HistoryResumeAnswer = Literal["continue", "rewind", "unknown"]
 ForgetAnswer = Literal["forgotten", "not_found"]
@@ -17,17 +18,17 @@ Outcome = Literal["completed", "deferred", "failed", "expired", "dead"]
 class Horizon:
     """How far history can be read now: up to `upto` for about the rows asked for, never past `horizon`."""
 
-    upto: int
+    upto: Position
     rows: int
-    horizon: int
+    horizon: Position
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryPart:
     """A part of settled history: the positions from `since` up to `upto`, which is not included."""
 
-    since: int
-    upto: int
+    since: Position
+    upto: Position
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ class HistoryResume:
     """
 
     answer: HistoryResumeAnswer
-    since: int
+    since: Position
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ class HistoryReader:
     """Who reads history, and up to which position it is safe there."""
 
     name: str
-    confirmed: int
+    confirmed: Position
     confirmed_at: int
 
 
@@ -59,12 +60,12 @@ class HistoryLag:
     a session by its pid, or a prepared transaction by its name.
     """
 
-    horizon: int
-    next_xid: int
+    horizon: Position
+    next_xid: Position
     ready: int
     held: int
     counted_exactly: bool
-    first_xid: int | None
+    first_xid: Position | None
     first_at: int | None
     now_at: int
     is_held: bool
@@ -81,7 +82,7 @@ class HistoryLag:
 class HistoryRow:
     """One attempt that ended, as analytics reads it."""
 
-    xid: int
+    xid: Position
     message_id: int
     channel: str
     kind: str | None

@@ -50,7 +50,7 @@ def parse_url(url: str, *, user: str | None = None, password: str | None = None)
 
 def parse_schema(value: str) -> str:
     """The name of a schema."""
-    from lonnymq.calls import schema_name
+    from lonnymq.client.call import schema_name
 
     return schema_name(value)
 

@@ -10,14 +10,21 @@ from typing import TYPE_CHECKING, Any
 
 from psycopg import AsyncConnection, Connection
 
-from lonnymq.calls import Bytes, Duration, Moment
-from lonnymq.calls.check import EPOCH, MILLISECOND, error_text, milliseconds, optional
+from lonnymq.client.arguments import (
+    EPOCH,
+    MILLISECOND,
+    Bytes,
+    Duration,
+    Moment,
+    error_text,
+    milliseconds,
+    optional,
+)
 from lonnymq.results import LeasedMessage
 from lonnymq.worker.outcomes import Fail, LeaseLost, Outcome, checked_defer
 
 if TYPE_CHECKING:
-    from lonnymq.queue import Queue
-    from lonnymq.queue_async import AsyncQueue
+    from lonnymq.client import AsyncQueue, Queue
     from lonnymq.worker.handler_connections import AsyncHandlerConnections, SyncHandlerConnections
 
 

@@ -10,9 +10,10 @@ from typing import Any, TypeVar
 
 import psycopg
 
-from lonnymq import calls
-from lonnymq.calls import Call, Dequeued
-from lonnymq.connections_async import Own, run, run_dequeue
+from lonnymq.client import calls
+from lonnymq.client._async.connections import AsyncDsnSource, run, run_dequeue
+from lonnymq.client.call import Call
+from lonnymq.client.calls.lease import Dequeued
 from lonnymq.results import LeasedMessage
 from lonnymq.worker.error_text import hide_password
 
@@ -36,7 +37,7 @@ class Database:
 
     def __init__(self, dsn: str, schema: str) -> None:
         self.dsn, self.schema = dsn, schema
-        self.source = Own(dsn)
+        self.source = AsyncDsnSource(dsn)
         self.is_down = False
         self.silent_until = 0.0
 

@@ -9,10 +9,11 @@ from typing import Any
 
 from psycopg import AsyncConnection, Connection
 
-from lonnymq import calls, connections, connections_async
-from lonnymq.calls import Call, Duration
-from lonnymq.queue import Queue
-from lonnymq.queue_async import AsyncQueue
+from lonnymq.client import AsyncQueue, Queue, calls
+from lonnymq.client._async import connections as connections_async
+from lonnymq.client._sync import connections
+from lonnymq.client.arguments import Duration
+from lonnymq.client.call import Call
 from lonnymq.results import Heartbeat
 from lonnymq.worker.context import Context, HandlerContext, SyncContext
 from lonnymq.worker.outcomes import (
@@ -32,7 +33,7 @@ class AsyncHandlerConnections:
 
     def __init__(self, dsn: str, *, schema: str, lease_ms: int) -> None:
         self.schema, self.lease_ms, self.dsn = schema, lease_ms, dsn
-        self.source = connections_async.Own(dsn)
+        self.source = connections_async.AsyncDsnSource(dsn)
 
     @cached_property
     def queue(self) -> AsyncQueue:
@@ -71,7 +72,7 @@ class SyncHandlerConnections:
 
     def __init__(self, dsn: str, *, schema: str, lease_ms: int) -> None:
         self.schema, self.lease_ms, self.dsn = schema, lease_ms, dsn
-        self.source = connections.Own(dsn)
+        self.source = connections.DsnSource(dsn)
 
     @cached_property
     def queue(self) -> Queue:

@@ -11,9 +11,8 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from lonnymq.calls import Duration
-from lonnymq.calls.check import MAX_INT32, milliseconds, number, optional
-from lonnymq.calls.check import name as checked_name
+from lonnymq.client.arguments import MAX_INT32, Duration, milliseconds, number, optional
+from lonnymq.client.arguments import name as checked_name
 from lonnymq.errors import InvalidArgument
 from lonnymq.worker.context import Context, Contexts, SyncContext, SyncContexts
 

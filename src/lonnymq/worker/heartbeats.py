@@ -10,8 +10,8 @@ import time
 from importlib.metadata import version
 from typing import Any
 
-from lonnymq import calls
 from lonnymq.backoff import Backoff
+from lonnymq.client import calls
 from lonnymq.worker.context import HandlerContext
 from lonnymq.worker.database import Database
 from lonnymq.worker.runner import Runner

@@ -10,11 +10,18 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
-from lonnymq.calls import Bytes, Call, Duration, Moment, schema_name
-from lonnymq.calls.arrays import Identifiers, Tokens
-from lonnymq.calls.call import Row, statement
-from lonnymq.calls.check import milliseconds, moment, not_both, optional
-from lonnymq.calls.check import state as checked_state
+from lonnymq.client.arguments import (
+    Bytes,
+    Duration,
+    Moment,
+    milliseconds,
+    moment,
+    not_both,
+    optional,
+)
+from lonnymq.client.arguments import state as checked_state
+from lonnymq.client.arrays import Identifiers, Tokens
+from lonnymq.client.call import Call, Row, schema_name, statement
 from lonnymq.errors import LonnyMQError
 from lonnymq.results import LeasedMessage
 

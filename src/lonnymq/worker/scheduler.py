@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from lonnymq import calls
 from lonnymq.backoff import Backoff
-from lonnymq.calls import Bytes, Call, Duration
-from lonnymq.calls.check import milliseconds, optional
+from lonnymq.client import calls
+from lonnymq.client.arguments import Bytes, Duration, milliseconds, optional
+from lonnymq.client.call import Call
 from lonnymq.errors import InvalidArgument, LonnyMQError
 from lonnymq.results import MissedTicks, Schedule, ScheduleSetAnswer
 from lonnymq.worker.cron import check_cron, check_zone, next_tick, ticks_to_create

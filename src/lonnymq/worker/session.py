@@ -7,8 +7,8 @@ import logging
 from collections.abc import Coroutine, Iterable
 from typing import Any
 
-from lonnymq import calls
 from lonnymq.backoff import Backoff
+from lonnymq.client import calls
 from lonnymq.worker.database import CONNECTION_ERRORS, Database, wait_for
 from lonnymq.worker.fetcher import Fetcher, Listener
 from lonnymq.worker.handler_connections import AsyncHandlerConnections, SyncHandlerConnections

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from lonnymq.calls import Duration
-from lonnymq.calls.check import MAX_NAME_BYTES, milliseconds, number
+from lonnymq.client.arguments import MAX_NAME_BYTES, Duration, milliseconds, number
 from lonnymq.errors import InvalidArgument
 
 MAX_PORT = 65_535

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any, Self
 
-from lonnymq import connections
-from lonnymq.adapters import run_using
+from lonnymq.client._sync import connections
+from lonnymq.client.adapters import run_using
 from lonnymq.results import LeasedMessage
 from lonnymq.worker.context import Context, HandlerContext, SyncContext
 from lonnymq.worker.execution import execute, execute_sync, fail_without_handler

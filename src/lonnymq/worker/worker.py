@@ -12,13 +12,14 @@ from typing import Any, TypeVar
 
 import psycopg
 
-from lonnymq.calls import Bytes, Duration, schema_name
-from lonnymq.calls.check import milliseconds, optional
-from lonnymq.calls.check import name as checked_name
+from lonnymq.client import Queue
+from lonnymq.client.arguments import Bytes, Duration, milliseconds, optional
+from lonnymq.client.arguments import name as checked_name
+from lonnymq.client.call import schema_name
+from lonnymq.embedded_postgres import EmbeddedServer, embedded
+from lonnymq.embedded_postgres.server import DSN_VARIABLE
 from lonnymq.errors import InvalidArgument
-from lonnymq.queue import Queue
 from lonnymq.results import MissedTicks
-from lonnymq.server import DSN_VARIABLE, EmbeddedServer, embedded
 from lonnymq.worker.handlers import Function, Handlers
 from lonnymq.worker.pools import run_event_loop
 from lonnymq.worker.reporter import Hook, Hooks

@@ -13,8 +13,7 @@ import psycopg
 import pytest
 
 from commands import PROGRAM, environment, run
-from lonnymq import Queue
-from lonnymq.install import install
+from lonnymq import Queue, install
 from support import eventually
 
 

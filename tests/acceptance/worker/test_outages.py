@@ -10,7 +10,7 @@ import pytest
 
 from acceptance.worker.programs import program
 from lonnymq import Queue
-from lonnymq.server import TemporaryServer, temporary
+from lonnymq.embedded_postgres import TemporaryServer, temporary
 from support import eventually
 from working import outcomes
 

@@ -10,8 +10,8 @@ import pytest
 
 from database.rules.conftest import OpenSession
 from database.rules.factories import Session
-from lonnymq.programs import embedded_programs
-from lonnymq.server import temporary
+from lonnymq.embedded_postgres import temporary
+from lonnymq.embedded_postgres.binaries import embedded_binaries
 from lonnymq.testing import run, with_database
 from support import Target
 
@@ -39,11 +39,11 @@ def fresh_server() -> Iterator[str]:
 def dump_and_restore(source: str, server: str, folder: Path) -> str:
     """Carry a database over with pg_dump and psql, and return the DSN of the new one."""
     file = folder / "dump.sql"
-    dump = [str(embedded_programs() / "pg_dump"), "--no-owner", "--file", str(file), source]
+    dump = [str(embedded_binaries() / "pg_dump"), "--no-owner", "--file", str(file), source]
     subprocess.run(dump, check=True)
     run(server, "create database restored")
     target = with_database(server, "restored")
-    restore = [str(embedded_programs() / "psql"), "-q", "-v", "ON_ERROR_STOP=1", "-o", "/dev/null"]
+    restore = [str(embedded_binaries() / "psql"), "-q", "-v", "ON_ERROR_STOP=1", "-o", "/dev/null"]
     subprocess.run([*restore, "-f", str(file), target], check=True)
     return target
 

@@ -6,8 +6,8 @@ import pytest
 
 from database.rules.conftest import on_18
 from database.rules.factories import Session
-from lonnymq.install import install
-from lonnymq.server import TemporaryServer, temporary
+from lonnymq import install
+from lonnymq.embedded_postgres import TemporaryServer, temporary
 from lonnymq.testing import Clock
 
 WRITERS = {

@@ -7,9 +7,9 @@ import psycopg
 import pytest
 
 from database.security.logins import ROLES, Login
-from lonnymq.install import install
-from lonnymq.programs import embedded_programs
-from lonnymq.server import temporary
+from lonnymq import install
+from lonnymq.embedded_postgres import temporary
+from lonnymq.embedded_postgres.binaries import embedded_binaries
 from lonnymq.testing import run, with_database
 from support import DEBIAN_15, missing
 
@@ -18,7 +18,7 @@ TEMPLATE = "with_roles"
 
 def programs(version: str) -> Path:
     if version == "pg18":
-        return embedded_programs()
+        return embedded_binaries()
     if not (DEBIAN_15 / "postgres").exists():
         missing("postgresql-15")
     return DEBIAN_15

@@ -5,10 +5,12 @@ import pytest
 from psycopg.errors import InsufficientPrivilege
 
 from database.security.logins import ROLES, Login
-from lonnymq import calls
-from lonnymq.connections import run, source_of
+from lonnymq import install
+from lonnymq.client._sync.connections import run, source_of
+from lonnymq.client.call import Call
+from lonnymq.client.calls import DESCRIPTIONS
+from lonnymq.client.installation import sql_files
 from lonnymq.errors import LonnyMQError
-from lonnymq.install import install, sql_files
 from unit.test_calls import every_call
 
 pytestmark = pytest.mark.parametrize("fortress", ["pg18", "pg15"], indirect=True)
@@ -108,11 +110,6 @@ def test_the_functions_of_the_table_run_as_their_owner_with_a_fixed_search_path(
     assert root.execute(LOOSE).fetchall() == []
 
 
-def test_every_function_that_python_calls_is_in_the_table(root) -> None:
-    callable_here = {name.removesuffix("_many") for name in every_call()} | {"message_create_many"}
-    assert callable_here <= set(table(root)) <= set(sql_files("functions"))
-
-
 @pytest.mark.parametrize("role", ROLES)
 def test_a_login_can_call_what_its_role_is_for_and_is_refused_the_rest(
     root, login: Login, role: str
@@ -121,7 +118,7 @@ def test_a_login_can_call_what_its_role_is_for_and_is_refused_the_rest(
     source = source_of(login(f"a_{role}"))
     wrong = []
     for name, call in every_call().items():
-        function = name if name in grants else name.removesuffix("_many")
+        function = DESCRIPTIONS[name].function
         may = role in grants[function][1]
         if may is is_refused(source, call):
             wrong.append((name, may))
@@ -129,7 +126,7 @@ def test_a_login_can_call_what_its_role_is_for_and_is_refused_the_rest(
     assert wrong == []
 
 
-def is_refused(source, call: calls.Call[object]) -> bool:
+def is_refused(source, call: Call[object]) -> bool:
     try:
         run(source, call)
     except InsufficientPrivilege:

@@ -9,9 +9,9 @@ import pytest
 import lonnymq
 from commands import run as command
 from database.security.logins import ROLES, Login
+from lonnymq import install, install_script
+from lonnymq.embedded_postgres.binaries import embedded_binaries
 from lonnymq.errors import RolesMissing
-from lonnymq.install import install, script
-from lonnymq.programs import embedded_programs
 
 pytestmark = pytest.mark.parametrize("fortress", ["pg18", "pg15"], indirect=True)
 
@@ -82,8 +82,8 @@ def test_two_queues_have_roles_of_their_own(root, guarded: str, login: Login) ->
 
 def test_the_printed_script_makes_the_roles_too(root, guarded: str, tmp_path: Path) -> None:
     file = tmp_path / "install.sql"
-    file.write_text(script("shop", roles=True))
-    psql = [str(embedded_programs() / "psql"), "-q", "-v", "ON_ERROR_STOP=1", "-f", str(file)]
+    file.write_text(install_script("shop", roles=True))
+    psql = [str(embedded_binaries() / "psql"), "-q", "-v", "ON_ERROR_STOP=1", "-f", str(file)]
     subprocess.run([*psql, guarded], check=True, capture_output=True)
     with lonnymq.Queue(guarded, schema="shop") as queue:
         assert queue.installed().roles

@@ -6,9 +6,8 @@ from psycopg.errors import InsufficientPrivilege
 
 import lonnymq
 from database.security.logins import Login
-from lonnymq import NewMessage
+from lonnymq import NewMessage, install
 from lonnymq.errors import InvalidArgument, NotAllowed
-from lonnymq.install import install
 
 EVERY_WAY = {
     "one": lambda queue, channel: queue.create(channel, b"x"),

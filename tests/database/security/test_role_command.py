@@ -6,8 +6,8 @@ import pytest
 import lonnymq
 from commands import run
 from database.security.logins import Login
+from lonnymq import install
 from lonnymq.errors import NotAllowed
-from lonnymq.install import install
 
 
 def test_a_role_is_granted_and_revoked(root, guarded: str, login: Login) -> None:

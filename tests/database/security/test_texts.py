@@ -10,9 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from psycopg import sql
 
-from lonnymq import NewMessage
+from lonnymq import NewMessage, Queue
 from lonnymq.errors import InvalidArgument, LonnyMQError, TooLarge
-from lonnymq.queue import Queue
 
 AWKWARD = [
     "'", '"', "$$", "$sql_text$", "$install$", "'); drop schema lonnymq cascade; --", "\\", "\\'", "%s", "%", "{}",

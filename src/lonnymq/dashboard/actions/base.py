@@ -8,8 +8,8 @@ from typing import Any, Generic
 
 from psycopg import AsyncConnection
 
-from lonnymq.calls import Call
-from lonnymq.connections_async import execute
+from lonnymq.client._async.connections import execute
+from lonnymq.client.call import Call
 from lonnymq.dashboard.errors import not_found
 from lonnymq.dashboard.queues import Row, fetch
 from lonnymq.dashboard.request import Body, SomeBody, Text

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from lonnymq import calls
+from lonnymq.client import calls
 from lonnymq.dashboard.actions.base import (
     Action,
     ActionContext,

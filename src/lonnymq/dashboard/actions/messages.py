@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, UnsetType
 
-from lonnymq import calls
+from lonnymq.client import calls
 from lonnymq.dashboard.actions.base import (
     Action,
     ActionContext,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lonnymq import calls
+from lonnymq.client import calls
 from lonnymq.dashboard.actions.base import (
     Action,
     ActionContext,

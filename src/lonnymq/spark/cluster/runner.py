@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from psycopg import OperationalError
 
-from lonnymq.calls import Duration, schema_name
-from lonnymq.calls.check import milliseconds
+from lonnymq.client import Queue
+from lonnymq.client.arguments import Duration, milliseconds
+from lonnymq.client.call import schema_name
 from lonnymq.errors import InvalidArgument, Unreachable
-from lonnymq.queue import Queue
 from lonnymq.spark.cluster.worker import (
     COLUMNS,
     HandlerRegistration,

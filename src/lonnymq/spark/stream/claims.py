@@ -9,8 +9,8 @@ from typing import TypeVar
 
 import psycopg
 
-from lonnymq import connections
-from lonnymq.calls.call import Call, Record, scalar
+from lonnymq.client._sync import connections
+from lonnymq.client.call import Call, Record, scalar
 from lonnymq.errors import Unreachable
 from lonnymq.spark.retry import Backoff
 
@@ -92,7 +92,7 @@ class Claims:
     """The claims of one stream. Every call is safe to make twice, which allows retries."""
 
     def __init__(self, dsn: str, *, schema: str, stream: str) -> None:
-        self.source = connections.Own(dsn)
+        self.source = connections.DsnSource(dsn)
         self.schema, self.stream = schema, stream
         self.retry_seconds = FIRST_RETRY_SECONDS
         self.closing = threading.Event()

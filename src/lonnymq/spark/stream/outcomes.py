@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from lonnymq import connections
-from lonnymq.calls import Call, schema_name
-from lonnymq.calls.call import statement
+from lonnymq.client._sync import connections
+from lonnymq.client.call import Call, schema_name, statement
 from lonnymq.errors import InvalidArgument
 from lonnymq.spark.retry import FIRST_RETRY_SECONDS, run_with_retries
 
@@ -64,7 +63,7 @@ def set_on_executors(rows: DataFrame, url: str, schema: str) -> dict[str, int]:
 def send_outcomes(url: str, schema: str, batches: Iterable[list[dict[str, Any]]]) -> Counter[str]:
     """Send outcomes to the queue on a new connection, with retries: to send them twice is safe."""
     answers: Counter[str] = Counter()
-    source = connections.Own(url)
+    source = connections.DsnSource(url)
     try:
         for rows in batches:
             for at in range(0, len(rows), ROWS_PER_CALL):

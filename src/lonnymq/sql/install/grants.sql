@@ -1,5 +1,6 @@
--- Who may call which function, and with whose rights it runs. This is the one table of grants: the installer
--- applies it, docs/security.md shows it, a test compares it with the privileges of a server.
+-- Who may call which function, and with whose rights it runs. scripts/make_methods.py writes this file from the
+-- descriptions in src/lonnymq/client/calls. The installer applies it, docs/security.md shows it, a test compares it
+-- with the privileges of a server.
 -- A function that is not in it belongs to the inside: only its owner calls it.
 --   caller   needs no rights of the owner's: it reads no table, and is written into the queries that call it
 select g.function, g.runs_as, g.roles

@@ -1,0 +1,25 @@
+# scripts/make_sync.py writes this file from _async/base.py: do not edit it.
+"""The base of all methods of a queue: the schema, where connections come from, and how a call is run."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from lonnymq.client._sync import connections
+from lonnymq.client.adapters import run_using
+from lonnymq.client.call import Call, schema_name
+
+Answer = TypeVar("Answer")
+
+
+class Base:
+    """Over a DSN, a pool or a connection."""
+
+    def __init__(self, source: Any, *, schema: str = "lonnymq") -> None:
+        self.schema = schema_name(schema)
+        self._source = connections.source_of(source)
+
+    def _run(self, call: Call[Answer], using: Any = None) -> Answer:
+        if using is None:
+            return connections.run(self._source, call)
+        return run_using(using, call)

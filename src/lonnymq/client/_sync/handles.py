@@ -1,0 +1,138 @@
+# scripts/make_sync.py writes this file from _async/handles.py: do not edit it.
+"""The message and the channel of a Queue: its methods, with the message or the channel filled in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Unpack
+
+from lonnymq.client.arguments import Bytes, Duration, Moment
+from lonnymq.client.new_message import NewMessage
+from lonnymq.client.options import ChannelOptions
+from lonnymq.results import (
+    ChannelSetAnswer,
+    ChannelStats,
+    CompleteAnswer,
+    CreateManyResult,
+    CreateResult,
+    DeferAnswer,
+    FailAnswer,
+    HeartbeatAnswer,
+    LeasedMessage,
+    PauseAnswer,
+    PeekedMessage,
+    ReleaseAnswer,
+    ResumeAnswer,
+)
+
+if TYPE_CHECKING:
+    from lonnymq.client._sync.queue import Queue
+
+
+@dataclass(slots=True, eq=False)
+class Message(LeasedMessage):
+    """A leased message: complete, defer or fail the message before `lease_until`, or extend the lease."""
+
+    queue: Queue = field(repr=False)
+
+    def heartbeat(self, lease_ms: Duration = 30_000) -> HeartbeatAnswer:
+        """Extend the lease to `lease_ms` from now."""
+        return self.queue.heartbeat(self, lease_ms=lease_ms)
+
+    def complete(self, *, using: Any = None) -> CompleteAnswer:
+        """Complete the message. With `using`, the message is completed when your transaction commits."""
+        return self.queue.complete(self, using=using)
+
+    def defer(
+        self,
+        *,
+        delay_ms: Duration | None = None,
+        dequeue_at: Moment | None = None,
+        state: Bytes | None = None,
+        using: Any = None,
+    ) -> DeferAnswer:
+        """Put the message back for later and keep `state` with the message. This attempt does not count."""
+        return self.queue.defer(
+            self, delay_ms=delay_ms, dequeue_at=dequeue_at, state=state, using=using
+        )
+
+    def fail(
+        self,
+        error: str | BaseException | None = None,
+        *,
+        retry_ms: Duration | None = None,
+        dead: bool = False,
+        using: Any = None,
+    ) -> FailAnswer:
+        """Fail this attempt. The message is retried after `retry_ms` or as the channel says, or is dead."""
+        return self.queue.fail(self, error=error, retry_ms=retry_ms, dead=dead, using=using)
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """One tenant's channel by name. The channel exists from the first message on, or once you set options."""
+
+    name: str
+    queue: Queue = field(repr=False)
+
+    def set(self, **options: Unpack[ChannelOptions]) -> ChannelSetAnswer:
+        """Set options of the channel. Options that you do not give stay as they are."""
+        return self.queue.channel_set(self.name, **options)
+
+    def pause(self) -> PauseAnswer:
+        """Stop the channel: no message is dequeued until you resume the channel."""
+        return self.queue.channel_pause(self.name)
+
+    def resume(self) -> ResumeAnswer:
+        """Resume the channel."""
+        return self.queue.channel_resume(self.name)
+
+    def release(self) -> ReleaseAnswer:
+        """Retire the channel: the channel takes no new messages and is removed when the last message is done."""
+        return self.queue.channel_release(self.name)
+
+    def stats(self) -> ChannelStats | None:
+        """Show the state and the options of the channel, or None if the channel does not exist."""
+        return next(iter(self.queue.channel_stats(self.name)), None)
+
+    def create(
+        self,
+        content: Bytes,
+        *,
+        delay_ms: Duration | None = None,
+        dequeue_at: Moment | None = None,
+        name: str | None = None,
+        kind: str | None = None,
+        headers: Mapping[str, Any] | None = None,
+        using: Any = None,
+    ) -> CreateResult:
+        """Add a message. With `using`, the message is created when your transaction commits."""
+        return self.queue.create(
+            self.name,
+            content,
+            delay_ms=delay_ms,
+            dequeue_at=dequeue_at,
+            name=name,
+            kind=kind,
+            headers=headers,
+            using=using,
+        )
+
+    def create_many(
+        self, messages: Iterable[Bytes | NewMessage], *, using: Any = None
+    ) -> list[CreateManyResult]:
+        """Add many messages in one call, in this order. Each message has a result, and refusals are not raised."""
+        return self.queue.create_many(messages, channel=self.name, using=using)
+
+    def copy(self, messages: Iterable[Bytes | NewMessage]) -> int:
+        """Load messages with COPY and answer how many."""
+        return self.queue.copy(messages, channel=self.name)
+
+    def purge(self, *, limit: int = 10_000) -> int:
+        """Delete up to `limit` waiting messages of the channel, and answer how many."""
+        return self.queue.purge(self.name, limit=limit)
+
+    def peek(self, *, limit: int = 10) -> list[PeekedMessage]:
+        """Look at its first messages and take none."""
+        return self.queue.peek(self.name, limit=limit)

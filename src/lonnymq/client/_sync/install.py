@@ -1,0 +1,41 @@
+# scripts/make_sync.py writes this file from _async/install.py: do not edit it.
+"""Installs or upgrades the queue over a connection."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from psycopg import Connection
+from psycopg.pq import TransactionStatus
+
+from lonnymq.client.connection_state import ISOLATION
+from lonnymq.client.installation import LOCK_TIMEOUT, LOCKED, InstallRetries, statements
+from lonnymq.errors import translated
+
+
+def install(
+    connection: Connection[Any] | str, *, schema: str = "lonnymq", roles: bool | None = None
+) -> None:
+    """Install or upgrade the queue in one transaction, or in the one that is open, which stays open.
+
+    With `roles` its functions run with the rights of a role of their own, and are granted to roles by what each is
+    for: docs/security.md. Without a word about it that stays as it is.
+    """
+    if isinstance(connection, str):
+        with Connection.connect(connection, autocommit=True, prepare_threshold=None) as own:
+            return install(own, schema=schema, roles=roles)
+    with translated():
+        if connection.info.transaction_status != TransactionStatus.IDLE:
+            connection.execute(statements(schema, roles).encode(), prepare=False)
+            return None
+        body = statements(schema, roles, LOCK_TIMEOUT).encode()
+        retries = InstallRetries()
+        while True:
+            try:
+                with connection.transaction():
+                    connection.execute(ISOLATION, prepare=False)
+                    connection.execute(body, prepare=False)
+                return None
+            except LOCKED as error:
+                time.sleep(retries.pause(error))

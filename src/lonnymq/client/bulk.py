@@ -1,0 +1,55 @@
+"""A bulk load described: the COPY, its rows, and the announcement that ends it, all in one transaction."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from lonnymq.client.arguments import Bytes
+from lonnymq.client.call import Call, schema_name
+from lonnymq.client.calls.message import message_announce
+from lonnymq.client.calls.queue import epoch
+from lonnymq.client.new_message import Checked, NewMessage, check_messages
+
+
+class Bulk:
+    """Messages on their way in by COPY, which knows no capacity and fails on a name that is taken."""
+
+    types = ("text", "bytea", "int8", "text", "text", "jsonb")
+
+    def __init__(
+        self, schema: str, messages: Iterable[Bytes | NewMessage], *, channel: str | None
+    ) -> None:
+        self.schema = schema_name(schema)
+        self.messages = check_messages(messages, channel=channel)
+        self.channels: set[str] = set()
+        self.count = 0
+
+    @property
+    def statement(self) -> str:
+        """The COPY."""
+        columns = "channel, content, dequeue_at, name, kind, headers"
+        return f"copy {self.schema}.message ({columns}) from stdin (format binary)"
+
+    def clock(self) -> Call[int]:
+        """What the time is, for delays to be added to."""
+        return epoch(self.schema)
+
+    def rows(self, now: int) -> Iterator[tuple[Any, ...]]:
+        """The rows to copy, counted as they go."""
+        for message in self.messages:
+            self.channels.add(message.channel)
+            self.count += 1
+            yield copy_row(message, now)
+
+    def announcement(self) -> Call[int]:
+        """What tells the engine of the rows."""
+        return message_announce(self.schema, self.channels)
+
+
+def copy_row(message: Checked, now: int) -> tuple[Any, ...]:
+    """One row of the COPY."""
+    run_at = message.dequeue_at if message.dequeue_at is not None else now + (message.delay_ms or 0)
+    headers = None if message.headers is None else json.loads(message.headers)
+    return message.channel, message.content, run_at, message.name, message.kind, headers

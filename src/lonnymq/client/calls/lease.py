@@ -1,0 +1,184 @@
+"""The functions of leases: dequeue, and then heartbeat, complete, defer or fail, fenced by the lease's token."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from json import loads
+from typing import Any, Generic
+
+from lonnymq.client import arguments as check
+from lonnymq.client.arguments import (
+    Bytes,
+    Duration,
+    Error,
+    Flag,
+    LeaseArgument,
+    LeaseArguments,
+    Moment,
+    Period,
+)
+from lonnymq.client.call import Call, Record, Row, scalar, statement
+from lonnymq.client.describe import CONSUMER, sql_builder, sql_function
+from lonnymq.results import (
+    Batch,
+    CompleteAnswer,
+    Completed,
+    DeferAnswer,
+    Deferred,
+    FailAnswer,
+    Failed,
+    Handle,
+    Heartbeat,
+    HeartbeatAnswer,
+    Leased,
+)
+
+DEFERRED = Record(Deferred)
+FAILED = Record(Failed)
+DEQUEUED_COLUMNS = (
+    "r.answer, r.look_at, r.cursor, "
+    "r.id, r.token, r.channel, r.content, r.state, r.attempt, r.kind, r.headers::text, r.name, "
+    "r.created_at, r.dequeue_at, r.dequeued_at, r.lease_until"
+)
+HEADERS = 10
+DEQUEUED_AT = 14  # in the row of a dequeue that leased nothing: the database's time
+
+
+@dataclass(frozen=True, slots=True)
+class Dequeued(Generic[Handle]):
+    """One answer: the batch, and the cursor to hand in next time."""
+
+    batch: Batch[Handle]
+    cursor: list[int] | None
+
+
+@sql_builder(CONSUMER, method=False)
+def message_dequeue(
+    schema: str,
+    make: Callable[..., Handle],
+    *,
+    limit: int,
+    lease_ms: Duration,
+    worker: str | None,
+    cursor: list[int] | None,
+) -> Call[Dequeued[Handle]]:
+    """Lease up to `limit` messages. `make` gets the values of each message in the order of LeasedMessage."""
+
+    def parse(rows: Sequence[Row]) -> Dequeued[Handle]:
+        answer, look_at, position = rows[-1][:3]
+        if answer != "leased":
+            return Dequeued(Batch((), answer, look_at, rows[-1][DEQUEUED_AT]), position)
+        return Dequeued(Batch(tuple(make(*lease_values(row)) for row in rows)), position)
+
+    values = (
+        check.count("limit", limit),
+        check.milliseconds("lease_ms", lease_ms),
+        check.optional(check.name, "worker", worker),
+        cursor,
+    )
+    sql = statement(schema, "message_dequeue", "integer bigint text bigint[]", DEQUEUED_COLUMNS)
+    return Call(sql, values, parse)
+
+
+def lease_values(row: Row) -> Sequence[Any]:
+    """The values of a LeasedMessage, with its headers read."""
+    if row[HEADERS] is None:
+        return row[3:]
+    return (*row[3:HEADERS], loads(row[HEADERS]), *row[HEADERS + 1 :])
+
+
+@sql_function(CONSUMER)
+def message_heartbeat(message: LeaseArgument, *, lease_ms: Period = 30_000) -> HeartbeatAnswer:
+    """Extend the lease of a message to `lease_ms` from now."""
+
+
+@sql_function(CONSUMER, function="message_heartbeat")
+def message_heartbeat_many(
+    messages: LeaseArguments, *, lease_ms: Period = 30_000
+) -> list[Heartbeat]:
+    """Extend the leases of many messages to `lease_ms` from now, in one call."""
+
+
+@sql_function(CONSUMER, using=True)
+def message_complete(message: LeaseArgument) -> CompleteAnswer:
+    """Complete a message."""
+
+
+@sql_function(CONSUMER, function="message_complete", using=True)
+def message_complete_many(messages: LeaseArguments) -> list[Completed]:
+    """Complete many messages in one call. The answers have the order of the messages."""
+
+
+@sql_builder(CONSUMER, using=True)
+def message_defer(
+    schema: str,
+    message: Leased,
+    *,
+    delay_ms: Duration | None = None,
+    dequeue_at: Moment | None = None,
+    state: Bytes | None = None,
+) -> Call[DeferAnswer]:
+    """Put a message back for later and keep `state` with the message. This attempt does not count."""
+    values = (*check.lease_of("message", message), *deferral_values(delay_ms, dequeue_at, state))
+    return scalar(schema, "message_defer", "bigint uuid bigint bytea bigint", values)
+
+
+@sql_builder(CONSUMER, function="message_defer", using=True)
+def message_defer_many(
+    schema: str,
+    messages: Iterable[Leased],
+    *,
+    delay_ms: Duration | None = None,
+    dequeue_at: Moment | None = None,
+    state: Bytes | None = None,
+) -> Call[list[Deferred]]:
+    """Put many messages back for later, all with the same delay and state."""
+    ids, tokens = check.leases_of("messages", messages)
+    shared = ([value] * len(ids) for value in deferral_values(delay_ms, dequeue_at, state))
+    types = "bigint[] uuid[] bigint[] bytea[] bigint[]"
+    return DEFERRED.call(schema, "message_defer", types, (ids, tokens, *shared))
+
+
+def deferral_values(
+    delay_ms: Duration | None, dequeue_at: Moment | None, state: Bytes | None
+) -> tuple[object, object, object]:
+    """When a deferred message runs and what it keeps."""
+    check.not_both("dequeue_at", dequeue_at, "delay_ms", delay_ms)
+    return (
+        check.optional(check.milliseconds, "delay_ms", delay_ms),
+        check.optional(check.state, "state", state),
+        check.optional(check.moment, "dequeue_at", dequeue_at),
+    )
+
+
+@sql_function(CONSUMER, using=True)
+def message_fail(
+    message: LeaseArgument,
+    *,
+    error: Error | None = None,
+    retry_ms: Period | None = None,
+    dead: Flag = False,
+) -> FailAnswer:
+    """Fail this attempt. The message is retried after `retry_ms` or as the channel says, or is dead."""
+
+
+@sql_builder(CONSUMER, function="message_fail", using=True)
+def message_fail_many(
+    schema: str,
+    messages: Iterable[Leased],
+    *,
+    error: str | BaseException | None = None,
+    retry_ms: Duration | None = None,
+    dead: bool = False,
+) -> Call[list[Failed]]:
+    """Fail an attempt of many messages, all with the same error."""
+    ids, tokens = check.leases_of("messages", messages)
+    values = (
+        None if error is None else check.error_text(error),
+        check.optional(check.milliseconds, "retry_ms", retry_ms),
+        check.yes_or_no("dead", dead),
+    )
+    types = "bigint[] uuid[] text[] bigint[] boolean[]"
+    shared = ([value] * len(ids) for value in values)
+    return FAILED.call(schema, "message_fail", types, (ids, tokens, *shared))
