@@ -22,7 +22,9 @@ HOUR_MS = 3_600_000
 FAR_FUTURE_MS = 4_102_444_800_000  # the year 2100
 
 
-def load(dsn: str, count: int, channels: int, *, prefix: str = "tenant-", at: int = 0) -> None:
+def load_messages(
+    dsn: str, count: int, channels: int, *, prefix: str = "tenant-", at: int = 0
+) -> None:
     """So many messages, dealt out over the channels, committed with their announcement."""
     values = {"count": count, "channels": channels, "prefix": prefix, "at": at, "bytes": BYTES}
     with psycopg.connect(dsn) as connection:
@@ -30,18 +32,18 @@ def load(dsn: str, count: int, channels: int, *, prefix: str = "tenant-", at: in
         connection.execute(ANNOUNCE, values)
 
 
-def saturate(dsn: str, channels: int) -> None:
+def saturate_channels(dsn: str, channels: int) -> None:
     """So many channels with a limit of one, one message running for an hour, and one waiting behind it."""
     with Queue(dsn) as queue:
         queue.set(default_max_concurrency=1)
-        load(dsn, 2 * channels, channels, prefix="full-")
+        load_messages(dsn, 2 * channels, channels, prefix="full-")
         left = channels
         while left > 0:
             left -= len(queue.dequeue(1_000, lease_ms=HOUR_MS))
         queue.set(default_max_concurrency=None)
 
 
-def settle(dsn: str, calls: int = 50) -> None:
+def fold_changes(dsn: str, calls: int = 50) -> None:
     """Let everything that was announced be folded in: take a few, and put as many back."""
     with Queue(dsn) as queue:
         for _ in range(calls):

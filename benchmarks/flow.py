@@ -16,7 +16,7 @@ MOST_MEMBERS = 64
 NAP_SECONDS = 0.001
 
 
-class Board:
+class SharedCounters:
     """Shared memory: a counter for each member and the word to stop. One writer a cell, so there are no locks."""
 
     def __init__(self) -> None:
@@ -33,11 +33,11 @@ class Board:
 
 
 class Flow:
-    """One member's end: a contestant reports through it what it does, and asks it whether to go on."""
+    """One member's end: a system reports through it what it does, and asks it whether to go on."""
 
-    def __init__(self, pipe: Connection, board: Board, slot: int) -> None:
+    def __init__(self, pipe: Connection, counters: SharedCounters, slot: int) -> None:
         self.pipe = pipe
-        self.board = board
+        self.counters = counters
         self.slot = slot
         self.listening = False  # keep each message's wait
         self.work_seconds = 0.0  # how long a handler takes, give or take half of it
@@ -52,7 +52,7 @@ class Flow:
 
     @property
     def stopped(self) -> bool:
-        return bool(self.board.stop[0])
+        return bool(self.counters.stop[0])
 
     def handle(self, message: Payload, channel: str = "") -> None:
         """The handler: called once a message, when its work begins."""
@@ -70,7 +70,7 @@ class Flow:
 
     def done(self, count: int = 1) -> None:
         """So many more messages are created, or handled and settled."""
-        self.board.handled[self.slot] += count
+        self.counters.handled[self.slot] += count
 
     def nap(self) -> None:
         """After an empty answer: a millisecond, for everybody who asks again by himself."""
@@ -78,4 +78,4 @@ class Flow:
 
     def others(self, slots: range) -> int:
         """How many messages the members at these places have done."""
-        return self.board.total(slots)
+        return self.counters.total(slots)

@@ -1,11 +1,11 @@
-"""The arithmetic of the table: medians, spread, percentiles, ratios round by round, and Jain's index of fairness."""
+"""The statistics of the tables: median, spread, percentile, and ratios within a round."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from statistics import median
 
-__all__ = ["jain", "median", "percentile", "ratios", "spread"]
+__all__ = ["median", "percentile", "ratios_by_round", "spread"]
 
 
 def percentile(values: Sequence[float], share: float) -> float:
@@ -21,12 +21,6 @@ def spread(values: Sequence[float]) -> float:
     return (max(values) - min(values)) / 2 / middle if middle else 0.0
 
 
-def ratios(ours: Sequence[float], theirs: Sequence[float]) -> list[float]:
+def ratios_by_round(ours: Sequence[float], theirs: Sequence[float]) -> list[float]:
     """Ours over theirs in each round of one run, where both met the same noise."""
     return [a / b for a, b in zip(ours, theirs, strict=False) if b]
-
-
-def jain(shares: Sequence[float]) -> float:
-    """Jain's index: 1 when all got the same, 1/n when one got everything."""
-    squares = sum(share * share for share in shares)
-    return sum(shares) ** 2 / (len(shares) * squares) if squares else 0.0

@@ -1,17 +1,14 @@
-"""Rows of history that Spark makes up, at any size; and the session that the shapes of figures run them in."""
+"""Synthetic history of any size, made by Spark, and the session of the analytics scenario."""
 
 from __future__ import annotations
 
 import os
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
-
-from benchmarks.entrant import Reading
 
 FIRST = datetime(2030, 1, 1, tzinfo=UTC)
 TENANTS = 1_000
@@ -21,27 +18,31 @@ HEAP = "3g"
 GIB = 1 << 30
 
 
-def made_up(spark: Any, rows: int, days: int, begin: datetime) -> Any:
+def make_history(spark: Any, rows: int, days: int, begin: datetime) -> Any:
     """Rows of history without a past: tenants of which a few have most, waits and times of work with long tails."""
     from pyspark.sql import functions as F  # noqa: N812
 
     number = F.col("id")
 
-    def lot(seed: int) -> Any:
+    def draw(seed: int) -> Any:
         """A number from 0 to 1 that depends on the row alone."""
         return F.pmod(F.xxhash64(number, F.lit(seed)), F.lit(1_000_003)) / 1_000_003.0
 
     start = int(begin.timestamp() * 1000)
     created = F.lit(start) + (number * (days * 86_400_000.0 / rows)).cast("long")
-    wait = F.least(F.lit(3_000_000), (-F.log(1 - lot(1)) * 400 * F.pow(1 + lot(2), 6)).cast("long"))
-    work = (20 + -F.log(1 - lot(3)) * 90).cast("long")
-    kind = lot(4)
+    wait = F.least(
+        F.lit(3_000_000), (-F.log(1 - draw(1)) * 400 * F.pow(1 + draw(2), 6)).cast("long")
+    )
+    work = (20 + -F.log(1 - draw(3)) * 90).cast("long")
+    kind = draw(4)
     outcome = (
         F.when(kind < 0.96, "completed").when(kind < 0.98, "failed").when(kind < 0.99, "deferred")
         .when(kind < 0.997, "expired").otherwise("dead")
     )  # fmt: skip
-    said = F.concat(F.lit("TimeoutError: no answer after "), (lot(7) * 90).cast("int"), F.lit(" s"))
-    tenant = F.floor(TENANTS * F.pow(lot(5), 2)).cast("int")
+    said = F.concat(
+        F.lit("TimeoutError: no answer after "), (draw(7) * 90).cast("int"), F.lit(" s")
+    )
+    tenant = F.floor(TENANTS * F.pow(draw(5), 2)).cast("int")
     frame = spark.range(0, rows, 1, max(4, rows // 500_000)).select(
         (number + 1).alias("message_id"),
         (number + 1).alias("xid"),
@@ -53,7 +54,7 @@ def made_up(spark: Any, rows: int, days: int, begin: datetime) -> Any:
         created.alias("created"),
         (created + wait).alias("dequeued"),
         (created + wait + work).alias("finished"),
-        (100 + lot(6) * 2000).cast("long").alias("size"),
+        (100 + draw(6) * 2000).cast("long").alias("size"),
         F.when(outcome.isin("failed", "dead"), said).alias("error"),
     )  # fmt: skip
     moments = {
@@ -62,14 +63,8 @@ def made_up(spark: Any, rows: int, days: int, begin: datetime) -> Any:
     return frame.withColumns(moments).drop("created", "dequeued", "finished")
 
 
-def timed(count: int, do: Callable[[], object]) -> Reading:
-    started = time.perf_counter()
-    do()
-    return Reading(count, time.perf_counter() - started)
-
-
 @contextmanager
-def watched() -> Iterator[Callable[[], float]]:
+def watch_memory() -> Iterator[Callable[[], float]]:
     """Watches how much memory this process and its children have, shared pages counted once; says the most, in GiB."""
     import psutil
 
@@ -96,7 +91,7 @@ def watched() -> Iterator[Callable[[], float]]:
 
 
 @contextmanager
-def session(
+def open_session(
     folder: Path, master: str = MASTER, config: Mapping[str, object] | None = None
 ) -> Iterator[Any]:
     import lonnymq.spark
@@ -118,10 +113,10 @@ def session(
         spark.stop()
 
 
-def warm_up(spark: Any, lake: Path) -> None:
+def warm_up_spark(spark: Any, lake: Path) -> None:
     """The first of everything pays for Java and for Python's workers."""
     from lonnymq.analytics import refresh_analytics
     from lonnymq.lake import write_history
 
-    write_history(made_up(spark, 10_000, 2, FIRST), lake, source="made up")
+    write_history(make_history(spark, 10_000, 2, FIRST), lake, source="made up")
     refresh_analytics(spark, lake, [date(2030, 1, 1)])

@@ -1,4 +1,4 @@
-"""The shapes of work that are measured, each a module with `run(run)`."""
+"""The scenarios of work that are measured, each a module with `run(run)`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from importlib import import_module
 
 from benchmarks.run import Run
 
-SHAPES = (
+SCENARIOS = (
     "create", "drain", "steady", "latency", "noisy", "growth", "snapshot", "cost", "limits", "worker", "memory",
 )  # fmt: skip
 APART = (
@@ -20,8 +20,8 @@ QUICK = ("create", "drain", "steady", "latency")
 QUICK_PEERS = ("lonnymq", "pgmq archive", "PgQueuer", "channel table")
 
 
-def run_shapes(names: list[str], run: Run) -> dict[str, str]:
-    """Run one after the other; a shape that breaks is written down with the reason, and the others go on."""
+def run_scenarios(names: list[str], run: Run) -> dict[str, str]:
+    """Run one after the other; a scenario that breaks is written down with the reason, and the others go on."""
     broken = {}
     for name in names:
         try:
@@ -29,6 +29,6 @@ def run_shapes(names: list[str], run: Run) -> dict[str, str]:
         except Exception as error:
             traceback.print_exc()
             broken[name] = f"{type(error).__name__}: {error}"
-            run.say(f"{name} · BROKEN: {error}")
-            run.drop_lanes()
+            run.log(f"{name} · BROKEN: {error}")
+            run.drop_entrants()
     return broken

@@ -1,4 +1,4 @@
-"""(m) Figures: computed from rows that Spark makes up. Some of them on a cluster of one core and of two; then a fifth
+"""(m) Analytics: computed from rows that Spark makes up. Some of them on a cluster of one core and of two; then a fifth
 of them and all, a day more, days apart, the report; and the memory that driver, executors and Python took at most."""
 
 from __future__ import annotations
@@ -13,14 +13,20 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from benchmarks.entrant import Measurement, time_call
 from benchmarks.goals import OURS
-from benchmarks.entrant import Reading
-from benchmarks.synthetic_history import FIRST, made_up, session, timed, warm_up, watched
 from benchmarks.run import Run
 from benchmarks.scenarios.analytics_cluster import ROWS as CLUSTER_ROWS
-from benchmarks.scenarios.analytics_cluster import timed_on_cluster
+from benchmarks.scenarios.analytics_cluster import measure_on_cluster
+from benchmarks.synthetic_history import (
+    FIRST,
+    make_history,
+    open_session,
+    warm_up_spark,
+    watch_memory,
+)
 
-SHAPE = "figures"
+SCENARIO = "analytics"
 DAYS = 30
 DAY_SAMPLES = 3
 CORES = {"one core": 1, "two cores": 2}
@@ -29,31 +35,31 @@ CORES = {"one core": 1, "two cores": 2}
 def run(run: Run) -> None:
     folder = Path(tempfile.mkdtemp(prefix="lonnymq-figures-"))
     try:
-        on_clusters(run, folder)
-        with session(folder) as spark:
-            warm_up(spark, folder / "warm")
+        measure_clusters(run, folder)
+        with open_session(folder) as spark:
+            warm_up_spark(spark, folder / "warm")
             for part, rows in (("a fifth", run.rows // 5), ("all", run.rows)):
-                Bench(run, spark, folder / part.replace(" ", "-"), part, rows).measure(
+                AnalyticsBenchmark(run, spark, folder / part.replace(" ", "-"), part, rows).measure(
                     run.rows // (5 * DAYS)
                 )
     finally:
         shutil.rmtree(folder)
 
 
-def on_clusters(run: Run, folder: Path) -> None:
+def measure_clusters(run: Run, folder: Path) -> None:
     """Rows on a standalone cluster, with one executor of one core and with two."""
     rows = min(CLUSTER_ROWS, run.rows)
     for told, cores in CORES.items():
-        run.say(f"{rows:,} rows on a standalone cluster, with {told}")
+        run.log(f"{rows:,} rows on a standalone cluster, with {told}")
         case = {"what": "on a cluster", "on": told}
-        with watched() as memory:
-            take = partial(timed_on_cluster, folder, cores, rows)
-            run.sample(SHAPE, case, OURS, "rows/s", take)
-        entry(run, "memory: on a cluster", {"on": told}, memory())
+        with watch_memory() as memory:
+            take = partial(measure_on_cluster, folder, cores, rows)
+            run.sample(SCENARIO, case, OURS, "rows/s", take)
+        record_memory(run, "memory: on a cluster", {"on": told}, memory())
 
 
 @dataclass
-class Bench:
+class AnalyticsBenchmark:
     """A lake with a part of the rows: its figures, those of days that are added, the report."""
 
     run: Run
@@ -63,12 +69,12 @@ class Bench:
     rows: int
 
     def measure(self, small_day: int) -> None:
-        self.put(self.rows, DAYS, 0)
+        self.write_rows(self.rows, DAYS, 0)
         whole = self.refresh("all days", self.rows)
         day = self.rows // DAYS
-        self.put(day, 1, DAYS)
+        self.write_rows(day, 1, DAYS)
         one = self.refresh("one new day", day)
-        self.run.say(
+        self.run.log(
             f"one new day has {day / self.rows:.1%} as many rows as all days, and took {one / whole:.1%} of their time"
         )
         # Days apart, of as many rows in either lake: what they cost must not depend on the lake.
@@ -76,21 +82,21 @@ class Bench:
         if self.part == "all":
             sizes["a day of five times the rows"] = 5 * small_day
         for number, (what, rows) in enumerate(sizes.items(), 1):
-            self.put(rows, 1, DAYS + 10 * number)
+            self.write_rows(rows, 1, DAYS + 10 * number)
             for _ in range(DAY_SAMPLES):
                 self.refresh(what, rows, [(FIRST + timedelta(DAYS + 10 * number)).date()])
         if self.part == "all":
-            self.report()
+            self.measure_report()
         shutil.rmtree(self.lake)
 
-    def put(self, rows: int, days: int, since: int) -> None:
+    def write_rows(self, rows: int, days: int, since: int) -> None:
         """Rows into the lake, over so many days."""
         from lonnymq.lake import write_history
 
-        frame = made_up(self.spark, rows, days, FIRST + timedelta(days=since))
+        frame = make_history(self.spark, rows, days, FIRST + timedelta(days=since))
         began = time.perf_counter()
         write_history(frame, self.lake, source="made up")
-        self.run.say(f"{rows:,} rows into the lake in {time.perf_counter() - began:.0f} s")
+        self.run.log(f"{rows:,} rows into the lake in {time.perf_counter() - began:.0f} s")
 
     def refresh(self, what: str, rows: int, dates: list[date] | None = None) -> float:
         from lonnymq.analytics import refresh_analytics
@@ -98,15 +104,15 @@ class Bench:
         return self.sample(
             what,
             rows,
-            lambda: refresh_analytics(self.spark, self.lake, dates, on_progress=self.told),
+            lambda: refresh_analytics(self.spark, self.lake, dates, on_progress=self.log_progress),
         )
 
-    def told(self, done: Any) -> None:
-        self.run.say(
+    def log_progress(self, done: Any) -> None:
+        self.run.log(
             f"{done.days[0]} to {done.days[-1]}: {done.rows:,} rows in {done.seconds:.0f} s"
         )
 
-    def report(self) -> None:
+    def measure_report(self) -> None:
         from lonnymq.lake.location import resolve_lake
         from lonnymq.report import build_document, load_period, render_page
 
@@ -115,24 +121,24 @@ class Bench:
         )
         made: list[str] = []
         self.sample("report", self.rows, lambda: made.append(render_page(build_document(period))))
-        self.run.say(f"the page has {len(made[0].encode()) / 1e6:.1f} MB")
+        self.run.log(f"the page has {len(made[0].encode()) / 1e6:.1f} MB")
 
     def sample(self, what: str, count: int, do: Callable[[], object]) -> float:
         """How many rows a second, and the most memory meanwhile; says how long it took."""
         taken = []
 
-        def take() -> Reading:
-            taken.append(timed(count, do))
+        def take() -> Measurement:
+            taken.append(time_call(count, do))
             return taken[0]
 
-        with watched() as memory:
-            self.run.sample(SHAPE, {"what": what, "rows": self.part}, OURS, "rows/s", take)
-        entry(self.run, f"memory: {what}", {"rows": self.part}, memory())
+        with watch_memory() as memory:
+            self.run.sample(SCENARIO, {"what": what, "rows": self.part}, OURS, "rows/s", take)
+        record_memory(self.run, f"memory: {what}", {"rows": self.part}, memory())
         return taken[0].seconds
 
 
-def entry(run: Run, what: str, case: dict[str, Any], gib: float) -> None:
+def record_memory(run: Run, what: str, case: dict[str, Any], gib: float) -> None:
     """What was the most memory, as a sample of its own."""
-    found = run.record.entry(SHAPE, {"what": what, **case}, OURS, "GiB")
+    found = run.record.entry(SCENARIO, {"what": what, **case}, OURS, "GiB")
     found.samples.append(round(gib, 2))
-    run.say(f"{what}: {gib:.2f} GiB at most")
+    run.log(f"{what}: {gib:.2f} GiB at most")

@@ -1,4 +1,4 @@
-"""Figures on a standalone cluster, in a process of its own: the Java of the benchmark's has memory for other things."""
+"""Analytics on a standalone cluster, in a separate process: the benchmark's own Java has another memory limit."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from pathlib import Path
 
 import psutil
 
-from benchmarks.processes import Failed
-from benchmarks.entrant import Reading
-from benchmarks.synthetic_history import FIRST, made_up, session, timed, warm_up
+from benchmarks.entrant import Measurement, time_call
+from benchmarks.processes import SystemFailed
+from benchmarks.synthetic_history import FIRST, make_history, open_session, warm_up_spark
 
 ROWS, DAYS = 4_000_000, 2
 TESTS = str(Path(__file__).parents[2] / "tests")  # which know how to start a cluster
@@ -27,26 +27,26 @@ CONFIG = {
 }
 
 
-def timed_on_cluster(folder: Path, cores: int, rows: int) -> Reading:
-    """How long the figures of so many rows take an application that may have so many cores."""
-    with cluster(folder / f"cluster-{cores}") as master:
+def measure_on_cluster(folder: Path, cores: int, rows: int) -> Measurement:
+    """Time the analytics of so many rows on an application that may have so many cores."""
+    with start_cluster(folder / f"cluster-{cores}") as master:
         given = [master, str(cores), str(folder / "cluster-lake"), str(rows)]
         command = [sys.executable, "-m", __name__, *given]
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:
-        raise Failed(f"figures on a cluster with {cores} cores: exit {done.returncode}")
-    return Reading(rows, float(done.stdout.split()[-1]))
+        raise SystemFailed(f"analytics on a cluster with {cores} cores: exit {done.returncode}")
+    return Measurement(rows, float(done.stdout.split()[-1]))
 
 
 @contextmanager
-def cluster(folder: Path) -> Iterator[str]:
+def start_cluster(folder: Path) -> Iterator[str]:
     """A cluster of two workers, each with its executors and all that their Java does on a core of its own."""
     if TESTS not in sys.path:
         sys.path.append(TESTS)
     from spark import clusters
 
     folder.mkdir()
-    with clusters.cluster(folder, memory="1600m") as master:
+    with clusters.start_cluster(folder, memory="1600m") as master:
         pin_workers(master)
         yield master
 
@@ -71,12 +71,12 @@ def main(master: str, cores: str, lake: str, rows: str) -> None:
 
     place = Path(lake)
     scratch = place.parent / f"cluster-{cores}"
-    with session(scratch, master, {**CONFIG, "spark.cores.max": cores}) as spark:
+    with open_session(scratch, master, {**CONFIG, "spark.cores.max": cores}) as spark:
         if not place.exists():
-            write_history(made_up(spark, int(rows), DAYS, FIRST), place, source="made up")
-        warm_up(spark, scratch / "warm")
+            write_history(make_history(spark, int(rows), DAYS, FIRST), place, source="made up")
+        warm_up_spark(spark, scratch / "warm")
         days = [(FIRST + timedelta(days=day)).date() for day in range(DAYS)]
-        print(timed(int(rows), lambda: refresh_analytics(spark, place, days)).seconds)
+        print(time_call(int(rows), lambda: refresh_analytics(spark, place, days)).seconds)
 
 
 if __name__ == "__main__":

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from benchmarks.systems import contestant
-from benchmarks.processes import Failed
-from benchmarks.entrant import Reading
+from benchmarks.entrant import Measurement
+from benchmarks.processes import SystemFailed
 from benchmarks.run import Run
-from benchmarks.server import tidy
+from benchmarks.server import vacuum_database
+from benchmarks.systems import get_system
 
 FORMS = ((1, 8), (100, 4), (10_000, 1))  # messages a call, producers
 BULK = 10_000
@@ -18,23 +18,23 @@ ALL = (
 
 
 def run(run: Run) -> None:
-    names = run.among(ALL)
+    names = run.select_systems(ALL)
     for batch, producers in FORMS[:2] if run.quick else FORMS:
         for number in range(run.repeat):
             for name in names:
-                if not run.sits_out(number, "create", name):
+                if not run.skips_round(number, "create", name):
                     sample(run, name, batch, producers)
-    run.drop_lanes()
+    run.drop_entrants()
 
 
 def sample(run: Run, name: str, batch: int, producers: int) -> None:
-    def take() -> Reading:
-        if batch > 1 and not contestant(name).creates_many:
-            raise Failed("it has no call that creates more than one")
-        lane = run.lane(name, CHANNELS, purpose="create")
-        tidy(lane.dsn)
+    def take() -> Measurement:
+        if batch > 1 and not get_system(name).creates_many:
+            raise SystemFailed("it has no call that creates more than one")
+        entrant = run.get_entrant(name, CHANNELS, purpose="create")
+        vacuum_database(entrant.dsn)
         if batch == BULK:
-            return lane.bulk(batch)
-        return lane.create(batch, producers, run.seconds)
+            return entrant.create_bulk(batch)
+        return entrant.create(batch, producers, run.seconds)
 
     run.sample("create", {"batch": batch}, name, "messages/s", take)

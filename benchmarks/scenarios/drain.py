@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from benchmarks.systems import contestant
-from benchmarks.entrant import Reading
-from benchmarks.run import Run, tenants
+from benchmarks.entrant import Measurement
+from benchmarks.run import Run, channel_counts
+from benchmarks.systems import get_system
 
 EVERYBODY = (
     "lonnymq", "pgmq archive", "lonnymq history off", "pgmq delete", "PgQueuer", "skip locked table",
@@ -24,19 +24,21 @@ def run(run: Run) -> None:
         if run.quick and batch == 10:
             continue
         for number in range(min(run.repeat, ROUNDS[batch])):
-            for name in run.among(names):
+            for name in run.select_systems(names):
                 for channels in (
-                    () if run.sits_out(number, "drain", name) else tenants(name, run.counts)
+                    ()
+                    if run.skips_round(number, "drain", name)
+                    else channel_counts(name, run.counts)
                 ):
                     sample(run, name, batch, channels)
-    run.drop_lanes()
+    run.drop_entrants()
 
 
 def sample(run: Run, name: str, batch: int, channels: int) -> None:
-    def take() -> Reading:
-        lane = run.lane(name, channels, purpose="drain")
-        lane.fill(lane.contestant.backlog)
-        return lane.drain(batch, run.seconds)
+    def take() -> Measurement:
+        entrant = run.get_entrant(name, channels, purpose="drain")
+        entrant.fill(entrant.system.backlog)
+        return entrant.drain(batch, run.seconds)
 
-    case = {"batch": batch, "channels": channels if contestant(name).has_tenants else "any"}
+    case = {"batch": batch, "channels": channels if get_system(name).has_tenants else "any"}
     run.sample("drain", case, name, "messages/s", take)

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from benchmarks import fixtures as stock, tasks
-from benchmarks.summary_statistics import percentile
+from benchmarks import fixtures, tasks
 from benchmarks.run import Run
-from benchmarks.server import create_database, drop_database, tidy
+from benchmarks.server import create_database, drop_database, vacuum_database
+from benchmarks.summary_statistics import percentile
 from lonnymq import Queue
 
 NAME = "lonnymq"
@@ -19,28 +19,28 @@ Make = Callable[[str, int], None]
 
 def channels(dsn: str, size: int) -> None:
     """With ten messages in each."""
-    stock.load(dsn, 10 * size, size)
+    fixtures.load_messages(dsn, 10 * size, size)
 
 
 def single(dsn: str, size: int) -> None:
     """With one in each, so that every dequeue takes the last of a channel, and every create brings one back."""
-    stock.load(dsn, size, size)
+    fixtures.load_messages(dsn, size, size)
 
 
 def waiting(dsn: str, size: int) -> None:
-    stock.load(dsn, size, 100)
+    fixtures.load_messages(dsn, size, 100)
 
 
 def future(dsn: str, size: int) -> None:
-    stock.load(dsn, 10_000, 100)
+    fixtures.load_messages(dsn, 10_000, 100)
     if size:
-        stock.load(dsn, size, 100, at=stock.FAR_FUTURE_MS)
+        fixtures.load_messages(dsn, size, 100, at=fixtures.FAR_FUTURE_MS)
 
 
 def saturated(dsn: str, size: int) -> None:
     if size:
-        stock.saturate(dsn, size)
-    stock.load(dsn, 10_000, 100)
+        fixtures.saturate_channels(dsn, size)
+    fixtures.load_messages(dsn, 10_000, 100)
 
 
 AXES: dict[
@@ -56,24 +56,24 @@ AXES: dict[
 
 def run(run: Run) -> None:
     for axis, (make, sizes, quick_sizes) in AXES.items():
-        measure(run, axis, make, quick_sizes if run.quick else sizes)
-    run.drop_lanes()
+        measure_axis(run, axis, make, quick_sizes if run.quick else sizes)
+    run.drop_entrants()
 
 
-def measure(run: Run, axis: str, make: Make, sizes: tuple[int, ...]) -> None:
-    crew = run.lane(NAME, 1, purpose="growth").crew
+def measure_axis(run: Run, axis: str, make: Make, sizes: tuple[int, ...]) -> None:
+    group = run.get_entrant(NAME, 1, purpose="growth").group
     names = {size: f"growth_{axis.replace(' ', '_')}_{size}" for size in sizes}
-    places = {size: prepare(run, names[size], make, size) for size in sizes}
+    databases = {size: prepare(run, names[size], make, size) for size in sizes}
     rounds, calls = (2, 100) if run.quick else (max(run.repeat, 3), 800)
     for _ in range(rounds):
-        told = crew.call(tasks.probe, list(places.values()), calls, patience=300)
-        for size, seconds in zip(sizes, told, strict=True):
+        found = group.call(tasks.time_dequeues, list(databases.values()), calls, timeout=300)
+        for size, seconds in zip(sizes, found, strict=True):
             for share, title in ((0.5, "p50"), (0.99, "p99")):
                 case = {"axis": axis, "size": size, "percentile": title}
                 entry = run.record.entry("growth", case, NAME, "ms")
                 entry.samples.append(round(percentile(seconds, share) * 1000, 4))
             entry.details.append({"calls_ms": [round(each * 1000, 3) for each in seconds]})
-            run.say(f"growth · {size:,} {axis}: p50 {percentile(seconds, 0.5) * 1000:.2f} ms, "
+            run.log(f"growth · {size:,} {axis}: p50 {percentile(seconds, 0.5) * 1000:.2f} ms, "
                     f"p99 {percentile(seconds, 0.99) * 1000:.2f} ms")  # fmt: skip
     for name in names.values():
         drop_database(run.server.dsn, name)
@@ -84,7 +84,7 @@ def prepare(run: Run, name: str, make: Make, size: int) -> str:
     with Queue(dsn) as queue:
         queue.install()
     make(dsn, size)
-    stock.settle(dsn)
-    tidy(dsn)
-    run.say(f"growth · {name} is loaded")
+    fixtures.fold_changes(dsn)
+    vacuum_database(dsn)
+    run.log(f"growth · {name} is loaded")
     return dsn

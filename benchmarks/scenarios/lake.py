@@ -1,4 +1,4 @@
-"""(m) Lake: history from PostgreSQL into a lake, beside Spark's own JDBC into Parquet, from the same table of the same
+"""(o) Lake: history from PostgreSQL into a lake, beside Spark's own JDBC into Parquet, from the same table of the same
 server, the same columns."""
 
 from __future__ import annotations
@@ -11,20 +11,19 @@ from typing import Any
 
 import psycopg
 
-from benchmarks.processes import Failed
-from benchmarks.entrant import Reading
+from benchmarks.entrant import Measurement, time_call
+from benchmarks.processes import SystemFailed
 from benchmarks.run import Run
 from benchmarks.scenarios.spark import (
     BY_HAND,
     CHANNELS,
     JAR,
     JDBC,
-    another_database,
-    by_hand,
-    fresh_server,
+    create_second_queue,
+    open_session,
+    partition_options,
     read_jdbc,
-    session,
-    timed,
+    start_server,
 )
 
 PER_TRANSACTION = 1_000
@@ -47,20 +46,20 @@ DAYS = 3
 
 
 def run(run: Run) -> None:
-    with fresh_server() as dsn, session() as spark:
-        rows = load(dsn, run.rows)
-        run.say(f"lake: {rows:,} rows of history are there")
-        bench, small = Bench(run, spark, dsn, rows), another_database(dsn)
+    with start_server() as dsn, open_session() as spark:
+        rows = load_history(dsn, run.rows)
+        run.log(f"lake: {rows:,} rows of history are there")
+        bench, small = LakeBenchmark(run, spark, dsn, rows), create_second_queue(dsn)
         # The first of everything pays for Java, and for Python's workers.
-        for name, do in Bench(run, spark, small, load(small, FEW)).cases.items():
+        for name, do in LakeBenchmark(run, spark, small, load_history(small, FEW)).cases.items():
             if name == OURS or JAR.exists():
-                in_folder(do)
+                run_in_folder(do)
         for _ in range(run.repeat):
             for name in bench.cases:
                 bench.sample(name)
 
 
-class Bench:
+class LakeBenchmark:
     """The cases, over one session and one server."""
 
     def __init__(self, run: Run, spark: Any, dsn: str, rows: int) -> None:
@@ -68,22 +67,22 @@ class Bench:
         self.cases: dict[str, Callable[[Path], int]] = {
             OURS: self.ours,
             JDBC: self.jdbc,
-            BY_HAND: lambda folder: self.jdbc(folder, **by_hand(rows)),
+            BY_HAND: lambda folder: self.jdbc(folder, **partition_options(rows)),
         }
 
     def sample(self, name: str) -> None:
-        def take() -> Reading:
+        def take() -> Measurement:
             if name != OURS and not JAR.exists():
-                raise Failed(
+                raise SystemFailed(
                     "needs Debian's libpostgresql-jdbc-java: scripts/system-packages installs it"
                 )
             found = []
-            reading = in_folder(
-                lambda folder: timed(self.rows, lambda: found.append(self.cases[name](folder)))
+            measured = run_in_folder(
+                lambda folder: time_call(self.rows, lambda: found.append(self.cases[name](folder)))
             )
             if found != [self.rows]:
-                raise Failed(f"{found} rows of {self.rows} arrived")
-            return reading
+                raise SystemFailed(f"{found} rows of {self.rows} arrived")
+            return measured
 
         self.run.sample("lake", {"what": "history to the lake"}, name, "rows/s", take)
 
@@ -109,7 +108,7 @@ class Bench:
         return int(self.spark.read.parquet(str(folder / "history")).count())
 
 
-def in_folder(do: Callable[[Path], Any]) -> Any:
+def run_in_folder(do: Callable[[Path], Any]) -> Any:
     """Do it in a folder that is there for that alone."""
     folder = Path(tempfile.mkdtemp(prefix="lonnymq-bench-"))
     try:
@@ -118,7 +117,7 @@ def in_folder(do: Callable[[Path], Any]) -> Any:
         shutil.rmtree(folder)
 
 
-def load(dsn: str, rows: int) -> int:
+def load_history(dsn: str, rows: int) -> int:
     """Put history there, over three days; how many rows there are."""
     many = max(1, rows // PER_TRANSACTION)
     step = max(1, DAYS * 86_400_000 // (many * PER_TRANSACTION))

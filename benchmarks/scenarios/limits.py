@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks.entrant import Lane, Reading
+from benchmarks.entrant import Entrant, Measurement
 from benchmarks.run import Run
 from lonnymq import Queue
 
@@ -28,21 +28,21 @@ def run(run: Run) -> None:
         for _ in range(min(run.repeat, 2)):
             for limits in LIMITS:
                 sample(run, batch, limits)
-    run.drop_lanes()
+    run.drop_entrants()
 
 
 def sample(run: Run, batch: int, limits: str) -> None:
-    def take() -> Reading:
-        lane = limited_lane(run, limits)
-        lane.fill(BACKLOG)
-        return lane.drain(batch, run.seconds)
+    def take() -> Measurement:
+        entrant = get_limited_entrant(run, limits)
+        entrant.fill(BACKLOG)
+        return entrant.drain(batch, run.seconds)
 
     run.sample("limits", {"batch": batch, "limits": limits}, NAME, "messages/s", take)
 
 
-def limited_lane(run: Run, limits: str) -> Lane:
-    lane = run.lane(NAME, CHANNELS, purpose=f"limits {limits}")
-    if not lane.waiting and LIMITS[limits]:
-        with Queue(lane.dsn) as queue:
+def get_limited_entrant(run: Run, limits: str) -> Entrant:
+    entrant = run.get_entrant(NAME, CHANNELS, purpose=f"limits {limits}")
+    if not entrant.waiting and LIMITS[limits]:
+        with Queue(entrant.dsn) as queue:
             queue.set(**LIMITS[limits])
-    return lane
+    return entrant

@@ -6,9 +6,9 @@ import time
 
 import psutil
 
-from benchmarks import fixtures as stock, tasks
-from benchmarks.summary_statistics import median
+from benchmarks import fixtures, tasks
 from benchmarks.run import Run
+from benchmarks.summary_statistics import median
 
 NAME = "lonnymq"
 COUNT, QUICK_COUNT = 1_000_000, 50_000
@@ -18,17 +18,17 @@ LOOK_SECONDS = 0.1
 
 def run(run: Run) -> None:
     count = QUICK_COUNT if run.quick else COUNT
-    lane = run.lane(NAME, 100, purpose="memory")
-    stock.load(lane.dsn, count, 100)
-    crew = lane.crew
-    crew.start([(tasks.consume_raw, (lane.dsn, BATCH))])
-    process = psutil.Process(crew.processes[0].pid)
+    entrant = run.get_entrant(NAME, 100, purpose="memory")
+    fixtures.load_messages(entrant.dsn, count, 100)
+    group = entrant.group
+    group.start([(tasks.consume_raw, (entrant.dsn, BATCH))])
+    process = psutil.Process(group.processes[0].pid)
     seen: list[tuple[int, float]] = []
-    while (done := crew.board.total(range(1))) < count:
-        crew.check(1)
+    while (done := group.counters.total(range(1))) < count:
+        group.check(1)
         seen.append((done, process.memory_info().rss / 2**20))
         time.sleep(LOOK_SECONDS)
-    crew.finish(1)
+    group.finish(1)
     tenth = count // 10
     early = [size for done, size in seen if tenth / 2 <= done <= 2 * tenth]
     late = [size for done, size in seen if done >= count - tenth]
@@ -38,7 +38,7 @@ def run(run: Run) -> None:
         entry.details.append(
             {"count": count, "handled_and_mib": seen if when == "last tenth" else []}
         )
-    run.say(
+    run.log(
         f"memory · {count:,} drained: {median(early):.1f} MiB early, {median(late):.1f} MiB late"
     )
-    run.drop_lanes()
+    run.drop_entrants()

@@ -11,12 +11,13 @@ import time
 from collections import Counter
 
 from benchmarks import tasks
-from benchmarks.processes import Failed
-from benchmarks.summary_statistics import jain, percentile
-from benchmarks.entrant import Lane
+from benchmarks.entrant import Entrant
 from benchmarks.payload import channel_name
+from benchmarks.processes import SystemFailed
 from benchmarks.run import Run
+from benchmarks.summary_statistics import percentile
 from lonnymq import Queue
+from lonnymq.fairness import jain_index
 
 OURS, FIFO = "lonnymq", "skip locked table"
 WORK_SECONDS = 0.050
@@ -41,9 +42,9 @@ def run(run: Run) -> None:
         for name, whos in ((OURS, (ALONE, BESIDE, LIMITED)), (FIFO, (BESIDE,))):
             for who in whos if name in run.peers else ():
                 sample(run, name, who)
-    for name in run.among((OURS, FIFO)):
-        fairness(run, name)
-    run.drop_lanes()
+    for name in run.select_systems((OURS, FIFO)):
+        measure_fairness(run, name)
+    run.drop_entrants()
 
 
 def sample(run: Run, name: str, who: str) -> None:
@@ -51,54 +52,54 @@ def sample(run: Run, name: str, who: str) -> None:
         run.record.entry("noisy", {"who": who, "percentile": share}, name, "ms")
         for share in ("p50", "p99")
     ]
-    lane = run.lane(name, 1, purpose=who)
-    if who != ALONE and not lane.waiting:
-        lane.fill(FLOOD)
+    entrant = run.get_entrant(name, 1, purpose=who)
+    if who != ALONE and not entrant.waiting:
+        entrant.fill(FLOOD)
     if who == LIMITED:
-        with Queue(lane.dsn) as queue:
+        with Queue(entrant.dsn) as queue:
             queue.channel_set(NOISY, max_concurrency=HELD_TO)
-    waits, unserved = quiet_waits(lane, 3.0 if run.quick else SECONDS)
+    waits, unserved = measure_quiet_waits(entrant, 3.0 if run.quick else SECONDS)
     for entry, share in zip(entries, (0.5, 0.99), strict=True):
         entry.samples.append(round(percentile(waits, share), 3))
         entry.details.append({"messages": len(waits), "unserved": unserved})
-    run.say(
+    run.log(
         f"noisy · {name}, {who}: p50 {entries[0].samples[-1]:.1f} ms, p99 {entries[1].samples[-1]:.1f} ms"
     )
 
 
-def quiet_waits(lane: Lane, seconds: float) -> tuple[list[float], int]:
+def measure_quiet_waits(entrant: Entrant, seconds: float) -> tuple[list[float], int]:
     """The quiet tenants' waits in ms; a message that was not served counts as waiting the whole time, or longer."""
-    crew, (workers, slots) = lane.crew, FORMS[lane.name]
-    work = (tasks.listen, (lane.name, lane.dsn, WORK_SECONDS, slots))
-    trickle = (tasks.trickle, (lane.name, lane.dsn, 1, TENANTS - 1, GAP_SECONDS))
-    crew.start([work] * workers + [trickle])
+    group, (workers, slots) = entrant.group, FORMS[entrant.name]
+    work = (tasks.listen, (entrant.name, entrant.dsn, WORK_SECONDS, slots))
+    quiet = (tasks.produce_slowly, (entrant.name, entrant.dsn, 1, TENANTS - 1, GAP_SECONDS))
+    group.start([work] * workers + [quiet])
     time.sleep(seconds)
-    crew.check(workers + 1)
-    *told, created = crew.finish(workers + 1)
-    lane.waiting -= sum(len(waits) for waits in told)
+    group.check(workers + 1)
+    *told, created = group.finish(workers + 1)
+    entrant.waiting -= sum(len(waits) for waits in told)
     waits = [wait / 1e6 for each in told for channel, wait in each if channel != NOISY]
     unserved = max(0, created - len(waits))
     return waits + [seconds * 1000.0] * unserved, unserved
 
 
-def fairness(run: Run, name: str) -> None:
+def measure_fairness(run: Run, name: str) -> None:
     """Jain's index over what each backlogged tenant was given by 4 consumers with batches of 10."""
     entry = run.record.entry(
         "noisy", {"who": "all backlogged", "percentile": "Jain"}, name, "index"
     )
-    lane = run.lane(name, 1, purpose="fairness")
-    lane.crew.call(tasks.load_unevenly, name, lane.dsn, BACKLOG[NOISY], 1_000, TENANTS)
-    crew = lane.crew
-    crew.start([(tasks.consume_and_tell, (name, lane.dsn, 10))] * 4)
+    entrant = run.get_entrant(name, 1, purpose="fairness")
+    entrant.group.call(tasks.load_unevenly, name, entrant.dsn, BACKLOG[NOISY], 1_000, TENANTS)
+    group = entrant.group
+    group.start([(tasks.consume_and_record, (name, entrant.dsn, 10))] * 4)
     deadline = time.monotonic() + 60
-    while crew.board.total(range(4)) < SERVED and time.monotonic() < deadline:
+    while group.counters.total(range(4)) < SERVED and time.monotonic() < deadline:
         time.sleep(0.002)
-    served = Counter(channel for waits in crew.finish(4) for channel, _ in waits)
+    served = Counter(channel for waits in group.finish(4) for channel, _ in waits)
     if not served:
-        raise Failed("nothing was served")
+        raise SystemFailed("nothing was served")
     shares = [served[channel_name(number)] for number in range(TENANTS)]
-    entry.samples.append(round(jain(shares), 5))
+    entry.samples.append(round(jain_index(shares) or 0.0, 5))
     entry.details.append({"served": dict(served)})
-    run.say(
+    run.log(
         f"noisy · {name}: Jain's index {entry.samples[-1]:.4f} over {TENANTS} backlogged tenants"
     )

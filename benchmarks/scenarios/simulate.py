@@ -14,11 +14,11 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from benchmarks.summary_statistics import median, ratios
-from benchmarks.entrant import Reading
+from benchmarks.entrant import Measurement
 from benchmarks.record import Record
-from benchmarks.report.table import Row, as_markdown, figure
+from benchmarks.report.table import Row, format_figure, render_markdown
 from benchmarks.run import Run
+from benchmarks.summary_statistics import median, ratios_by_round
 from lonnymq.simulate import (
     Limits,
     RecordedWorkload,
@@ -39,7 +39,7 @@ from lonnymq.simulate.workload import Workload
 
 NAME, PLAIN = "lonnymq", "plain processes"
 MESSAGES, QUICK_MESSAGES = 100_000, 20_000
-SHAPES = {
+WORKLOAD_SHAPES = {
     "steady": WorkloadShape(tenants=100, workers=16, load=0.8),
     "backlog": WorkloadShape(tenants=100, workers=16, load=1.2),
     "noisy": WorkloadShape(tenants=100, workers=16, load=0.95, noisy=0.6),
@@ -66,48 +66,48 @@ TESTS = str(Path(__file__).parents[2] / "tests")  # which know how to start a cl
 
 def run(run: Run) -> None:
     many = QUICK_MESSAGES if run.quick else MESSAGES
-    for name, shape in SHAPES.items():
-        work = make_workload(WorkloadShape(**{**fields(shape), "messages": many}))
+    for name, shape in WORKLOAD_SHAPES.items():
+        work = make_workload(WorkloadShape(**{**get_fields(shape), "messages": many}))
         for limit, limits in LIMITS.items():
             for _ in range(run.repeat):
                 case = {"workload": name, "limits": limit}
-                take = partial(timed, work, limits)
+                take = partial(measure_replay, work, limits)
                 run.sample("simulate", case, NAME, "messages/s", take)
-    sweeps(run, make_workload(WorkloadShape(messages=many, noisy=0.6, load=0.95)))
-    run.say(
-        f"for docs/what-if.md:\n\n{as_markdown(page_table(run.record))}\n\n{page_words(run.record)}\n"
+    measure_sweeps(run, make_workload(WorkloadShape(messages=many, noisy=0.6, load=0.95)))
+    run.log(
+        f"for docs/what-if.md:\n\n{render_markdown(render_table_rows(run.record))}\n\n{describe_sweep(run.record)}\n"
     )
 
 
-def fields(shape: WorkloadShape) -> dict[str, Any]:
+def get_fields(shape: WorkloadShape) -> dict[str, Any]:
     return {name: getattr(shape, name) for name in shape.__slots__}
 
 
-def timed(work: Workload, limits: Limits) -> Reading:
+def measure_replay(work: Workload, limits: Limits) -> Measurement:
     began = time.process_time()
     replay(work, {}, workers=16, default_limits=limits)
-    return Reading(len(work), time.process_time() - began)
+    return Measurement(len(work), time.process_time() - began)
 
 
-def sweeps(run: Run, work: Workload) -> None:
+def measure_sweeps(run: Run, work: Workload) -> None:
     """The same sweep on a standalone cluster, with one executor of one core and with two; and in plain processes."""
     history = RecordedWorkload(work, ReplayTimes([], []), 0)
-    asked = scenarios()
+    trials = make_sweep_trials()
     for _ in range(run.repeat):
         for executors in (1, 2):
-            with session(executors) as spark:
+            with open_session(executors) as spark:
                 run_trials_on_spark(
-                    spark, history, asked[: 2 * executors]
+                    spark, history, trials[: 2 * executors]
                 )  # Java, Python and the workload are there
-                take = partial(swept, spark, history, asked)
+                take = partial(sweep_on_spark, spark, history, trials)
                 run.sample("simulate", {"executors": executors}, NAME, "messages/s", take)
-            with processes(executors, history) as pool:
-                list(pool.map(play_kept, asked[: 2 * executors]))
-                take = partial(swept_plainly, pool, asked, len(history.work))
+            with start_processes(executors, history) as pool:
+                list(pool.map(replay_trial, trials[: 2 * executors]))
+                take = partial(sweep_with_processes, pool, trials, len(history.work))
                 run.sample("simulate", {"executors": executors}, PLAIN, "messages/s", take)
 
 
-def scenarios() -> list[Trial]:
+def make_sweep_trials() -> list[Trial]:
     """Workers and limits, six of one and four of the other."""
     values = [parse_settings("*.max_concurrency=2,4,8")]
     found = make_trials(Scenario(8), workers=(8, 12, 16, 24, 32, 64), changes=values)
@@ -115,18 +115,18 @@ def scenarios() -> list[Trial]:
     return found
 
 
-def swept(spark: Any, history: RecordedWorkload, asked: list[Trial]) -> Reading:
+def sweep_on_spark(spark: Any, history: RecordedWorkload, trials: list[Trial]) -> Measurement:
     began = time.monotonic()
-    run_trials_on_spark(spark, history, asked)
-    return Reading(len(asked) * len(history.work), time.monotonic() - began)
+    run_trials_on_spark(spark, history, trials)
+    return Measurement(len(trials) * len(history.work), time.monotonic() - began)
 
 
-def page_table(record: Record) -> list[Row]:
+def render_table_rows(record: Record) -> list[Row]:
     """What a core replays, as the page of what-if shows it."""
 
     def cell(workload: str, limits: str) -> str:
         entry = record.find("simulate", {"workload": workload, "limits": limits}, NAME)
-        return figure(entry.as_json() if entry else None)
+        return format_figure(entry.as_json() if entry else None)
 
     rows = [
         [words, *(cell(name, limits) for limits in LIMITED)] for name, words in WORKLOADS.items()
@@ -134,7 +134,7 @@ def page_table(record: Record) -> list[Row]:
     return [["messages/s", *LIMITED.values()], *rows]
 
 
-def page_words(record: Record) -> str:
+def describe_sweep(record: Record) -> str:
     """The sweep, as the page of what-if tells of it."""
 
     def samples(name: str, executors: int) -> list[float]:
@@ -142,7 +142,7 @@ def page_words(record: Record) -> str:
         return entry.samples if entry else []
 
     one, two = samples(NAME, 1), samples(NAME, 2)
-    found, plain = ratios(two, one), ratios(samples(PLAIN, 2), samples(PLAIN, 1))
+    found, plain = ratios_by_round(two, one), ratios_by_round(samples(PLAIN, 2), samples(PLAIN, 1))
     if not found or not plain:
         return "The sweep did not run."
     return (
@@ -152,32 +152,34 @@ def page_words(record: Record) -> str:
     )
 
 
-def processes(many: int, history: RecordedWorkload) -> ProcessPoolExecutor:
+def start_processes(many: int, history: RecordedWorkload) -> ProcessPoolExecutor:
     """The same without Spark: so many processes, each with the workload. What they lose is this machine's doing."""
     return ProcessPoolExecutor(
-        many, get_context("spawn"), initializer=keep, initargs=(pack_workload(history),)
+        many, get_context("spawn"), initializer=load_workload, initargs=(pack_workload(history),)
     )
 
 
-KEPT: list[RecordedWorkload] = []
+LOADED: list[RecordedWorkload] = []
 
 
-def keep(sent: tuple[Any, ...]) -> None:
-    KEPT.append(unpack_workload(sent))
+def load_workload(sent: tuple[Any, ...]) -> None:
+    LOADED.append(unpack_workload(sent))
 
 
-def play_kept(trial: Trial) -> ReplayResult:
-    return run_scenario(KEPT[0], trial.scenario, growth=trial.growth)
+def replay_trial(trial: Trial) -> ReplayResult:
+    return run_scenario(LOADED[0], trial.scenario, growth=trial.growth)
 
 
-def swept_plainly(pool: ProcessPoolExecutor, asked: list[Trial], messages: int) -> Reading:
+def sweep_with_processes(
+    pool: ProcessPoolExecutor, trials: list[Trial], messages: int
+) -> Measurement:
     began = time.monotonic()
-    list(pool.map(play_kept, [asked[place] for place in order_trials(asked)]))
-    return Reading(len(asked) * messages, time.monotonic() - began)
+    list(pool.map(replay_trial, [trials[place] for place in order_trials(trials)]))
+    return Measurement(len(trials) * messages, time.monotonic() - began)
 
 
 @contextmanager
-def session(executors: int) -> Iterator[Any]:
+def open_session(executors: int) -> Iterator[Any]:
     """A session on a cluster of two workers, of which it takes so many."""
     import lonnymq.spark
 

@@ -1,6 +1,6 @@
 """(g) A held snapshot: 500 messages a second for a minute, with an open reader and without, side by side.
 
-Every contestant runs twice at once, in two databases, of which one has a reader that keeps its snapshot: 10 a call in
+Every system runs twice at once, in two databases, of which one has a reader that keeps its snapshot: 10 a call in
 and 10 a call out. Then, with the reader still there, how fast each of them drains one a call. The peers run together
 after ours: what they lose to dead rows they take from the processor, and nobody else shall pay for it.
 """
@@ -14,8 +14,8 @@ from contextlib import ExitStack, contextmanager
 import psycopg
 
 from benchmarks import tasks
-from benchmarks.processes import Failed
-from benchmarks.entrant import Lane, Reading
+from benchmarks.entrant import Entrant, Measurement
+from benchmarks.processes import SystemFailed
 from benchmarks.run import Run
 
 ALL = ("lonnymq", "pgmq archive", "skip locked table", "PgQueuer")
@@ -27,29 +27,31 @@ AFTER = 10_000  # messages loaded to drain at the end
 
 def run(run: Run) -> None:
     for together in (ALL[:1], ALL[1:]):
-        side_by_side(run, [name for name in run.among(ALL) if name in together])
+        run_side_by_side(run, [name for name in run.select_systems(ALL) if name in together])
 
 
-def side_by_side(run: Run, names: list[str]) -> None:
-    """These contestants at once, each with a reader and without."""
+def run_side_by_side(run: Run, names: list[str]) -> None:
+    """These systems at once, each with a reader and without."""
     seconds = 10 if run.quick else run.held_seconds
-    asked = {(name, reader): open_lane(run, name, reader) for name in names for reader in READERS}
-    lanes = {key: lane for key, lane in asked.items() if lane}
+    asked = {
+        (name, reader): open_entrant(run, name, reader) for name in names for reader in READERS
+    }
+    entrants = {key: entrant for key, entrant in asked.items() if entrant}
     with ExitStack() as readers:
-        for (_, reader), lane in lanes.items():
+        for (_, reader), entrant in entrants.items():
             if reader == "open":
-                readers.enter_context(held_snapshot(lane.dsn))
-        keep_rate(run, lanes, seconds)
+                readers.enter_context(hold_snapshot(entrant.dsn))
+        keep_rate(run, entrants, seconds)
         for _ in range(min(run.repeat, 2)):
-            for (name, reader), lane in lanes.items():
-                drain_after(run, name, reader, lane)
-    run.drop_lanes()
+            for (name, reader), entrant in entrants.items():
+                measure_drain_after(run, name, reader, entrant)
+    run.drop_entrants()
 
 
-def open_lane(run: Run, name: str, reader: str) -> Lane | None:
+def open_entrant(run: Run, name: str, reader: str) -> Entrant | None:
     try:
-        return run.lane(name, 1, purpose=f"snapshot {reader}", crew=reader)
-    except Failed as failure:
+        return run.get_entrant(name, 1, purpose=f"snapshot {reader}", group=reader)
+    except SystemFailed as failure:
         run.record.entry(
             "snapshot", {"reader": reader, "what": "kept"}, name, "messages/s"
         ).error = str(failure)
@@ -57,7 +59,7 @@ def open_lane(run: Run, name: str, reader: str) -> Lane | None:
 
 
 @contextmanager
-def held_snapshot(dsn: str) -> Iterator[None]:
+def hold_snapshot(dsn: str) -> Iterator[None]:
     """An analyst who went for lunch."""
     with psycopg.connect(dsn) as connection:
         connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
@@ -66,48 +68,48 @@ def held_snapshot(dsn: str) -> Iterator[None]:
         connection.rollback()
 
 
-def keep_rate(run: Run, lanes: dict[tuple[str, str], Lane], seconds: int) -> None:
+def keep_rate(run: Run, entrants: dict[tuple[str, str], Entrant], seconds: int) -> None:
     """Let all run for so long, and write down how many came through in each second."""
-    for lane in lanes.values():
-        make = (tasks.produce_at_rate, (lane.name, lane.dsn, RATE, BATCH, lane.channels))
-        lane.crew.start([(tasks.consume, (lane.name, lane.dsn, BATCH)), make])
-    series = watch(run, lanes, seconds)
+    for entrant in entrants.values():
+        make = (tasks.produce_at_rate, (entrant.name, entrant.dsn, RATE, BATCH, entrant.channels))
+        entrant.group.start([(tasks.consume, (entrant.name, entrant.dsn, BATCH)), make])
+    series = count_each_second(run, entrants, seconds)
     for (name, reader), counts in series.items():
         entry = run.record.entry("snapshot", {"reader": reader, "what": "kept"}, name, "messages/s")
         last = counts[-min(LAST_SECONDS, seconds) :]
         entry.samples.append(round(sum(last) / len(last), 1))
         entry.details.append({"seconds": seconds, "each_second": counts})
-        run.say(
+        run.log(
             f"snapshot · {name}, reader {reader}: {entry.samples[-1]:.0f}/s of {RATE}/s at the end"
         )
-    for lane in lanes.values():
-        made = lane.crew.board.handled[1]
-        lane.crew.finish(2)
-        lane.waiting = made - lane.crew.board.total(range(1))
+    for entrant in entrants.values():
+        made = entrant.group.counters.handled[1]
+        entrant.group.finish(2)
+        entrant.waiting = made - entrant.group.counters.total(range(1))
 
 
-def watch(
-    run: Run, lanes: dict[tuple[str, str], Lane], seconds: int
+def count_each_second(
+    run: Run, entrants: dict[tuple[str, str], Entrant], seconds: int
 ) -> dict[tuple[str, str], list[int]]:
-    seen = {key: lane.crew.board.total(range(1)) for key, lane in lanes.items()}
-    series: dict[tuple[str, str], list[int]] = {key: [] for key in lanes}
+    seen = {key: entrant.group.counters.total(range(1)) for key, entrant in entrants.items()}
+    series: dict[tuple[str, str], list[int]] = {key: [] for key in entrants}
     start = time.monotonic()
     for second in range(1, seconds + 1):
         time.sleep(max(0.0, start + second - time.monotonic()))
-        for key, lane in lanes.items():
-            total = lane.crew.board.total(range(1))
+        for key, entrant in entrants.items():
+            total = entrant.group.counters.total(range(1))
             series[key].append(total - seen[key])
             seen[key] = total
         if second % 20 == 0:
-            run.say(f"snapshot · held for {second} s")
+            run.log(f"snapshot · held for {second} s")
     return series
 
 
-def drain_after(run: Run, name: str, reader: str, lane: Lane) -> None:
+def measure_drain_after(run: Run, name: str, reader: str, entrant: Entrant) -> None:
     case = {"reader": reader, "what": "drain after"}
 
-    def take() -> Reading:
-        lane.fill(AFTER, tidied=False)
-        return lane.drain(1, 1.0)
+    def take() -> Measurement:
+        entrant.fill(AFTER, vacuumed=False)
+        return entrant.drain(1, 1.0)
 
     run.sample("snapshot", case, name, "messages/s", take)

@@ -11,7 +11,6 @@ import os
 import shutil
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -20,11 +19,11 @@ from typing import Any
 
 import psycopg
 
-from benchmarks.processes import Failed
-from benchmarks.entrant import Reading
+from benchmarks.entrant import Measurement, time_call
 from benchmarks.payload import BYTES
+from benchmarks.processes import SystemFailed
 from benchmarks.run import Run
-from benchmarks.server import SETTINGS, tidy
+from benchmarks.server import SETTINGS, vacuum_database
 from lonnymq import Queue
 from lonnymq.embedded_postgres import temporary
 
@@ -47,36 +46,39 @@ FINISHED = """
 
 
 @dataclass(frozen=True)
-class Turn:
-    """What one contestant does when it is its turn."""
+class TimedCase:
+    """What one system does when its turn comes."""
 
     what: str
     name: str
     unit: str
-    take: Callable[[], Reading]
+    take: Callable[[], Measurement]
 
 
 def run(run: Run) -> None:
-    from benchmarks.scenarios.spark_stream import Streams  # needs Spark, as session does
+    from benchmarks.scenarios.spark_stream import StreamBenchmark  # needs Spark, as session does
 
-    with fresh_server() as dsn, session() as spark:
+    with start_server() as dsn, open_session() as spark:
         load_history(dsn, run.rows)
-        bench, streams = Bench(run, spark, dsn), Streams(run, spark, another_database(dsn))
-        for turns in (bench.writes(), bench.reads(), streams.streams(), streams.handlers()):
-            take_turns(run, turns)
+        bench, streams = (
+            TableBenchmark(run, spark, dsn),
+            StreamBenchmark(run, spark, create_second_queue(dsn)),
+        )
+        for cases in (bench.writes(), bench.reads(), streams.streams(), streams.handlers()):
+            run_cases(run, cases)
 
 
-def take_turns(run: Run, turns: list[Turn]) -> None:
+def run_cases(run: Run, cases: list[TimedCase]) -> None:
     """Each once without being timed, and then in rounds."""
-    for turn in turns:
-        with suppress(Failed):  # which is written down in the first round
-            turn.take()
+    for case in cases:
+        with suppress(SystemFailed):  # which is written down in the first round
+            case.take()
     for _ in range(run.repeat):
-        for turn in turns:
-            run.sample("spark", {"what": turn.what}, turn.name, turn.unit, turn.take)
+        for case in cases:
+            run.sample("spark", {"what": case.what}, case.name, case.unit, case.take)
 
 
-class Bench:
+class TableBenchmark:
     """Writes and reads, over one session and one server."""
 
     def __init__(self, run: Run, spark: Any, dsn: str) -> None:
@@ -84,18 +86,18 @@ class Bench:
         history = spark.read.format("lonnymq").option("url", dsn).load("history").schema
         self.known = [field for field in history if field.name not in UNKNOWN]
 
-    def writes(self) -> list[Turn]:
+    def writes(self) -> list[TimedCase]:
         return [
             self.write("lonnymq direct", lambda frame: self.ours(frame, "direct")),
             self.write("lonnymq staged", lambda frame: self.ours(frame, "staged")),
             self.write(JDBC, self.jdbc),
         ]
 
-    def reads(self) -> list[Turn]:
+    def reads(self) -> list[TimedCase]:
         return [
             self.read("lonnymq", self.our_history),
             self.read(JDBC, self.jdbc_history),
-            self.read(BY_HAND, lambda: self.jdbc_history(**by_hand(self.rows))),
+            self.read(BY_HAND, lambda: self.jdbc_history(**partition_options(self.rows))),
         ]
 
     def frame(self, rows: int) -> Any:
@@ -109,7 +111,7 @@ class Bench:
         write.option("url", self.dsn).option("commitMode", mode).save()
 
     def jdbc(self, frame: Any) -> None:
-        need_jar()
+        require_jar()
         options = {"url": f"{jdbc_url(self.dsn)}&{REWRITTEN}", "dbtable": "lonnymq.message"}
         options |= {"driver": DRIVER, "batchsize": 10_000, "numPartitions": TASKS}
         frame.write.format("jdbc").mode("append").options(**options).save()
@@ -122,57 +124,53 @@ class Bench:
         return read.option("numPartitions", TASKS).schema(StructType(self.known)).load("history")
 
     def jdbc_history(self, **options: Any) -> Any:
-        need_jar()
+        require_jar()
         columns = ", ".join(field.name for field in self.known)
         table = f"(select {columns} from lonnymq.history) h"
         return read_jdbc(self.spark, self.dsn, table, **options)
 
-    def write(self, name: str, write: Callable[[Any], None]) -> Turn:
-        def take() -> Reading:
+    def write(self, name: str, write: Callable[[Any], None]) -> TimedCase:
+        def take() -> Measurement:
             with psycopg.connect(self.dsn, autocommit=True) as connection:
                 connection.execute("truncate lonnymq.message, lonnymq.change")
-            tidy(self.dsn)
-            reading = timed(self.rows, lambda: write(self.frame(self.rows)))
+            vacuum_database(self.dsn)
+            measured = time_call(self.rows, lambda: write(self.frame(self.rows)))
             self.check(self.rows)
-            return reading
+            return measured
 
-        return Turn("write", name, "rows/s", take)
+        return TimedCase("write", name, "rows/s", take)
 
-    def read(self, name: str, frame: Callable[[], Any]) -> Turn:
-        def take() -> Reading:
+    def read(self, name: str, frame: Callable[[], Any]) -> TimedCase:
+        def take() -> Measurement:
             folder = Path(tempfile.mkdtemp(prefix="lonnymq-bench-"))
             try:
                 target = str(folder / "history")
-                reading = timed(self.rows, lambda: frame().write.parquet(target))
+                measured = time_call(self.rows, lambda: frame().write.parquet(target))
                 found = self.spark.read.parquet(target).count()
                 if found != self.rows:
-                    raise Failed(f"{found} rows of {self.rows} were read")
-                return reading
+                    raise SystemFailed(f"{found} rows of {self.rows} were read")
+                return measured
             finally:
                 shutil.rmtree(folder)
 
-        return Turn("history to Parquet", name, "rows/s", take)
+        return TimedCase("history to Parquet", name, "rows/s", take)
 
     def check(self, rows: int) -> None:
         with psycopg.connect(self.dsn, autocommit=True) as connection:
             found = connection.execute("select count(*) from lonnymq.message").fetchone()
         if found != (rows,):
-            raise Failed(f"{found} rows of {rows} were written")
+            raise SystemFailed(f"{found} rows of {rows} were written")
 
 
-def need_jar() -> None:
+def require_jar() -> None:
     if not JAR.exists():
-        raise Failed("needs Debian's libpostgresql-jdbc-java: scripts/system-packages installs it")
-
-
-def timed(count: int, do: Callable[[], object]) -> Reading:
-    started = time.perf_counter()
-    do()
-    return Reading(count, time.perf_counter() - started)
+        raise SystemFailed(
+            "needs Debian's libpostgresql-jdbc-java: scripts/system-packages installs it"
+        )
 
 
 @contextmanager
-def fresh_server() -> Iterator[str]:
+def start_server() -> Iterator[str]:
     """A server like the others', that also listens on a port of this machine: JDBC knows no sockets but those."""
     # Linux has as many addresses for itself as one could want: somebody else's server may have the first.
     address = f"127.0.0.{2 + os.getpid() % 250}" if sys.platform == "linux" else "127.0.0.1"
@@ -182,7 +180,7 @@ def fresh_server() -> Iterator[str]:
         yield dsn
 
 
-def another_database(dsn: str) -> str:
+def create_second_queue(dsn: str) -> str:
     """A second queue on the same server."""
     with psycopg.connect(dsn, autocommit=True) as connection:
         connection.execute("create database streams")
@@ -192,13 +190,13 @@ def another_database(dsn: str) -> str:
 
 
 @contextmanager
-def session() -> Iterator[Any]:
+def open_session() -> Iterator[Any]:
     import lonnymq.spark
 
     config = {"spark.ui.enabled": "false", "spark.driver.memory": "2g"}
     if JAR.exists():
         config["spark.jars"] = str(JAR)
-    spark = lonnymq.spark.session(f"local[{TASKS}]", config=config)
+    spark = lonnymq.spark.open_session(f"local[{TASKS}]", config=config)
     spark.sparkContext.setLogLevel("ERROR")
     try:
         yield spark
@@ -218,7 +216,7 @@ def read_jdbc(spark: Any, dsn: str, table: str, **options: Any) -> Any:
     return spark.read.format("jdbc").options(**given, **options).load()
 
 
-def by_hand(rows: int) -> dict[str, Any]:
+def partition_options(rows: int) -> dict[str, Any]:
     """What JDBC must be told to read history in parts."""
     bounds = {"partitionColumn": "message_id", "lowerBound": 1, "upperBound": rows}
     return {**bounds, "numPartitions": TASKS}

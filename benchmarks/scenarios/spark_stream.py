@@ -1,4 +1,4 @@
-"""The other half of the Spark shape: the queue as a stream into Parquet, beside COPY; and handlers on executors,
+"""The other half of the Spark scenario: the queue as a stream into Parquet, beside COPY; and handlers on executors,
 beside plain worker processes."""
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from typing import Any
 import psutil
 import psycopg
 
-from benchmarks.processes import Failed
-from benchmarks.entrant import Reading
+from benchmarks.entrant import Measurement
 from benchmarks.payload import BYTES
+from benchmarks.processes import SystemFailed
 from benchmarks.run import Run
-from benchmarks.server import tidy
-from benchmarks.scenarios.spark import Turn
+from benchmarks.scenarios.spark import TimedCase
+from benchmarks.server import vacuum_database
 from lonnymq import NewMessage, Queue, Worker
 from lonnymq.spark import run_workers
 
@@ -46,7 +46,7 @@ worker.run(processes={processes})
 """
 
 
-class Streams:
+class StreamBenchmark:
     """The cases, over one session and one server."""
 
     def __init__(self, run: Run, spark: Any, dsn: str) -> None:
@@ -54,18 +54,18 @@ class Streams:
         self.rows, self.messages = run.rows, max(20_000, run.rows // 5)
         self.held: list[int] = []  # megabytes, from the beginning of a stream to its end
 
-    def streams(self) -> list[Turn]:
+    def streams(self) -> list[TimedCase]:
         return [
-            Turn(STREAM, "COPY", "rows/s", self.copy),
-            Turn(STREAM, "lonnymq", "rows/s", self.stream),
-            Turn(MEMORY, "first half", "MB", lambda: self.most_held(slice(0, self.middle))),
-            Turn(MEMORY, "second half", "MB", lambda: self.most_held(slice(self.middle, None))),
+            TimedCase(STREAM, "COPY", "rows/s", self.copy),
+            TimedCase(STREAM, "lonnymq", "rows/s", self.stream),
+            TimedCase(MEMORY, "first half", "MB", lambda: self.max_memory(slice(0, self.middle))),
+            TimedCase(MEMORY, "second half", "MB", lambda: self.max_memory(slice(self.middle, None))),
         ]
 
-    def handlers(self) -> list[Turn]:
+    def handlers(self) -> list[TimedCase]:
         return [
-            Turn(HANDLERS, "lonnymq on executors", "messages/s", self.workers),
-            Turn(HANDLERS, "plain workers", "messages/s", self.plain),
+            TimedCase(HANDLERS, "lonnymq on executors", "messages/s", self.workers),
+            TimedCase(HANDLERS, "plain workers", "messages/s", self.plain),
         ]
 
     @property
@@ -74,7 +74,7 @@ class Streams:
 
     # A stream, and what PostgreSQL does at its best
 
-    def copy(self) -> Reading:
+    def copy(self) -> Measurement:
         """COPY of the same rows into the same table."""
         self.clear()
         row = ("channel 1", b"x" * BYTES)
@@ -86,20 +86,20 @@ class Streams:
                 for _ in range(self.rows):
                     copy.write_row(row)
             connection.commit()
-        return Reading(self.rows, time.perf_counter() - started)
+        return Measurement(self.rows, time.perf_counter() - started)
 
-    def stream(self) -> Reading:
+    def stream(self) -> Measurement:
         self.clear()
         self.fill(self.rows)
-        tidy(self.dsn)
-        with watched() as self.held:
+        vacuum_database(self.dsn)
+        with sample_memory() as self.held:
             return self.stream_once(self.rows)
 
-    def most_held(self, half: slice) -> Reading:
+    def max_memory(self, half: slice) -> Measurement:
         """How much memory the driver had at most in a half of the last stream."""
-        return Reading(max(self.held[half], default=0), 1)
+        return Measurement(max(self.held[half], default=0), 1)
 
-    def stream_once(self, count: int) -> Reading:
+    def stream_once(self, count: int) -> Measurement:
         folder = Path(tempfile.mkdtemp(prefix="lonnymq-bench-"))
         options = {"url": self.dsn, "stream": "bench", "numPartitions": TASKS}
         try:
@@ -109,21 +109,21 @@ class Streams:
             sink = sink.option("checkpointLocation", str(folder / "checkpoint"))
             started = time.perf_counter()
             sink.option("path", str(folder / "table")).start().awaitTermination()
-            reading = Reading(count, time.perf_counter() - started)
+            measured = Measurement(count, time.perf_counter() - started)
             found = self.spark.read.parquet(str(folder / "table")).select("id").distinct().count()
             if found != count:
-                raise Failed(f"{found} messages of {count} were read")
-            return reading
+                raise SystemFailed(f"{found} messages of {count} were read")
+            return measured
         finally:
             shutil.rmtree(folder)
             with Queue(self.dsn) as queue, psycopg.connect(self.dsn, autocommit=True) as connection:
                 connection.execute("select lonnymq.stream_drop('bench')")
                 if queue.stats().leased:
-                    raise Failed("the last batch was not settled")
+                    raise SystemFailed("the last batch was not settled")
 
     # Handlers
 
-    def workers(self) -> Reading:
+    def workers(self) -> Measurement:
         self.clear()
         self.fill(self.messages)
         self.run_workers_once()
@@ -137,7 +137,7 @@ class Streams:
 
         run_workers(self.spark, worker, num_workers=TASKS, until_empty=True, duration=600_000)
 
-    def plain(self) -> Reading:
+    def plain(self) -> Measurement:
         """The same handlers in as many processes of a worker."""
         self.clear()
         self.fill(self.messages)
@@ -147,22 +147,22 @@ class Streams:
             until = time.monotonic() + 600
             while self.left():
                 if process.poll() is not None or time.monotonic() > until:
-                    raise Failed("the workers did not end what there was")
+                    raise SystemFailed("the workers did not end what there was")
                 time.sleep(0.1)
         finally:
             process.send_signal(signal.SIGTERM)
             process.wait(60)
         return self.drained()
 
-    def drained(self) -> Reading:
+    def drained(self) -> Measurement:
         """From the first lease to the last completion, by the database's clock."""
         with psycopg.connect(self.dsn, autocommit=True) as connection:
             row = connection.execute(
                 "select count(*), max(finished_at) - min(dequeued_at) from lonnymq.history"
             ).fetchone()
         if row is None or row[0] != self.messages:
-            raise Failed(f"{row} instead of {self.messages} were handled")
-        return Reading(self.messages, row[1] / 1000)
+            raise SystemFailed(f"{row} instead of {self.messages} were handled")
+        return Measurement(self.messages, row[1] / 1000)
 
     # The queue
 
@@ -171,7 +171,7 @@ class Streams:
             connection.execute(
                 "truncate lonnymq.message, lonnymq.change, lonnymq.history, lonnymq.lease"
             )
-        tidy(self.dsn)
+        vacuum_database(self.dsn)
 
     def fill(self, count: int) -> None:
         content = b"x" * BYTES
@@ -187,14 +187,14 @@ class Streams:
 
 
 @contextmanager
-def watched() -> Iterator[list[int]]:
+def sample_memory() -> Iterator[list[int]]:
     """How much memory the driver has, moment by moment."""
-    found, until = [memory()], threading.Event()
+    found, until = [measure_memory()], threading.Event()
 
     def look() -> None:
         while not until.wait(0.2):
             with suppress(psutil.Error):
-                found.append(memory())
+                found.append(measure_memory())
 
     watcher = threading.Thread(target=look, daemon=True)
     watcher.start()
@@ -205,7 +205,7 @@ def watched() -> Iterator[list[int]]:
         watcher.join()
 
 
-def memory() -> int:
+def measure_memory() -> int:
     """Megabytes that this process and those it has started hold, PostgreSQL's not counted."""
     own = psutil.Process()
     listed = [own, *own.children(recursive=True)]

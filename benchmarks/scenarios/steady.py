@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from benchmarks.systems import contestant
-from benchmarks.entrant import Reading
-from benchmarks.run import Run, tenants
-from benchmarks.server import tidy
+from benchmarks.entrant import Measurement
+from benchmarks.run import Run, channel_counts
+from benchmarks.server import vacuum_database
+from benchmarks.systems import get_system
 
 MEMBERS = 8
 ALL = ("lonnymq", "pgmq archive", "pgmq pooled", "PgQueuer", "skip locked table", "channel table")
@@ -13,19 +13,19 @@ ALL = ("lonnymq", "pgmq archive", "pgmq pooled", "PgQueuer", "skip locked table"
 
 def run(run: Run) -> None:
     for number in range(run.repeat):
-        for name in run.among(ALL):
+        for name in run.select_systems(ALL):
             for channels in (
-                () if run.sits_out(number, "steady", name) else tenants(name, run.counts)
+                () if run.skips_round(number, "steady", name) else channel_counts(name, run.counts)
             ):
                 sample(run, name, channels)
-    run.drop_lanes()
+    run.drop_entrants()
 
 
 def sample(run: Run, name: str, channels: int) -> None:
-    def take() -> Reading:
-        lane = run.lane(name, channels, purpose="steady")
-        tidy(lane.dsn)
-        return lane.steady(MEMBERS, MEMBERS, run.seconds)
+    def take() -> Measurement:
+        entrant = run.get_entrant(name, channels, purpose="steady")
+        vacuum_database(entrant.dsn)
+        return entrant.run_steady(MEMBERS, MEMBERS, run.seconds)
 
-    case = {"channels": channels if contestant(name).has_tenants else "any"}
+    case = {"channels": channels if get_system(name).has_tenants else "any"}
     run.sample("steady", case, name, "messages/s", take)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.entrant import Reading
+from benchmarks.entrant import Measurement
 from benchmarks.run import Run
 
 ALL = ("lonnymq worker", "PgQueuer", "Procrastinate", "awa", "chancy")
@@ -12,18 +12,18 @@ BATCH = 100  # for those that can be told how many to fetch
 
 def run(run: Run) -> None:
     for number in range(run.repeat):
-        for name in run.among(ALL):
-            for work_ms, most in () if run.sits_out(number, "worker", name) else ROUNDS.items():
+        for name in run.select_systems(ALL):
+            for work_ms, most in () if run.skips_round(number, "worker", name) else ROUNDS.items():
                 if number < most:
                     sample(run, name, work_ms)
-    run.drop_lanes()
+    run.drop_entrants()
 
 
 def sample(run: Run, name: str, work_ms: int) -> None:
-    def take() -> Reading:
-        lane = run.lane(name, 100, purpose="worker")
-        lane.fill(lane.contestant.backlog)
-        return lane.drain(BATCH, run.seconds, work_seconds=work_ms / 1000)
+    def take() -> Measurement:
+        entrant = run.get_entrant(name, 100, purpose="worker")
+        entrant.fill(entrant.system.backlog)
+        return entrant.drain(BATCH, run.seconds, work_seconds=work_ms / 1000)
 
     case = {"handler": f"{work_ms} ms of work" if work_ms else "no-op"}
     run.sample("worker", case, name, "messages/s", take)

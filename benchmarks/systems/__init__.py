@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import cache
 from importlib import import_module
 
-from benchmarks.systems.base import Contestant
+from benchmarks.systems.base import System
 
-PLACES = {
-    "lonnymq": "lonnymq:Ours",
-    "lonnymq history off": "lonnymq:OursWithoutHistory",
-    "lonnymq worker": "lonnymq:OurWorker",
+SYSTEMS = {
+    "lonnymq": "lonnymq:LonnyMQ",
+    "lonnymq history off": "lonnymq:LonnyMQWithoutHistory",
+    "lonnymq worker": "lonnymq:LonnyMQWorker",
     "pgmq archive": "pgmq:PgmqArchive",
     "pgmq pooled": "pgmq:PgmqPooled",
     "pgmq delete": "pgmq:PgmqDelete",
@@ -26,8 +26,8 @@ PLACES = {
 
 
 @cache
-def contestant(name: str) -> Contestant:
-    """The contestant of that name. What it needs of other packages it imports when it is used, in its own process."""
-    module, kind = PLACES[name].split(":")
-    made: Contestant = getattr(import_module(f"benchmarks.systems.{module}"), kind)()
+def get_system(name: str) -> System:
+    """The system of that name. What it needs of other packages it imports when it is used, in its own process."""
+    module, kind = SYSTEMS[name].split(":")
+    made: System = getattr(import_module(f"benchmarks.systems.{module}"), kind)()
     return made

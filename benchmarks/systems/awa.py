@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.systems.base import Contestant, New
-from benchmarks.systems.stopping import until_stopped
 from benchmarks.flow import Flow
 from benchmarks.payload import Payload
+from benchmarks.systems.base import New, System, wait_until_stopped
 
 QUEUE = "bench"
 WORKERS = 256
@@ -44,7 +43,7 @@ class AwaProducer:
         self.client.close()
 
 
-class Awa(Contestant):
+class Awa(System):
     name = "awa"
     package = "awa-pg"
     listens = True
@@ -86,5 +85,5 @@ class Awa(Contestant):
             flow.ready()
             queues = [{"name": QUEUE, "max_workers": WORKERS, **options}]
             await client.start(queues, poll_interval_ms=50)
-            await until_stopped(flow, lambda: None)
+            await wait_until_stopped(flow, lambda: None)
             await client.shutdown()

@@ -1,17 +1,19 @@
-"""The interface of a contestant: how to install, load, create, and consume, all through its own public API."""
+"""The interface of a system: how to install, load, create, and consume, all through its own public API."""
 
 from __future__ import annotations
 
+import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from itertools import islice
 from typing import Protocol, TypeVar
 
 from benchmarks.flow import Flow
-from benchmarks.payload import Payload, channel_name, payload
+from benchmarks.payload import Payload, channel_name, make_payload
 
 T = TypeVar("T")
+LOOK_SECONDS = 0.02
 New = tuple[str, Payload]  # channel and message
 
 
@@ -25,14 +27,14 @@ class Producer(Protocol):
     def close(self) -> None: ...
 
 
-class Contestant(ABC):
+class System(ABC):
     """One queue. Instances are made anew in every process, from the name."""
 
     name = ""
     package = ""  # on the registry; empty for what is in this tree
     has_tenants = False
     only_channels: tuple[int, ...] = ()  # where it is tried at these numbers of channels alone
-    listens = False  # wakes up by itself on an idle queue: takes part in the latency shape
+    listens = False  # wakes up by itself on an idle queue: takes part in the latency scenario
     backlog = (
         200_000  # how many are preloaded for a drain; less where loading that many takes minutes
     )
@@ -55,7 +57,7 @@ class Contestant(ABC):
     def load(self, dsn: str, count: int, channels: int) -> None:
         """Fill the queue by the fastest way that it has."""
         producer = self.producer(dsn)
-        for part in chunks(fresh(count, channels), self.load_size):
+        for part in chunks(make_messages(count, channels), self.load_size):
             producer.create_many(part)
         producer.close()
 
@@ -76,12 +78,19 @@ class Contestant(ABC):
             return "not installed"
 
 
-def fresh(count: int, channels: int, start: int = 0) -> Iterator[New]:
+def make_messages(count: int, channels: int, start: int = 0) -> Iterator[New]:
     """So many new messages, dealt out over the channels in turn."""
     for number in range(start, start + count):
-        yield channel_name(number % channels), payload()
+        yield channel_name(number % channels), make_payload()
 
 
 def chunks(items: Iterator[T], size: int) -> Iterator[list[T]]:
     while part := list(islice(items, size)):
         yield part
+
+
+async def wait_until_stopped(flow: Flow, stop: Callable[[], object]) -> None:
+    """Wait until the flow is stopped, then say so to the worker."""
+    while not flow.stopped:
+        await asyncio.sleep(LOOK_SECONDS)
+    stop()

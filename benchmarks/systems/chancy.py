@@ -7,10 +7,9 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
-from benchmarks.systems.base import Contestant, New
-from benchmarks.systems.stopping import until_stopped
 from benchmarks.flow import Flow
 from benchmarks.payload import Payload
+from benchmarks.systems.base import New, System, wait_until_stopped
 
 QUEUE = "bench"
 flows: list[Flow] = []  # jobs are found by the path of a function, so the flow waits here for it
@@ -41,7 +40,7 @@ class ChancyProducer:
         self.chancy.__exit__(None, None, None)
 
 
-class Chancy(Contestant):
+class Chancy(System):
     name = "chancy"
     package = "chancy"
     listens = True
@@ -86,4 +85,4 @@ class Chancy(Contestant):
         async with Chancy(dsn) as chancy:
             flow.ready()
             async with Worker(chancy, register_signal_handlers=False):
-                await until_stopped(flow, lambda: None)
+                await wait_until_stopped(flow, lambda: None)

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 import psycopg
 
-from benchmarks.systems.base import Contestant, New
 from benchmarks.flow import Flow
 from benchmarks.payload import Payload, channel_name, decode, encode
+from benchmarks.systems.base import New, System
 
 TABLES = """
 create table tenant (
@@ -109,7 +109,7 @@ class ChannelProducer:
         self.connection.close()
 
 
-class ChannelTable(Contestant):
+class ChannelTable(System):
     name = "channel table"
     has_tenants = True
     notes = "one message a call whatever the batch; no leases, no history"

@@ -7,9 +7,9 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from benchmarks.systems.base import Contestant, New
 from benchmarks.flow import Flow
 from benchmarks.payload import Payload
+from benchmarks.systems.base import New, System
 
 QUEUE = WORKFLOW = "bench"
 POLL_SECONDS = 0.05
@@ -43,7 +43,7 @@ class DbosProducer:
         self.client.destroy()
 
 
-class Dbos(Contestant):
+class Dbos(System):
     name = "DBOS"
     package = "dbos"
     backlog = 4_000

@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from benchmarks.systems.base import Contestant, New, fresh
-from benchmarks.systems.stopping import until_stopped
 from benchmarks.flow import Flow
 from benchmarks.payload import Payload, decode, encode
+from benchmarks.systems.base import New, System, make_messages, wait_until_stopped
 from lonnymq import Context, NewMessage, Queue, Worker
 
 
-class OurProducer:
+class LonnyMQProducer:
     def __init__(self, dsn: str) -> None:
         self.queue = Queue(dsn)
         self.queue.epoch()  # opens the connection
@@ -32,7 +31,7 @@ class OurProducer:
         self.queue.close()
 
 
-class Ours(Contestant):
+class LonnyMQ(System):
     name = "lonnymq"
     package = "lonnymq"
     has_tenants = True
@@ -43,14 +42,14 @@ class Ours(Contestant):
         with Queue(dsn) as queue:
             queue.install()
 
-    def producer(self, dsn: str) -> OurProducer:
-        return OurProducer(dsn)
+    def producer(self, dsn: str) -> LonnyMQProducer:
+        return LonnyMQProducer(dsn)
 
     def load(self, dsn: str, count: int, channels: int) -> None:
         with Queue(dsn) as queue:
             queue.copy(
                 NewMessage(encode(message), channel=name)
-                for name, message in fresh(count, channels)
+                for name, message in make_messages(count, channels)
             )
 
     def consume(self, flow: Flow, dsn: str, batch: int) -> None:
@@ -65,7 +64,7 @@ class Ours(Contestant):
         asyncio.run(work(flow, dsn, slots))
 
 
-class OurWorker(Ours):
+class LonnyMQWorker(LonnyMQ):
     name = "lonnymq worker"
     notes = "lonnymq.Worker(concurrency=1000), as its page advises for short handlers, async, in 2 processes"
 
@@ -76,7 +75,7 @@ class OurWorker(Ours):
         asyncio.run(work(flow, dsn, 1_000))
 
 
-class OursWithoutHistory(Ours):
+class LonnyMQWithoutHistory(LonnyMQ):
     name = "lonnymq history off"
     notes = 'queue.set(history="off"), else as above'
 
@@ -109,6 +108,6 @@ async def work(flow: Flow, dsn: str, slots: int) -> None:
         flow.done()
 
     flow.ready()
-    stopping = asyncio.create_task(until_stopped(flow, worker.stop))
+    stopping = asyncio.create_task(wait_until_stopped(flow, worker.stop))
     await worker.run_async()
     await stopping

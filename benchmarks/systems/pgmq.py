@@ -7,9 +7,9 @@ from typing import Any
 
 import psycopg
 
-from benchmarks.systems.base import Contestant, New
 from benchmarks.flow import Flow
 from benchmarks.payload import Payload
+from benchmarks.systems.base import New, System
 
 QUEUE = "bench"
 VISIBILITY_SECONDS = 30
@@ -55,7 +55,7 @@ class PooledClient(PgmqClient):
         self.pool.close()
 
 
-class PgmqArchive(Contestant):
+class PgmqArchive(System):
     name = "pgmq archive"
     package = "pgmq"
     client = PgmqClient

@@ -7,10 +7,9 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
-from benchmarks.systems.base import Contestant, New
-from benchmarks.systems.stopping import until_stopped
 from benchmarks.flow import Flow
 from benchmarks.payload import Payload, decode, encode
+from benchmarks.systems.base import New, System, wait_until_stopped
 
 ENTRYPOINT = "bench"
 
@@ -45,7 +44,7 @@ class PgQueuerProducer:
         self.runner.close()
 
 
-class PgQueuer(Contestant):
+class PgQueuer(System):
     name = "PgQueuer"
     package = "pgqueuer"
     listens = True
@@ -89,7 +88,7 @@ class PgQueuer(Contestant):
             flow.done()
 
         flow.ready()
-        stopping = asyncio.create_task(until_stopped(flow, manager.shutdown.set))
+        stopping = asyncio.create_task(wait_until_stopped(flow, manager.shutdown.set))
         await manager.run(batch_size=batch)
         await stopping
         await connection.close()

@@ -7,10 +7,9 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
-from benchmarks.systems.base import Contestant, New
-from benchmarks.systems.stopping import until_stopped
 from benchmarks.flow import Flow
 from benchmarks.payload import Payload
+from benchmarks.systems.base import New, System, wait_until_stopped
 
 TASK = "bench"
 
@@ -34,7 +33,7 @@ class ProcrastinateProducer:
         self.app.close()
 
 
-class Procrastinate(Contestant):
+class Procrastinate(System):
     name = "Procrastinate"
     package = "procrastinate"
     listens = True
@@ -80,5 +79,5 @@ class Procrastinate(Contestant):
                     shutdown_graceful_timeout=5.0,
                 )
             )
-            await until_stopped(flow, worker.cancel)
+            await wait_until_stopped(flow, worker.cancel)
             await asyncio.gather(worker, return_exceptions=True)

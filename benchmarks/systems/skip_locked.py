@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import psycopg
 
-from benchmarks.systems.base import Contestant, New
 from benchmarks.flow import Flow
 from benchmarks.payload import Payload, decode, encode
+from benchmarks.systems.base import New, System
 
 TABLES = """
 create table job (id bigint generated always as identity primary key, tenant text not null, content bytea not null);
@@ -47,7 +47,7 @@ class TableProducer:
         self.connection.close()
 
 
-class SkipLockedTable(Contestant):
+class SkipLockedTable(System):
     name = "skip locked table"
     backlog = 400_000
     load_size = 20_000

@@ -1,26 +1,10 @@
 """The arithmetic of the benchmark on inputs that were worked out by hand."""
 
 import pytest
-from benchmarks.summary_statistics import jain, percentile, ratios, spread
-from benchmarks.goals import Goal, rivals
+from benchmarks.goals import Goal, named_in_goals
 from benchmarks.record import Record
 from benchmarks.report import table
-
-
-def test_jain_is_one_when_all_get_the_same() -> None:
-    assert jain([7, 7, 7, 7]) == 1.0
-
-
-def test_jain_is_one_in_n_when_one_gets_everything() -> None:
-    assert jain([12, 0, 0, 0]) == 0.25
-
-
-def test_jain_of_one_two_three_is_six_sevenths() -> None:
-    assert jain([1, 2, 3]) == pytest.approx(36 / (3 * 14))
-
-
-def test_jain_of_nothing_served_is_zero() -> None:
-    assert jain([0, 0]) == 0.0
+from benchmarks.summary_statistics import percentile, ratios_by_round, spread
 
 
 @pytest.mark.parametrize(("share", "value"), [(0.5, 50), (0.99, 99), (1.0, 100), (0.001, 1)])
@@ -38,8 +22,8 @@ def test_the_spread_is_half_the_range_over_the_median() -> None:
 
 
 def test_a_ratio_is_taken_within_each_round() -> None:
-    assert ratios([10, 30, 60], [5, 10, 20]) == [2, 3, 3]
-    assert ratios([10, 30], [5]) == [2]
+    assert ratios_by_round([10, 30, 60], [5, 10, 20]) == [2, 3, 3]
+    assert ratios_by_round([10, 30], [5]) == [2]
 
 
 def record(ours: list[float], theirs: list[float]) -> Record:
@@ -85,12 +69,17 @@ def test_the_table_shows_medians_with_spread_and_says_who_failed() -> None:
     kept = record([90, 100, 110], [])
     kept.entries[1].error = "it does not install"
     entries = [entry.as_json() for entry in kept.entries]
-    broken = {"not_installed": {"wings==1": "no such thing"}, "broken_shapes": {"steady": "Wrong"}}
-    text = table.whole({"entries": entries, "shapes": ["drain"], "verdicts": [], **broken})
+    broken = {
+        "not_installed": {"wings==1": "no such thing"},
+        "broken_scenarios": {"steady": "Wrong"},
+    }
+    text = table.render_report(
+        {"entries": entries, "scenarios": ["drain"], "verdicts": [], **broken}
+    )
     assert "100 ±10%" in text
     assert "theirs failed in drain (batch 1): it does not install" in text
     assert "wings==1 did not install: no such thing" in text
-    assert "the shape steady broke: Wrong" in text
+    assert "the scenario steady broke: Wrong" in text
 
 
 def test_who_knows_no_channels_has_one_figure_for_all_numbers_of_them() -> None:
@@ -99,16 +88,16 @@ def test_who_knows_no_channels_has_one_figure_for_all_numbers_of_them() -> None:
         kept.entry("steady", {"channels": count}, "ours", "messages/s").samples.append(value)
     kept.entry("steady", {"channels": "any"}, "plain", "messages/s").samples.append(7.0)
     entries = [entry.as_json() for entry in kept.entries]
-    rows = table.by_channels(entries)
+    rows = table.build_channel_table(entries)
     assert rows[0] == ["messages/s", "1 channel", "100 channels"]
     assert rows[2] == ["plain", "7.00", "7.00"]
 
 
 def test_rivals_are_those_whom_a_goal_of_the_shape_names() -> None:
-    assert rivals("create") == {"pgmq archive", "pgmq pooled"}
-    assert {"PgQueuer", "Procrastinate", "channel table"} < rivals("drain")
-    assert rivals("worker") == {"PgQueuer", "Procrastinate"}
-    assert rivals("limits") == set()
+    assert named_in_goals("create") == {"pgmq archive", "pgmq pooled"}
+    assert {"PgQueuer", "Procrastinate", "channel table"} < named_in_goals("drain")
+    assert named_in_goals("worker") == {"PgQueuer", "Procrastinate"}
+    assert named_in_goals("limits") == set()
 
 
 def test_a_goal_is_judged_if_both_sides_were_tried_though_one_failed() -> None:
