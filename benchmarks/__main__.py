@@ -25,43 +25,57 @@ NOT_INSTALLED = Path(sys.prefix) / "not-installed.json"  # left by virtual_envir
 
 def parse_arguments(given: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks", description="The queue beside its peers."
+        prog="python -m benchmarks",
+        description="Compare LonnyMQ with other queues on the same server.",
     )
     parser.add_argument(
-        "--quick", action="store_true", help="fewer peers, scenarios and rounds: 3 minutes"
+        "--quick",
+        action="store_true",
+        help="run fewer peers, scenarios and rounds, at most 3 minutes",
     )
     known = ", ".join((*SCENARIOS, *APART))
-    parser.add_argument("--only", default="", metavar="SCENARIO[,…]", help=f"of {known}")
+    parser.add_argument(
+        "--only", default="", metavar="SCENARIO[,…]", help=f"run only these scenarios: {known}"
+    )
     parser.add_argument(
         "--peers",
         default="",
         metavar="NAME[,…]",
-        help=f"of {'; '.join(SYSTEMS)}; a beginning will do",
+        help=f"run only systems with names that start like this: {', '.join(SYSTEMS)}",
     )
     parser.add_argument(
-        "--repeat", type=int, default=0, metavar="N", help="rounds of each case: 3, or 2 if quick"
+        "--repeat",
+        type=int,
+        default=0,
+        metavar="N",
+        help="rounds of each case, default 3, or 2 with --quick",
     )
-    parser.add_argument("--json", default="", metavar="FILE", help="where to write the samples")
+    parser.add_argument(
+        "--json",
+        default="",
+        metavar="FILE",
+        help="file for the samples, default a dated file in benchmarks/results",
+    )
     parser.add_argument(
         "--seconds",
         type=float,
         default=0.0,
         metavar="S",
-        help="how long a sample is: 1.5, or 1 if quick",
+        help="length of a sample, default 1.5, or 1 with --quick",
     )
     parser.add_argument(
         "--held",
         type=int,
         default=60,
         metavar="SECONDS",
-        help="how long the reader of `snapshot` stays",
+        help="how long the reader of `snapshot` stays open, default 60",
     )
     parser.add_argument(
         "--rows",
         type=int,
         default=1_000_000,
         metavar="N",
-        help="how many rows `spark` and `lake` move",
+        help="rows for `spark`, `lake` and `analytics`, default 1,000,000",
     )
     options = parser.parse_args(given)
     options.scenarios = choose_scenarios(parser, options)
@@ -75,7 +89,7 @@ def choose_scenarios(parser: argparse.ArgumentParser, options: argparse.Namespac
     scenarios = [part.strip() for part in options.only.split(",")]
     if unknown := set(scenarios) - {*SCENARIOS, *APART}:
         there = ", ".join((*SCENARIOS, *APART))
-        parser.error(f"unknown scenarios: {', '.join(sorted(unknown))}; there are {there}")
+        parser.error(f"unknown scenarios: {', '.join(sorted(unknown))}. Use any of {there}")
     return scenarios
 
 
@@ -84,7 +98,7 @@ def choose_systems(parser: argparse.ArgumentParser, options: argparse.Namespace)
         return list(QUICK_PEERS if options.quick else SYSTEMS)
     begins = tuple(part.strip().lower() for part in options.peers.split(","))
     peers = [name for name in SYSTEMS if name.lower().startswith(begins)]
-    return peers or parser.error(f"no system's name begins with {options.peers}")
+    return peers or parser.error(f"no system has a name that starts with {options.peers}")
 
 
 def main() -> int:

@@ -23,7 +23,7 @@ UNKNOWN_STATES = (
 )  # the connection or the server went: nobody knows what became of the call
 
 
-class Journal:
+class CallLog:
     """One process's record; forked children go on in the same file."""
 
     def __init__(self, path: str | Path) -> None:
@@ -50,10 +50,10 @@ class Journal:
     def failed(self, number: int, call: str, error: BaseException) -> None:
         """Write down that it ended by an error."""
         said = f"{type(error).__name__}: {error}"[:300]
-        self.end(number, call, phase_of(error), error=said)
+        self.end(number, call, classify_error(error), error=said)
 
 
-def phase_of(error: BaseException) -> str:
+def classify_error(error: BaseException) -> str:
     """Whether the server said no, or nobody knows."""
     state = getattr(error, "sqlstate", None)
     if state is None and isinstance(error, (psycopg.Error, OSError, TimeoutError)):
@@ -63,25 +63,25 @@ def phase_of(error: BaseException) -> str:
     return "unknown" if str(state).startswith(UNKNOWN_STATES) else "refused"
 
 
-def row_of(message: LeasedMessage) -> tuple[object, ...]:
-    """A leased message as it is written down; Reading.dequeue in observations.py reads it."""
-    named = (message.id, message.token.hex, label_of(message.content), message.channel)
+def lease_row(message: LeasedMessage) -> tuple[object, ...]:
+    """A leased message as it is written down; LogReader.dequeue in observations.py reads it."""
+    named = (message.id, message.token.hex, read_label(message.content), message.channel)
     return (*named, message.attempt, message.dequeued_at, message.lease_until)
 
 
-def label_of(content: bytes) -> str:
+def read_label(content: bytes) -> str:
     """The label is the content's first word."""
     return bytes(content[:64]).split(b" ", 1)[0].decode(errors="replace")
 
 
-def records(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+def read_records(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """All records of a run, each with the name of its file."""
     for path in sorted(folder.glob("*.jsonl")):
-        for record in records_of(path):
+        for record in read_file(path):
             yield path.stem, record
 
 
-def records_of(path: Path) -> Iterator[dict[str, Any]]:
+def read_file(path: Path) -> Iterator[dict[str, Any]]:
     """The records of one file; the last line of a process that was killed may be torn."""
     with path.open("rb") as lines:
         for line in lines:

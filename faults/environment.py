@@ -1,4 +1,4 @@
-"""The test stand: a server of the run's own that can be crashed, a proxy in front of it, and its clock."""
+"""The environment of a run: a server that can be crashed, a proxy in front of the server, and the clock."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from typing import Any
 
 import psycopg
 
-from faults.call_log import Journal
+from faults.call_log import CallLog
 from faults.proxy import Proxy, proxy
 from lonnymq import Queue
 from lonnymq.embedded_postgres import TemporaryServer, temporary
 
 
-class Stand:
+class Environment:
     """A server, its queue, and a proxy in front of it."""
 
-    def __init__(self, server: TemporaryServer, through: Proxy, journal: Journal) -> None:
-        self.server, self.proxy, self.journal = server, through, journal
+    def __init__(self, server: TemporaryServer, through: Proxy, call_log: CallLog) -> None:
+        self.server, self.proxy, self.call_log = server, through, call_log
         self.dsn = server.dsn
         self.queue = Queue(server.dsn)
 
@@ -34,15 +34,15 @@ class Stand:
 
     def stop(self, mode: Any) -> None:
         """Stop the server; an immediate stop is a crash, and is written down before it happens."""
-        self.journal.write(fault=f"server_{mode}", crash=mode == "immediate")
+        self.call_log.write(fault=f"server_{mode}", crash=mode == "immediate")
         self.server.stop(mode)
         if mode == "immediate":
-            self.journal.write(fault="stopped", crash=True)
+            self.call_log.write(fault="stopped", crash=True)
 
     def start(self) -> float:
         """Start it again, and say when it accepted connections."""
         self.server.start()
-        self.journal.write(fault="started")
+        self.call_log.write(fault="started")
         return time.time() * 1000
 
     def is_drained(self) -> bool:
@@ -56,10 +56,10 @@ class Stand:
 
 
 @contextmanager
-def stand(
-    journal: Journal, *, clock: Clock | None = None, bin_dir: Path | None = None, **settings: Any
-) -> Iterator[Stand]:
-    """A stand with the queue installed."""
+def open_environment(
+    call_log: CallLog, *, clock: Clock | None = None, bin_dir: Path | None = None, **settings: Any
+) -> Iterator[Environment]:
+    """An environment with the queue installed."""
     with ExitStack() as stack:
         defaults = {"max_connections": 200, "log_lock_waits": True}
         with clock.in_force() if clock is not None else nullcontext():
@@ -67,7 +67,7 @@ def stand(
         if clock is not None:
             stack.callback(shutil.rmtree, clock.folder, ignore_errors=True)
         through = stack.enter_context(proxy(server.cluster.socket_folder))
-        made = Stand(server, through, journal)
+        made = Environment(server, through, call_log)
         made.queue.install()
         with made.connect() as connection:
             connection.execute("create table bill (message bigint not null)")

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import psycopg
 
-from faults.processes import Crew, Hand
-from faults.call_log import Journal, records_of
+from faults.call_log import CallLog, read_file
+from faults.environment import Environment
 from faults.limits import QUEUE
+from faults.processes import ProcessGroup, RestartableProcess
 from faults.schedule import Fault
-from faults.environment import Stand
 from lonnymq.errors import LonnyMQError
 
 ANYBODY = """
@@ -28,20 +28,20 @@ LISTENERS = ANYBODY + " and (query ilike 'listen %' or query = 'select 1')"
 CUTS = (b"message_create", b"message_complete", b"message_dequeue", b"COMMIT", b"message_fail")
 
 
-class Faulter:
+class FaultInjector:
     """Carries out faults at their times, and what undoes them later."""
 
     def __init__(
         self,
-        stand: Stand,
-        crew: Crew,
-        journal: Journal,
+        environment: Environment,
+        processes: ProcessGroup,
+        call_log: CallLog,
         *,
         limited: list[str],
-        say: Callable[[str], None],
+        log: Callable[[str], None],
     ) -> None:
-        self.stand, self.crew, self.journal, self.limited, self.say = (
-            stand, crew, journal, limited, say,
+        self.environment, self.processes, self.call_log, self.limited, self.log = (
+            environment, processes, call_log, limited, log,
         )  # fmt: skip
         self.later: list[tuple[float, int, Callable[[], None]]] = []
         self.numbers = count()
@@ -65,8 +65,8 @@ class Faulter:
         began = time.monotonic()
         for fault in faults:
             self.until(began + fault.at)
-            self.journal.write(fault=fault.kind, target=fault.target, seconds=fault.seconds)
-            self.say(str(fault).strip())
+            self.call_log.write(fault=fault.kind, target=fault.target, seconds=fault.seconds)
+            self.log(str(fault).strip())
             with suppress(psycopg.Error, LonnyMQError):
                 getattr(self, fault.kind)(fault, random.Random(fault.chance))
             self.done += 1
@@ -99,58 +99,58 @@ class Faulter:
         """Leave nothing behind: everybody runs, nothing is paused, no order is left."""
         if not self.is_up:
             self.start_server()
-        self.stand.proxy.forget()
-        for hand in self.crew.hands:
-            hand.go_on()
+        self.environment.proxy.forget()
+        for process in self.processes.members:
+            process.resume()
         for connection in self.open:
             connection.close()
         for channel in sorted(self.resting):
-            self.stand.queue.channel_resume(channel)
-        self.crew.ensure()
+            self.environment.queue.channel_resume(channel)
+        self.processes.restart_ended()
 
-    def hand(self, role: str, target: int) -> Hand:
+    def choose_process(self, role: str, target: int) -> RestartableProcess:
         """Whom it hits."""
-        hands = self.crew.of(role)
-        return hands[target % len(hands)]
+        processes = self.processes.with_role(role)
+        return processes[target % len(processes)]
 
     # Processes
 
     def worker_sigkill(self, fault: Fault, chance: random.Random) -> None:
-        hand = self.hand("worker", fault.target)
-        self.journal.write(fault="killed", who=hand.name)
-        hand.kill()
-        hand.start()
+        process = self.choose_process("worker", fault.target)
+        self.call_log.write(fault="killed", who=process.name)
+        process.kill()
+        process.start()
 
     def worker_sigterm(self, fault: Fault, chance: random.Random) -> None:
-        hand = self.hand("worker", fault.target)
-        hand.go_on()
-        hand.signal(signal.SIGTERM)
+        process = self.choose_process("worker", fault.target)
+        process.resume()
+        process.signal(signal.SIGTERM)
 
-        told = hand.process
+        told = process.popen
 
         def replace() -> None:
-            if hand.process is not told:
+            if process.popen is not told:
                 return  # another fault was quicker
-            if hand.is_running:
+            if process.is_running:
                 self.at(time.monotonic() + 0.1, replace)
             else:
-                hand.start()
+                process.start()
 
         self.at(time.monotonic(), replace)
 
     def worker_sigstop(self, fault: Fault, chance: random.Random) -> None:
-        hand = self.hand("worker", fault.target)
-        hand.stop()
-        self.undo(fault, hand.go_on)
+        process = self.choose_process("worker", fault.target)
+        process.suspend()
+        self.undo(fault, process.resume)
 
     def producer_sigkill(self, fault: Fault, chance: random.Random) -> None:
-        hand = self.hand("producer", fault.target)
-        if not hand.is_running:
+        process = self.choose_process("producer", fault.target)
+        if not process.is_running:
             return
-        hand.kill()
-        hand.given["seed"] += 1
-        hand.given["count"] -= made(self.crew.folder / "journal" / f"{hand.name}.jsonl")
-        hand.start()  # its labels carry its new name
+        process.kill()
+        process.given["seed"] += 1
+        process.given["count"] -= made(self.processes.folder / "calls" / f"{process.name}.jsonl")
+        process.start()  # its labels carry its new name
 
     # The server
 
@@ -163,24 +163,24 @@ class Faulter:
     def stop_server(self, mode: str, fault: Fault) -> None:
         if self.is_up:
             self.is_up = False
-            self.stand.stop(mode)
+            self.environment.stop(mode)
             self.undo(fault, self.start_server)
 
     def start_server(self) -> None:
         if not self.is_up:
-            self.stand.start()
+            self.environment.start()
             self.is_up = True
 
     # Connections
 
     def cut_before_commit(self, fault: Fault, chance: random.Random) -> None:
-        self.stand.proxy.cut("before", chance.choice(CUTS))
+        self.environment.proxy.cut("before", chance.choice(CUTS))
 
     def cut_after_commit(self, fault: Fault, chance: random.Random) -> None:
-        self.stand.proxy.cut("after", chance.choice(CUTS))
+        self.environment.proxy.cut("after", chance.choice(CUTS))
 
     def half_open(self, fault: Fault, chance: random.Random) -> None:
-        self.stand.proxy.half_open(chance, fault.seconds)
+        self.environment.proxy.half_open(chance, fault.seconds)
 
     def cancel(self, fault: Fault, chance: random.Random) -> None:
         self.one_backend(ANYBODY + " and state = 'active'", "select pg_cancel_backend(%s)", chance)
@@ -192,7 +192,7 @@ class Faulter:
         self.one_backend(LISTENERS, "select pg_terminate_backend(%s)", chance)
 
     def one_backend(self, which: str, what: str, chance: random.Random) -> None:
-        with self.stand.connect(application_name="harness") as connection:
+        with self.environment.connect(application_name="harness") as connection:
             pids = [row[0] for row in connection.execute(which.encode())]
             if pids:
                 connection.execute(what.encode(), (chance.choice(pids),))
@@ -200,7 +200,7 @@ class Faulter:
     # Transactions left open
 
     def snapshot_held(self, fault: Fault, chance: random.Random) -> None:
-        holder = self.stand.connect(autocommit=False, application_name="harness")
+        holder = self.environment.connect(autocommit=False, application_name="harness")
         holder.execute("set transaction isolation level repeatable read")
         holder.execute("select count(*) from lonnymq.queue")
         self.let_go(fault, holder)
@@ -208,10 +208,10 @@ class Faulter:
     def producer_open(self, fault: Fault, chance: random.Random) -> None:
         label = f"open-{fault.chance}"
         channel = f"tenant-{fault.target % 10}"
-        holder = self.stand.connect(autocommit=False, application_name="harness")
-        number = self.journal.begin("create", labels=[label], channels=[channel])
-        self.stand.queue.create(channel, label.encode(), kind="quick", using=holder)
-        self.journal.end(number, "create", "refused", rolled_back=True)
+        holder = self.environment.connect(autocommit=False, application_name="harness")
+        number = self.call_log.begin("create", labels=[label], channels=[channel])
+        self.environment.queue.create(channel, label.encode(), kind="quick", using=holder)
+        self.call_log.end(number, "create", "refused", rolled_back=True)
         self.let_go(fault, holder)
 
     def let_go(self, fault: Fault, holder: psycopg.Connection) -> None:
@@ -231,37 +231,37 @@ class Faulter:
 
     def paused(self, fault: Fault, chance: random.Random) -> None:
         channel = f"tenant-{fault.target % 20}"
-        self.stand.queue.channel_pause(channel)
+        self.environment.queue.channel_pause(channel)
         self.resting.add(channel)
         self.undo(fault, lambda: self.resume(channel))
 
     def resume(self, channel: str) -> None:
-        self.stand.queue.channel_resume(channel)
+        self.environment.queue.channel_resume(channel)
         self.resting.discard(channel)
 
     def set(self, channel: str, **options: int) -> None:
-        set_limits(self.stand, self.journal, channel, **options)
+        set_limits(self.environment, self.call_log, channel, **options)
 
 
 def made(path: Path) -> int:
-    """How many messages a producer has begun to make; one that was killed at once has no journal."""
+    """How many messages a producer has begun to make; one that was killed at once has no call_log."""
     if not path.exists():
         return 0
-    return sum(len(record.get("labels", ())) for record in records_of(path))
+    return sum(len(record.get("labels", ())) for record in read_file(path))
 
 
-def set_limits(stand: Stand, journal: Journal, channel: str, **options: int) -> None:
+def set_limits(environment: Environment, call_log: CallLog, channel: str, **options: int) -> None:
     """Set a channel's limits, or the queue's, and write it down; one whose outcome is unknown is set again."""
-    number = journal.begin("channel_set", channel=channel, options=options)
+    number = call_log.begin("channel_set", channel=channel, options=options)
     for _ in range(600):
         try:
             if channel == QUEUE:
-                stand.queue.set(**options)  # type: ignore[arg-type]  # limits are numbers
+                environment.queue.set(**options)  # type: ignore[arg-type]  # limits are numbers
             else:
-                stand.queue.channel_set(channel, **options)  # type: ignore[arg-type]
+                environment.queue.channel_set(channel, **options)  # type: ignore[arg-type]
         except (psycopg.Error, LonnyMQError):
             time.sleep(0.05)
         else:
-            journal.end(number, "channel_set", "ok")
+            call_log.end(number, "channel_set", "ok")
             return
-    journal.end(number, "channel_set", "unknown")
+    call_log.end(number, "channel_set", "unknown")

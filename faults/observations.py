@@ -1,4 +1,4 @@
-"""What a run left behind, put in order: the journals of all processes, and what the database says in the end."""
+"""What a run left behind, put in order: the call logs of all processes, and what the database says in the end."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import psycopg
 
-from faults.call_log import label_of, records
+from faults.call_log import read_label, read_records
 
 
 @dataclass(slots=True)
@@ -87,7 +87,7 @@ class Change:
 
 
 @dataclass
-class Evidence:
+class Observations:
     """All of it, by message."""
 
     creates: dict[str, Create] = field(default_factory=dict)
@@ -111,17 +111,17 @@ class Evidence:
         return seen
 
 
-class Reading:
-    """Reads journals; calls are known by their file, their process and their number."""
+class LogReader:
+    """Reads call logs; calls are known by their file, their process and their number."""
 
-    def __init__(self, evidence: Evidence) -> None:
-        self.evidence = evidence
+    def __init__(self, observed: Observations) -> None:
+        self.observed = observed
         self.open: dict[tuple[str, int, int], dict[str, Any]] = {}
         self.latest: dict[tuple[int, str], Delivery] = {}
 
     def read(self, folder: Path) -> None:
         """Take in every record."""
-        for who, record in records(folder):
+        for who, record in read_records(folder):
             if "n" not in record:
                 self.fault(record)
                 continue
@@ -129,10 +129,10 @@ class Reading:
             if record["phase"] == "begin":
                 self.open[key] = record
                 begun = record
-                self.evidence.calls["calls"] += 1
+                self.observed.calls["calls"] += 1
             else:
                 begun = self.open.pop(key, record)
-                self.evidence.calls[record["phase"]] += 1
+                self.observed.calls[record["phase"]] += 1
             take: Callable[..., None] | None = getattr(self, record["call"], None)
             if take is not None:
                 take(who, begun, record)
@@ -141,14 +141,14 @@ class Reading:
         """Something that was done to the system."""
         if "fault" not in record:
             return
-        self.evidence.faults.append(record)
+        self.observed.faults.append(record)
         if record.get("crash"):
-            self.evidence.crashes.append(record["t"])
+            self.observed.crashes.append(record["t"])
 
     def create(self, who: str, begun: dict[str, Any], record: dict[str, Any]) -> None:
         """A producer's call: one transaction, of one message or many."""
         for place, label in enumerate(begun["labels"]):
-            create = self.evidence.creates.setdefault(
+            create = self.observed.creates.setdefault(
                 label, Create(label, begun["channels"][place], begun["t"])
             )
             phase = record["phase"]
@@ -165,7 +165,7 @@ class Reading:
             delivery = Delivery(
                 id_, token, label, channel, attempt, at, until, begun["t"], record["t"], who
             )
-            self.evidence.deliveries[id_].append(delivery)
+            self.observed.deliveries[id_].append(delivery)
             self.latest[id_, token] = delivery
 
     def settle(self, who: str, begun: dict[str, Any], record: dict[str, Any]) -> None:
@@ -174,7 +174,7 @@ class Reading:
             begun["ids"], begun["tokens"], record.get("answers", ()), strict=False
         ):
             answer = Answer(id_, token, begun["what"], word, record["t"], who)
-            self.evidence.answers[id_].append(answer)
+            self.observed.answers[id_].append(answer)
 
     def heartbeat(self, who: str, begun: dict[str, Any], record: dict[str, Any]) -> None:
         """A worker's heartbeat: the lease lasts until then."""
@@ -189,7 +189,7 @@ class Reading:
         """Somebody's change of a channel's limits."""
         if record["phase"] == "ok":
             change = Change(begun["t"], record["t"], begun["options"])
-            self.evidence.changes[begun["channel"]].append(change)
+            self.observed.changes[begun["channel"]].append(change)
 
 
 HISTORY = """
@@ -200,20 +200,20 @@ MESSAGES = "select id, content, channel, token, dequeued_at from lonnymq.message
 DEAD = "select id, content from lonnymq.dead"
 
 
-def gather(folder: Path, dsn: str | None) -> Evidence:
-    """Read a run's journals and, where there is one, its database."""
-    evidence = Evidence()
-    Reading(evidence).read(folder)
+def collect_observations(folder: Path, dsn: str | None) -> Observations:
+    """Read a run's call logs and, where there is one, its database."""
+    observed = Observations()
+    LogReader(observed).read(folder)
     if dsn is None:
-        return evidence
+        return observed
     with psycopg.connect(dsn) as connection:
         connection.execute("set transaction isolation level repeatable read")
         with connection.cursor("history") as cursor:
             for row in cursor.execute(HISTORY):
-                evidence.attempts[row[0]].append(Attempt(*row))
+                observed.attempts[row[0]].append(Attempt(*row))
         for id_, content, channel, token, at in connection.execute(MESSAGES):
-            named = label_of(content)
-            evidence.stored[id_] = Stored(id_, named, channel, token and token.hex, at)
+            named = read_label(content)
+            observed.stored[id_] = Stored(id_, named, channel, token and token.hex, at)
         for id_, content in connection.execute(DEAD):
-            evidence.dead[id_] = label_of(content)
-    return evidence
+            observed.dead[id_] = read_label(content)
+    return observed

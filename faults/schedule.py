@@ -41,7 +41,9 @@ KINDS: dict[str, tuple[int, float, float]] = {
 }
 
 
-def schedule(seed: int, *, count: int, gap: float, kinds: list[str] | None = None) -> list[Fault]:
+def draw_schedule(
+    seed: int, *, count: int, gap: float, kinds: list[str] | None = None
+) -> list[Fault]:
     """So many faults, so many seconds apart on average; every kind comes if there is room for it."""
     chance = random.Random(seed)
     chosen = {name: KINDS[name] for name in kinds or KINDS}

@@ -24,7 +24,7 @@ HEADINGS = {
     "noisy": "Noisy neighbour",
     "growth": "Growth",
     "snapshot": "A held snapshot",
-    "cost": "What a message costs the server",
+    "cost": "Server cost of a message",
     "limits": "The price of limits",
     "worker": "Workers",
     "memory": "Memory of a consumer",
@@ -54,11 +54,11 @@ def render_figures(report: Report, source: str) -> str:
         if (PICTURES / f"bench-{scenario}.svg").exists():
             parts.append(f"![{HEADINGS[scenario]}](pictures/bench-{scenario}.svg)")
     parts += [
-        "### Who took part, and how",
+        "### Systems and settings",
         render_markdown(build_system_rows(report), figures=False),
     ]
     if lines := list_failures(report):
-        parts += ["### What did not run", "\n".join(f"- {line}" for line in lines)]
+        parts += ["### Failures", "\n".join(f"- {line}" for line in lines)]
     return "\n\n".join(parts)
 
 
@@ -69,9 +69,9 @@ def render_header(report: Report, source: str) -> str:
         [
             f"Run of {report['date']}, commit `{report['commit']}`, {report['rounds']} rounds, "
             f"by `{report['command']}` in {report['minutes']} minutes.",
-            f"Machine: {machine['cores']} cores of {machine['cpu']}, {machine['memory_gib']} GiB, {machine['system']}; "
+            f"Machine: {machine['cores']} cores of {machine['cpu']}, {machine['memory_gib']} GiB, {machine['system']}, "
             f"load average before the run {machine['load_before'][0]}.",
-            f"PostgreSQL {report['postgresql']}, Python {report['python']}, psycopg {report['psycopg']}; {shown}.",
+            f"PostgreSQL {report['postgresql']}, Python {report['python']}, psycopg {report['psycopg']}. Settings: {shown}.",
             f"Every sample is in [{Path(source).name}](../benchmarks/results/{Path(source).name}).",
         ]
     )
@@ -79,6 +79,6 @@ def render_header(report: Report, source: str) -> str:
 
 def build_system_rows(report: Report) -> list[list[str]]:
     known = report["systems"]
-    return [["system", "version", "how it is used"]] + [
+    return [["system", "version", "use"]] + [
         [name, about["version"], about["notes"]] for name, about in known.items()
     ]

@@ -67,7 +67,7 @@ def draw_drain(entries: list[Entry]) -> Any:
     for panel, batch in zip(panels, (100, 1), strict=True):
         chosen = [entry for entry in entries if entry["case"]["batch"] == batch]
         draw_bars(panel, chosen)
-        panel.set_title(f"drain, {batch} a call")
+        panel.set_title(f"drain, {batch} per call")
     return figure
 
 
@@ -112,7 +112,7 @@ def draw_growth(entries: list[Entry]) -> Any:
         panel.set_title(axis)
         panel.tick_params(axis="x", labelsize=8)
     first = panels[0] if len(axes) > 1 else panels
-    first.set_ylabel("ms a dequeue")
+    first.set_ylabel("ms per dequeue")
     first.set_ylim(bottom=0)
     first.legend(frameon=False)
     return figure
@@ -134,7 +134,7 @@ def draw_snapshot(entries: list[Entry]) -> Any:
             label=entry["system"],
             color=choose_colour(entry["system"], place),
         )
-    left.set_title("messages/s through, reader open; 500/s are created")
+    left.set_title("messages/s with an open reader, 500/s are created")
     left.set_xlabel("seconds")
     left.set_ylim(bottom=0)
     left.legend(frameon=False, fontsize=8)
@@ -152,7 +152,7 @@ def draw_snapshot(entries: list[Entry]) -> Any:
             label=f"reader: {reader}",
         )
     right.set_yticks(range(len(names)), names)
-    right.set_title("drain, one a call, at the end")
+    right.set_title("drain, 1 per call, at the end")
     right.set_xlabel("messages/s")
     right.legend(frameon=False, fontsize=8)
     return figure
@@ -190,7 +190,7 @@ def draw_noisy(entries: list[Entry]) -> Any:
     panel.set_yticks(range(len(cases)), [f"{name}: {who}" for name, who in cases], fontsize=8)
     panel.set_xscale("log")
     panel.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    panel.set_xlabel("ms that a quiet tenant's message waits; 6,000 is the whole sample, or longer")
+    panel.set_xlabel("wait of a quiet tenant's message in ms, 8,000 is the whole sample or longer")
     panel.set_xlim(left=1)
     panel.legend(frameon=False, fontsize=8)
     return figure

@@ -64,7 +64,7 @@ def build_scenario_tables(report: Report, scenario: str) -> list[tuple[str, list
     parts = unique(entry["case"][key] for entry in entries)
     return [
         (
-            f"{scenario}, {part:,} a call",
+            f"{scenario}, {part:,} per call",
             build_table(scenario, [e for e in entries if e["case"][key] == part]),
         )
         for part in sorted(parts)
@@ -103,7 +103,7 @@ def build_case_table(entries: list[Entry], left: tuple[str, ...], split: str) ->
 def describe_value(key: str, value: Any) -> str:
     """A part of a case in words."""
     words = {
-        "batch": f"{value:,} a call" if isinstance(value, int) else "",
+        "batch": f"{value:,} per call" if isinstance(value, int) else "",
         "reader": f"reader: {value}",
         "executors": f"{value} executor{'s' * (value != 1)}",
     }

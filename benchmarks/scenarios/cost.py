@@ -33,7 +33,8 @@ def run(run: Run) -> None:
 
 def sample(run: Run, name: str, batch: int, count: int) -> None:
     entries = [
-        run.record.entry("cost", {"batch": batch, "what": what}, name, "a message") for what in WHAT
+        run.record.entry("cost", {"batch": batch, "what": what}, name, "per message")
+        for what in WHAT
     ]
     try:
         entrant = run.get_entrant(name, CHANNELS, purpose="cost")
@@ -49,7 +50,7 @@ def sample(run: Run, name: str, batch: int, count: int) -> None:
     told = ", ".join(
         f"{entry.median:,.2f} {what}" for what, entry in zip(WHAT, entries, strict=True)
     )
-    run.log(f"cost · {name}, {batch} a call: {told} a message")
+    run.log(f"cost · {name}, {batch} per call: {told} per message")
 
 
 def measure_cost(entrant: Entrant, batch: int, count: int) -> list[float]:

@@ -30,7 +30,7 @@ def run(run: Run) -> None:
 def sample(run: Run, name: str, batch: int, producers: int) -> None:
     def take() -> Measurement:
         if batch > 1 and not get_system(name).creates_many:
-            raise SystemFailed("it has no call that creates more than one")
+            raise SystemFailed("no call creates more than one message")
         entrant = run.get_entrant(name, CHANNELS, purpose="create")
         vacuum_database(entrant.dsn)
         if batch == BULK:

@@ -59,7 +59,9 @@ class StreamBenchmark:
             TimedCase(STREAM, "COPY", "rows/s", self.copy),
             TimedCase(STREAM, "lonnymq", "rows/s", self.stream),
             TimedCase(MEMORY, "first half", "MB", lambda: self.max_memory(slice(0, self.middle))),
-            TimedCase(MEMORY, "second half", "MB", lambda: self.max_memory(slice(self.middle, None))),
+            TimedCase(
+                MEMORY, "second half", "MB", lambda: self.max_memory(slice(self.middle, None))
+            ),
         ]
 
     def handlers(self) -> list[TimedCase]:

@@ -48,7 +48,7 @@ class Awa(System):
     package = "awa-pg"
     listens = True
     load_size = 10_000
-    notes = f"{WORKERS} workers in each of 2 processes, claim_batch_size as the batch; insert, enqueue_many_copy"
+    notes = f"{WORKERS} workers in each of 2 processes, claim_batch_size as the batch. insert, enqueue_many_copy"
 
     def consumers(self, batch: int) -> int:
         return 2

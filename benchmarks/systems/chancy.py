@@ -45,7 +45,7 @@ class Chancy(System):
     package = "chancy"
     listens = True
     backlog = 20_000
-    notes = "asyncio executor, 100 at once in each of 2 processes, eager polling; 20,000 preloaded"
+    notes = "asyncio executor, 100 at once in each of 2 processes, eager polling. 20,000 preloaded"
 
     def consumers(self, batch: int) -> int:
         return 2

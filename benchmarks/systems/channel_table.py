@@ -112,7 +112,7 @@ class ChannelProducer:
 class ChannelTable(System):
     name = "channel table"
     has_tenants = True
-    notes = "one message a call whatever the batch; no leases, no history"
+    notes = "a single message per call for every batch size. No leases, no history"
 
     def consumers(self, batch: int) -> int:
         return 8

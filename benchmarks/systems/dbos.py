@@ -49,8 +49,8 @@ class Dbos(System):
     backlog = 4_000
     creates_many = False
     notes = (
-        "a queue with partition_worker_concurrency=100, polled every 50 ms (its default is 1 s), 2 processes; "
-        "no call enqueues many, so 4,000 are preloaded"
+        "a queue with partition_worker_concurrency=100, polled every 50 ms (the default is 1 s), 2 processes. "
+        "No call enqueues many, so 4,000 are preloaded"
     )
 
     def consumers(self, batch: int) -> int:

@@ -36,7 +36,7 @@ class LonnyMQ(System):
     package = "lonnymq"
     has_tenants = True
     listens = True
-    notes = "defaults, history on; Queue over a DSN; dequeue(limit) and complete, or complete_many for a batch"
+    notes = "defaults, history on. Queue over a DSN. dequeue(limit) and complete, or complete_many for a batch"
 
     def install(self, dsn: str) -> None:
         with Queue(dsn) as queue:
@@ -66,7 +66,7 @@ class LonnyMQ(System):
 
 class LonnyMQWorker(LonnyMQ):
     name = "lonnymq worker"
-    notes = "lonnymq.Worker(concurrency=1000), as its page advises for short handlers, async, in 2 processes"
+    notes = "lonnymq.Worker(concurrency=1000), as the worker guide advises for short handlers, async, in 2 processes"
 
     def consumers(self, batch: int) -> int:
         return 2
@@ -77,7 +77,7 @@ class LonnyMQWorker(LonnyMQ):
 
 class LonnyMQWithoutHistory(LonnyMQ):
     name = "lonnymq history off"
-    notes = 'queue.set(history="off"), else as above'
+    notes = 'queue.set(history="off"), otherwise the same as lonnymq'
 
     def install(self, dsn: str) -> None:
         super().install(dsn)

@@ -99,12 +99,14 @@ class PgmqArchive(System):
 class PgmqPooled(PgmqArchive):
     name = "pgmq pooled"
     client = PooledClient
-    notes = "PGMQueue with its pool, as its page shows it: a BEGIN and a COMMIT around each call; else as above"
+    notes = (
+        "PGMQueue with the client's pool, as pgmq documents: a BEGIN and a COMMIT around each call"
+    )
 
 
 class PgmqDelete(PgmqArchive):
     name = "pgmq delete"
-    notes = "the same with delete_batch"
+    notes = "the same as pgmq archive, with delete_batch"
 
     def settle(self, client: PgmqClient, ids: list[int]) -> None:
         client.queue.delete_batch(QUEUE, ids, conn=client.connection)
@@ -129,7 +131,7 @@ class PgmqGrouped(PgmqArchive):
     has_tenants = True
     client = GroupedClient
     only_channels = (100,)
-    notes = "read_grouped_rr over 100 groups, with its index; archive_batch"
+    notes = "read_grouped_rr over 100 groups, with the index for groups, and archive_batch"
 
     def install(self, dsn: str) -> None:
         super().install(dsn)

@@ -49,7 +49,7 @@ class PgQueuer(System):
     package = "pgqueuer"
     listens = True
     load_size = 5_000
-    notes = "asyncpg, uvloop; QueueManager.run(batch_size=batch) with a no-op entrypoint; its log is on, as it comes"
+    notes = "asyncpg, uvloop. QueueManager.run(batch_size=batch) with a no-op entrypoint. The job log is on, the default"
 
     def consumers(self, batch: int) -> int:
         return 2 if batch >= 100 else 8  # 4 processes drained 15 % less

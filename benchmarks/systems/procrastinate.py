@@ -39,7 +39,7 @@ class Procrastinate(System):
     listens = True
     backlog = 10_000
     notes = (
-        "run_worker_async(concurrency=10) in 4 processes, jobs kept (its default); 10,000 preloaded"
+        "run_worker_async(concurrency=10) in 4 processes, jobs kept (the default). 10,000 preloaded"
     )
     concurrency = 10
 

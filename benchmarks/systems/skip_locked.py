@@ -51,7 +51,7 @@ class SkipLockedTable(System):
     name = "skip locked table"
     backlog = 400_000
     load_size = 20_000
-    notes = "delete … returning inside the transaction that handles: begin, take, commit; no leases, no history"
+    notes = "delete … returning inside the transaction that handles: begin, take, commit. No leases, no history"
 
     def install(self, dsn: str) -> None:
         with psycopg.connect(dsn) as connection:

@@ -19,7 +19,7 @@ from examples.demo.story import Killed
 from lonnymq import Queue
 
 STARTS_WITHIN = 60.0
-AT_WORK_WITHIN = 5.0  # until one of them has something to be killed over
+BUSY_WITHIN = 5.0  # until one of them has something to be killed over
 HELD = """
     select w.name, (w.about ->> 'pid')::integer, array_agg(m.id)
     from lonnymq.worker w join lonnymq.message m on m.worker = w.name and m.token is not null
@@ -38,7 +38,7 @@ COMMAND = ["-m", "lonnymq.cli", "worker", "examples.demo.jobs:worker", "--log-le
 
 
 @dataclass
-class Crew:
+class WorkerProcesses:
     """Some workers on a server."""
 
     dsn: str
@@ -53,7 +53,7 @@ class Crew:
             process.kill()
             process.wait()
 
-    def hire(self, many: int) -> None:
+    def start(self, many: int) -> None:
         """Start so many workers."""
         quiet = subprocess.DEVNULL
         for number in range(many):
@@ -66,7 +66,7 @@ class Crew:
             self.processes.append(process)
             self.names[process.pid] = f"{os.getpid()} worker {number}"
 
-    def at_work(self, queue: Queue, many: int) -> None:
+    def wait_until_started(self, queue: Queue, many: int) -> None:
         """Return when so many have said that they are there."""
         deadline = time.monotonic() + STARTS_WITHIN
         while sum(each.alive for each in queue.worker_list()) < many:
@@ -80,10 +80,10 @@ class Crew:
         It is frozen before it is killed: what it had asked of the server is waited for, and then it holds what the
         server says that it holds.
         """
-        deadline = time.monotonic() + AT_WORK_WITHIN
+        deadline = time.monotonic() + BUSY_WITHIN
         with psycopg.connect(self.dsn, autocommit=True) as connection:
             while time.monotonic() < deadline:
-                found = self.busiest(connection, [each.pid for each in self.processes])
+                found = self.find_busiest(connection, [each.pid for each in self.processes])
                 if found is None:
                     time.sleep(0.01)
                     continue
@@ -91,7 +91,7 @@ class Crew:
                 os.kill(pid, signal.SIGSTOP)
                 while time.monotonic() < deadline and self.is_asking(connection, pid):
                     time.sleep(0.001)
-                held = self.busiest(connection, [pid])
+                held = self.find_busiest(connection, [pid])
                 if held is not None:
                     self.kill(pid)
                     return held
@@ -102,7 +102,7 @@ class Crew:
         """Whether the server is at work for a process."""
         return connection.execute(IS_ASKING, (self.names[pid],)).fetchone() == (True,)
 
-    def busiest(self, connection: psycopg.Connection[Any], pids: list[int]) -> Killed | None:
+    def find_busiest(self, connection: psycopg.Connection[Any], pids: list[int]) -> Killed | None:
         """Which of these processes holds the most jobs, and which; None if none holds any."""
         row = connection.execute(HELD, (pids,)).fetchone()
         return Killed(row[1], row[0], frozenset(row[2])) if row else None
@@ -115,7 +115,7 @@ class Crew:
         victim.wait()
         return pid
 
-    def dismiss(self) -> list[int]:
+    def stop(self) -> list[int]:
         """Tell all to stop, and wait until they have; their exit codes."""
         for process in self.processes:
             process.terminate()

@@ -1,6 +1,6 @@
 """A session that does everything in random order, several channels in one transaction, to look for deadlocks.
 
-python -m faults.programs.mixer '{"dsn": …, "journal": …, "seed": …, "transactions": …}'
+python -m faults.programs.mixer '{"dsn": …, "call_log": …, "seed": …, "transactions": …}'
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 import psycopg
 
-from faults.call_log import Journal
+from faults.call_log import CallLog
 from faults.programs import end_with_parent
 from lonnymq import NewMessage, Queue
 from lonnymq.errors import LonnyMQError
@@ -30,7 +30,7 @@ class Mixer:
         self.connection = psycopg.connect(given["dsn"], autocommit=True)
         self.queue = Queue(self.connection)
         self.chance = random.Random(given["seed"])
-        self.journal = Journal(given["journal"])
+        self.call_log = CallLog(given["call_log"])
         self.leases: list[Leased] = []
         self.ids: list[int] = []
         self.errors: Counter[str] = Counter()
@@ -43,7 +43,7 @@ class Mixer:
             except (psycopg.Error, LonnyMQError) as error:
                 self.errors[f"{getattr(error, 'sqlstate', '')} {error}"[:200]] += 1
             if number % 500 == 499 or number == transactions - 1:
-                self.journal.write(transactions=number + 1, errors=dict(self.errors))
+                self.call_log.write(transactions=number + 1, errors=dict(self.errors))
 
     def transact(self) -> None:
         """One transaction: a dequeue or a sweep alone, or several of the others together."""

@@ -1,6 +1,6 @@
 """A producer that a run starts and kills: it creates messages in every way there is, and writes down what it hears.
 
-python -m faults.programs.producer '{"dsn": …, "journal": …, "name": …, "seed": …, "count": …, …}'
+python -m faults.programs.producer '{"dsn": …, "call_log": …, "name": …, "seed": …, "count": …, …}'
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 import psycopg
 
-from faults.call_log import Journal
+from faults.call_log import CallLog
 from faults.programs import end_with_parent
 from lonnymq import NewMessage, Queue
 from lonnymq.errors import LonnyMQError
@@ -27,7 +27,7 @@ class Producer:
 
     def __init__(self, given: dict[str, Any]) -> None:
         self.given = given
-        self.journal = Journal(given["journal"])
+        self.call_log = CallLog(given["call_log"])
         self.chance = random.Random(given["seed"])
         self.queue = Queue(given["dsn"])
         self.connection: psycopg.Connection[Any] | None = None
@@ -46,7 +46,7 @@ class Producer:
                 getattr(self, way)()
             except TROUBLE:
                 time.sleep(0.05)
-        self.journal.write(done=True)
+        self.call_log.write(done=True)
 
     def messages(self, number: int, **more: Any) -> list[NewMessage]:
         """New messages, each with a label that nobody else uses."""
@@ -65,17 +65,17 @@ class Producer:
     def call(self, messages: list[NewMessage], using: Any = None) -> int:
         """Create them in one call; what is part of a transaction is acknowledged by its commit."""
         labels = [bytes(each.content).split(b" ")[0].decode() for each in messages]
-        number = self.journal.begin(
+        number = self.call_log.begin(
             "create", labels=labels, channels=[each.channel for each in messages]
         )
         try:
             results = self.queue.create_many(messages, using=using)
             ids = [each.id for each in results]  # type: ignore[union-attr]  # no channel here is ever full
         except BaseException as error:
-            self.journal.failed(number, "create", error)
+            self.call_log.failed(number, "create", error)
             raise
         if using is None:
-            self.journal.end(number, "create", "ok", ids=ids)
+            self.call_log.end(number, "create", "ok", ids=ids)
         self.pending = (number, ids)
         return number
 
@@ -117,16 +117,16 @@ class Producer:
             self.connection.close()
             raise
         if not commit:
-            self.journal.end(number, "create", "refused", rolled_back=True)
+            self.call_log.end(number, "create", "refused", rolled_back=True)
             self.connection.close()
             return
         try:
             self.connection.commit()
         except psycopg.Error as error:
-            self.journal.failed(number, "create", error)
+            self.call_log.failed(number, "create", error)
             self.connection.close()
             return
-        self.journal.end(number, "create", "ok", ids=self.pending[1])
+        self.call_log.end(number, "create", "ok", ids=self.pending[1])
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict]:
 def test_a_run_ends_with_a_table_and_tells_where_its_samples_are(run: tuple[str, dict]) -> None:
     text, _ = run
     assert "\ncreate\nmessages/s" in text
-    assert "100 a call" in text
+    assert "100 per call" in text
     assert "written: " in text.splitlines()[-1]
 
 

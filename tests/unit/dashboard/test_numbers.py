@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from lonnymq.dashboard.api.channels import explain_hold
 from lonnymq.dashboard.api.queue import measure_fairness
 from lonnymq.dashboard.api.schemas import build_count
