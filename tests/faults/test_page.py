@@ -33,7 +33,7 @@ def rows(heading: str) -> list[list[str]]:
 def test_every_promise_says_how_it_is_shown() -> None:
     assert [
         promise
-        for promise, scenarios, tests in rows("## What is promised")
+        for promise, scenarios, tests in rows("## Promises")
         if not scenarios and not tests
     ] == []
 
@@ -41,7 +41,7 @@ def test_every_promise_says_how_it_is_shown() -> None:
 def test_every_scenario_tries_to_break_a_promise() -> None:
     named = {
         name
-        for _, cell, _ in rows("## What is promised")
+        for _, cell, _ in rows("## Promises")
         for name in re.findall("`([a-z_]+)`", cell)
     }
     assert named == set(NAMES)
