@@ -117,7 +117,7 @@ def speed_goals() -> list[Goal]:
 
 
 def growth_goals() -> list[Goal]:
-    """Shape (f): the far end of each axis against its near end, p99."""
+    """Scenario (f): the far end of each axis against its near end, p99."""
     goals = []
     for axis, ends in GROWTH_ENDS.items():
         for near, far in ends:

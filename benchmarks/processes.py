@@ -12,7 +12,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any
 
-from benchmarks.flow import Flow, SharedCounters
+from benchmarks.load_control import LoadControl, SharedCounters
 
 SPAWN = multiprocessing.get_context("spawn")
 Task = tuple[Callable[..., Any], tuple[Any, ...]]
@@ -23,7 +23,7 @@ class SystemFailed(Exception):
 
 
 class ProcessGroup:
-    """Processes that wait for tasks. A task is a function of (flow, *arguments) that calls `flow.ready()` once."""
+    """Processes that wait for tasks. A task is a function of (control, *arguments) and calls `control.ready()` once."""
 
     def __init__(self) -> None:
         self.counters = SharedCounters()
@@ -107,7 +107,7 @@ def run_tasks(pipe: Connection, counters: SharedCounters, slot: int) -> None:
         except EOFError:
             return
         try:
-            answer = ("done", function(Flow(pipe, counters, slot), *arguments))
+            answer = ("done", function(LoadControl(pipe, counters, slot), *arguments))
         except BaseException as error:
             traceback.print_exc()
             answer = ("failed", f"{type(error).__name__}: {error}".splitlines()[0][:300])

@@ -118,5 +118,5 @@ def warm_up_spark(spark: Any, lake: Path) -> None:
     from lonnymq.analytics import refresh_analytics
     from lonnymq.lake import write_history
 
-    write_history(make_history(spark, 10_000, 2, FIRST), lake, source="made up")
+    write_history(make_history(spark, 10_000, 2, FIRST), lake, source="synthetic")
     refresh_analytics(spark, lake, [date(2030, 1, 1)])

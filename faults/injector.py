@@ -68,7 +68,7 @@ class FaultInjector:
             self.call_log.write(fault=fault.kind, target=fault.target, seconds=fault.seconds)
             self.log(str(fault).strip())
             with suppress(psycopg.Error, LonnyMQError):
-                getattr(self, fault.kind)(fault, random.Random(fault.chance))
+                getattr(self, fault.kind)(fault, random.Random(fault.random_seed))
             self.done += 1
         while self.later:
             self.until(self.later[0][0])
@@ -115,13 +115,13 @@ class FaultInjector:
 
     # Processes
 
-    def worker_sigkill(self, fault: Fault, chance: random.Random) -> None:
+    def worker_sigkill(self, fault: Fault, rng: random.Random) -> None:
         process = self.choose_process("worker", fault.target)
         self.call_log.write(fault="killed", who=process.name)
         process.kill()
         process.start()
 
-    def worker_sigterm(self, fault: Fault, chance: random.Random) -> None:
+    def worker_sigterm(self, fault: Fault, rng: random.Random) -> None:
         process = self.choose_process("worker", fault.target)
         process.resume()
         process.signal(signal.SIGTERM)
@@ -138,12 +138,12 @@ class FaultInjector:
 
         self.at(time.monotonic(), replace)
 
-    def worker_sigstop(self, fault: Fault, chance: random.Random) -> None:
+    def worker_sigstop(self, fault: Fault, rng: random.Random) -> None:
         process = self.choose_process("worker", fault.target)
         process.suspend()
         self.undo(fault, process.resume)
 
-    def producer_sigkill(self, fault: Fault, chance: random.Random) -> None:
+    def producer_sigkill(self, fault: Fault, rng: random.Random) -> None:
         process = self.choose_process("producer", fault.target)
         if not process.is_running:
             return
@@ -154,10 +154,10 @@ class FaultInjector:
 
     # The server
 
-    def server_immediate(self, fault: Fault, chance: random.Random) -> None:
+    def server_immediate(self, fault: Fault, rng: random.Random) -> None:
         self.stop_server("immediate", fault)
 
-    def server_fast(self, fault: Fault, chance: random.Random) -> None:
+    def server_fast(self, fault: Fault, rng: random.Random) -> None:
         self.stop_server("fast", fault)
 
     def stop_server(self, mode: str, fault: Fault) -> None:
@@ -173,40 +173,40 @@ class FaultInjector:
 
     # Connections
 
-    def cut_before_commit(self, fault: Fault, chance: random.Random) -> None:
-        self.environment.proxy.cut("before", chance.choice(CUTS))
+    def cut_before_commit(self, fault: Fault, rng: random.Random) -> None:
+        self.environment.proxy.cut("before", rng.choice(CUTS))
 
-    def cut_after_commit(self, fault: Fault, chance: random.Random) -> None:
-        self.environment.proxy.cut("after", chance.choice(CUTS))
+    def cut_after_commit(self, fault: Fault, rng: random.Random) -> None:
+        self.environment.proxy.cut("after", rng.choice(CUTS))
 
-    def half_open(self, fault: Fault, chance: random.Random) -> None:
-        self.environment.proxy.half_open(chance, fault.seconds)
+    def half_open(self, fault: Fault, rng: random.Random) -> None:
+        self.environment.proxy.half_open(rng, fault.seconds)
 
-    def cancel(self, fault: Fault, chance: random.Random) -> None:
-        self.one_backend(ANYBODY + " and state = 'active'", "select pg_cancel_backend(%s)", chance)
+    def cancel(self, fault: Fault, rng: random.Random) -> None:
+        self.one_backend(ANYBODY + " and state = 'active'", "select pg_cancel_backend(%s)", rng)
 
-    def terminate(self, fault: Fault, chance: random.Random) -> None:
-        self.one_backend(ANYBODY, "select pg_terminate_backend(%s)", chance)
+    def terminate(self, fault: Fault, rng: random.Random) -> None:
+        self.one_backend(ANYBODY, "select pg_terminate_backend(%s)", rng)
 
-    def listener_killed(self, fault: Fault, chance: random.Random) -> None:
-        self.one_backend(LISTENERS, "select pg_terminate_backend(%s)", chance)
+    def listener_killed(self, fault: Fault, rng: random.Random) -> None:
+        self.one_backend(LISTENERS, "select pg_terminate_backend(%s)", rng)
 
-    def one_backend(self, which: str, what: str, chance: random.Random) -> None:
+    def one_backend(self, which: str, what: str, rng: random.Random) -> None:
         with self.environment.connect(application_name="harness") as connection:
             pids = [row[0] for row in connection.execute(which.encode())]
             if pids:
-                connection.execute(what.encode(), (chance.choice(pids),))
+                connection.execute(what.encode(), (rng.choice(pids),))
 
     # Transactions left open
 
-    def snapshot_held(self, fault: Fault, chance: random.Random) -> None:
+    def snapshot_held(self, fault: Fault, rng: random.Random) -> None:
         holder = self.environment.connect(autocommit=False, application_name="harness")
         holder.execute("set transaction isolation level repeatable read")
         holder.execute("select count(*) from lonnymq.queue")
         self.let_go(fault, holder)
 
-    def producer_open(self, fault: Fault, chance: random.Random) -> None:
-        label = f"open-{fault.chance}"
+    def producer_open(self, fault: Fault, rng: random.Random) -> None:
+        label = f"open-{fault.random_seed}"
         channel = f"tenant-{fault.target % 10}"
         holder = self.environment.connect(autocommit=False, application_name="harness")
         number = self.call_log.begin("create", labels=[label], channels=[channel])
@@ -220,16 +220,16 @@ class FaultInjector:
 
     # Settings
 
-    def limits_changed(self, fault: Fault, chance: random.Random) -> None:
+    def limits_changed(self, fault: Fault, rng: random.Random) -> None:
         if not self.is_up:
             return
         channel = self.limited[fault.target % len(self.limited)]
         if fault.target % len(self.limited) % 2:
-            self.set(channel, release_interval_ms=chance.randint(2, 20), burst=chance.randint(1, 5))
+            self.set(channel, release_interval_ms=rng.randint(2, 20), burst=rng.randint(1, 5))
         else:
-            self.set(channel, max_concurrency=chance.randint(1, 8))
+            self.set(channel, max_concurrency=rng.randint(1, 8))
 
-    def paused(self, fault: Fault, chance: random.Random) -> None:
+    def paused(self, fault: Fault, rng: random.Random) -> None:
         channel = f"tenant-{fault.target % 20}"
         self.environment.queue.channel_pause(channel)
         self.resting.add(channel)

@@ -71,7 +71,8 @@ def render_header(report: Report, source: str) -> str:
             f"by `{report['command']}` in {report['minutes']} minutes.",
             f"Machine: {machine['cores']} cores of {machine['cpu']}, {machine['memory_gib']} GiB, {machine['system']}, "
             f"load average before the run {machine['load_before'][0]}.",
-            f"PostgreSQL {report['postgresql']}, Python {report['python']}, psycopg {report['psycopg']}. Settings: {shown}.",
+            f"PostgreSQL {report['postgresql']}, Python {report['python']}, psycopg {report['psycopg']}. "
+            f"Settings: {shown}.",
             f"Every sample is in [{Path(source).name}](../benchmarks/results/{Path(source).name}).",
         ]
     )

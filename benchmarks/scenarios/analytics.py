@@ -95,7 +95,7 @@ class AnalyticsBenchmark:
 
         frame = make_history(self.spark, rows, days, FIRST + timedelta(days=since))
         began = time.perf_counter()
-        write_history(frame, self.lake, source="made up")
+        write_history(frame, self.lake, source="synthetic")
         self.run.log(f"{rows:,} rows into the lake in {time.perf_counter() - began:.0f} s")
 
     def refresh(self, what: str, rows: int, dates: list[date] | None = None) -> float:

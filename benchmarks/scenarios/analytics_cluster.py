@@ -73,7 +73,7 @@ def main(master: str, cores: str, lake: str, rows: str) -> None:
     scratch = place.parent / f"cluster-{cores}"
     with open_session(scratch, master, {**CONFIG, "spark.cores.max": cores}) as spark:
         if not place.exists():
-            write_history(make_history(spark, int(rows), DAYS, FIRST), place, source="made up")
+            write_history(make_history(spark, int(rows), DAYS, FIRST), place, source="synthetic")
         warm_up_spark(spark, scratch / "warm")
         days = [(FIRST + timedelta(days=day)).date() for day in range(DAYS)]
         print(time_call(int(rows), lambda: refresh_analytics(spark, place, days)).seconds)

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
@@ -67,7 +68,7 @@ TESTS = str(Path(__file__).parents[2] / "tests")  # which know how to start a cl
 def run(run: Run) -> None:
     many = QUICK_MESSAGES if run.quick else MESSAGES
     for name, shape in WORKLOAD_SHAPES.items():
-        work = make_workload(WorkloadShape(**{**get_fields(shape), "messages": many}))
+        work = make_workload(replace(shape, messages=many))
         for limit, limits in LIMITS.items():
             for _ in range(run.repeat):
                 case = {"workload": name, "limits": limit}
@@ -77,10 +78,6 @@ def run(run: Run) -> None:
     run.log(
         f"for docs/what-if.md:\n\n{render_markdown(render_table_rows(run.record))}\n\n{describe_sweep(run.record)}\n"
     )
-
-
-def get_fields(shape: WorkloadShape) -> dict[str, Any]:
-    return {name: getattr(shape, name) for name in shape.__slots__}
 
 
 def measure_replay(work: Workload, limits: Limits) -> Measurement:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.flow import Flow
+from benchmarks.load_control import LoadControl
 from benchmarks.payload import Payload
 from benchmarks.systems.base import New, System, wait_until_stopped
 
@@ -66,24 +66,24 @@ class Awa(System):
     def producer(self, dsn: str) -> AwaProducer:
         return AwaProducer(dsn)
 
-    def consume(self, flow: Flow, dsn: str, batch: int) -> None:
-        asyncio.run(self._consume(flow, dsn, {"claim_batch_size": batch}))
+    def consume(self, control: LoadControl, dsn: str, batch: int) -> None:
+        asyncio.run(self._consume(control, dsn, {"claim_batch_size": batch}))
 
-    def listen(self, flow: Flow, dsn: str, slots: int = 1) -> None:
-        asyncio.run(self._consume(flow, dsn, {}))
+    def listen(self, control: LoadControl, dsn: str, slots: int = 1) -> None:
+        asyncio.run(self._consume(control, dsn, {}))
 
-    async def _consume(self, flow: Flow, dsn: str, options: dict[str, int]) -> None:
+    async def _consume(self, control: LoadControl, dsn: str, options: dict[str, int]) -> None:
         import awa
 
         async with awa.AsyncClient(url(dsn)) as client:
 
             @client.task(BenchJob, queue=QUEUE)  # type: ignore[untyped-decorator]  # its own
             async def handle(job: Any) -> None:
-                await flow.handle_async({"at": job.args.at})
-                flow.done()
+                await control.handle_async({"at": job.args.at})
+                control.done()
 
-            flow.ready()
+            control.ready()
             queues = [{"name": QUEUE, "max_workers": WORKERS, **options}]
             await client.start(queues, poll_interval_ms=50)
-            await wait_until_stopped(flow, lambda: None)
+            await wait_until_stopped(control, lambda: None)
             await client.shutdown()

@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from itertools import islice
 from typing import Protocol, TypeVar
 
-from benchmarks.flow import Flow
+from benchmarks.load_control import LoadControl
 from benchmarks.payload import Payload, channel_name, make_payload
 
 T = TypeVar("T")
@@ -62,12 +62,12 @@ class System(ABC):
         producer.close()
 
     @abstractmethod
-    def consume(self, flow: Flow, dsn: str, batch: int) -> None:
-        """Take `batch` messages a call, handle and settle them, until the flow is stopped."""
+    def consume(self, control: LoadControl, dsn: str, batch: int) -> None:
+        """Take `batch` messages a call, handle and settle them, until the control says stop."""
 
-    def listen(self, flow: Flow, dsn: str, slots: int = 1) -> None:
-        """Wait for messages as a worker does, so many at a time, until the flow is stopped."""
-        self.consume(flow, dsn, 1)
+    def listen(self, control: LoadControl, dsn: str, slots: int = 1) -> None:
+        """Wait for messages as a worker does, so many at a time, until the control says stop."""
+        self.consume(control, dsn, 1)
 
     def version(self) -> str:
         if not self.package:
@@ -89,8 +89,8 @@ def chunks(items: Iterator[T], size: int) -> Iterator[list[T]]:
         yield part
 
 
-async def wait_until_stopped(flow: Flow, stop: Callable[[], object]) -> None:
-    """Wait until the flow is stopped, then say so to the worker."""
-    while not flow.stopped:
+async def wait_until_stopped(control: LoadControl, stop: Callable[[], object]) -> None:
+    """Wait until the control says stop, then stop the worker."""
+    while not control.stopped:
         await asyncio.sleep(LOOK_SECONDS)
     stop()

@@ -7,17 +7,19 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
-from benchmarks.flow import Flow
+from benchmarks.load_control import LoadControl
 from benchmarks.payload import Payload
 from benchmarks.systems.base import New, System, wait_until_stopped
 
 QUEUE = "bench"
-flows: list[Flow] = []  # jobs are found by the path of a function, so the flow waits here for it
+controls: list[
+    LoadControl
+] = []  # jobs are found by the path of a function, so the control waits here for it
 
 
 async def handle(message: Any) -> None:
-    await flows[-1].handle_async(message)
-    flows[-1].done()
+    await controls[-1].handle_async(message)
+    controls[-1].done()
 
 
 class ChancyProducer:
@@ -74,15 +76,15 @@ class Chancy(System):
     def producer(self, dsn: str) -> ChancyProducer:
         return ChancyProducer(dsn)
 
-    def consume(self, flow: Flow, dsn: str, batch: int) -> None:
+    def consume(self, control: LoadControl, dsn: str, batch: int) -> None:
         logging.disable(logging.INFO)
-        flows.append(flow)
-        asyncio.run(self._consume(flow, dsn))
+        controls.append(control)
+        asyncio.run(self._consume(control, dsn))
 
-    async def _consume(self, flow: Flow, dsn: str) -> None:
+    async def _consume(self, control: LoadControl, dsn: str) -> None:
         from chancy import Chancy, Worker
 
         async with Chancy(dsn) as chancy:
-            flow.ready()
+            control.ready()
             async with Worker(chancy, register_signal_handlers=False):
-                await wait_until_stopped(flow, lambda: None)
+                await wait_until_stopped(control, lambda: None)

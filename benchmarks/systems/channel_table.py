@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import psycopg
 
-from benchmarks.flow import Flow
+from benchmarks.load_control import LoadControl
 from benchmarks.payload import Payload, channel_name, decode, encode
 from benchmarks.systems.base import New, System
 
@@ -134,16 +134,16 @@ class ChannelTable(System):
                 contents = [encode({"at": 0, "fill": "x" * 230}) for _ in part]
                 connection.execute(LOAD, ([names[number % channels] for number in part], contents))
 
-    def consume(self, flow: Flow, dsn: str, batch: int) -> None:
+    def consume(self, control: LoadControl, dsn: str, batch: int) -> None:
         with psycopg.connect(dsn, autocommit=True, prepare_threshold=0) as connection:
-            flow.ready()
-            while not flow.stopped:
+            control.ready()
+            while not control.stopped:
                 row = connection.execute(
                     "select tenant, content from job_take()", binary=True
                 ).fetchone()
                 if row is None or row[0] is None:
-                    flow.nap()
+                    control.nap()
                     continue
-                flow.handle(decode(row[1]), row[0])
+                control.handle(decode(row[1]), row[0])
                 connection.execute("select job_complete(%s)", (row[0],))
-                flow.done()
+                control.done()

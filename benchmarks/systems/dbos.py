@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from benchmarks.flow import Flow
+from benchmarks.load_control import LoadControl
 from benchmarks.payload import Payload
 from benchmarks.systems.base import New, System
 
@@ -63,19 +63,19 @@ class Dbos(System):
     def producer(self, dsn: str) -> DbosProducer:
         return DbosProducer(dsn)
 
-    def consume(self, flow: Flow, dsn: str, batch: int) -> None:
+    def consume(self, control: LoadControl, dsn: str, batch: int) -> None:
         logging.disable(logging.NOTSET)
-        flow.ready()
-        launch(dsn, flow)
-        while not flow.stopped:
+        control.ready()
+        launch(dsn, control)
+        while not control.stopped:
             time.sleep(0.02)
         shut()
 
 
-def launch(dsn: str, flow: Flow | None) -> None:
+def launch(dsn: str, control: LoadControl | None) -> None:
     from dbos import DBOS
 
-    number = flow.slot if flow else 99
+    number = control.slot if control else 99
     DBOS(
         config={
             "name": "bench",
@@ -88,9 +88,9 @@ def launch(dsn: str, flow: Flow | None) -> None:
 
     @DBOS.workflow(name=WORKFLOW)  # type: ignore[untyped-decorator]  # its own
     def handle(message: Payload) -> None:
-        if flow:
-            flow.handle(message)
-            flow.done()
+        if control:
+            control.handle(message)
+            control.done()
 
     DBOS.launch()
     DBOS.register_queue(

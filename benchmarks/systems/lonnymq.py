@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from benchmarks.flow import Flow
+from benchmarks.load_control import LoadControl
 from benchmarks.payload import Payload, decode, encode
 from benchmarks.systems.base import New, System, make_messages, wait_until_stopped
 from lonnymq import Context, NewMessage, Queue, Worker
@@ -52,16 +52,16 @@ class LonnyMQ(System):
                 for name, message in make_messages(count, channels)
             )
 
-    def consume(self, flow: Flow, dsn: str, batch: int) -> None:
+    def consume(self, control: LoadControl, dsn: str, batch: int) -> None:
         with Queue(dsn) as queue:
             queue.epoch()
-            flow.ready()
-            while not flow.stopped:
-                if not take(queue, batch, flow):
-                    flow.nap()
+            control.ready()
+            while not control.stopped:
+                if not take(queue, batch, control):
+                    control.nap()
 
-    def listen(self, flow: Flow, dsn: str, slots: int = 1) -> None:
-        asyncio.run(work(flow, dsn, slots))
+    def listen(self, control: LoadControl, dsn: str, slots: int = 1) -> None:
+        asyncio.run(work(control, dsn, slots))
 
 
 class LonnyMQWorker(LonnyMQ):
@@ -71,8 +71,8 @@ class LonnyMQWorker(LonnyMQ):
     def consumers(self, batch: int) -> int:
         return 2
 
-    def consume(self, flow: Flow, dsn: str, batch: int) -> None:
-        asyncio.run(work(flow, dsn, 1_000))
+    def consume(self, control: LoadControl, dsn: str, batch: int) -> None:
+        asyncio.run(work(control, dsn, 1_000))
 
 
 class LonnyMQWithoutHistory(LonnyMQ):
@@ -85,29 +85,29 @@ class LonnyMQWithoutHistory(LonnyMQ):
             queue.set(history="off")
 
 
-def take(queue: Queue, batch: int, flow: Flow) -> int:
+def take(queue: Queue, batch: int, control: LoadControl) -> int:
     """Lease up to a batch, handle each, settle them."""
     messages = queue.dequeue(batch)
     for message in messages:
-        flow.handle(decode(message.content), message.channel)
+        control.handle(decode(message.content), message.channel)
     if len(messages) == 1:
         messages[0].complete()
     elif messages:
         queue.complete_many(messages)
-    flow.done(len(messages))
+    control.done(len(messages))
     return len(messages)
 
 
-async def work(flow: Flow, dsn: str, slots: int) -> None:
-    """A worker whose handler does what the flow says, until the flow is stopped."""
+async def work(control: LoadControl, dsn: str, slots: int) -> None:
+    """A worker whose handler does what the control says, until the control says stop."""
     worker = Worker(dsn, concurrency=slots)
 
     @worker.handler()
     async def handle(content: bytes, context: Context) -> None:
-        await flow.handle_async(decode(content), context.channel)
-        flow.done()
+        await control.handle_async(decode(content), context.channel)
+        control.done()
 
-    flow.ready()
-    stopping = asyncio.create_task(wait_until_stopped(flow, worker.stop))
+    control.ready()
+    stopping = asyncio.create_task(wait_until_stopped(control, worker.stop))
     await worker.run_async()
     await stopping

@@ -7,7 +7,7 @@ from typing import Any
 
 import psycopg
 
-from benchmarks.flow import Flow
+from benchmarks.load_control import LoadControl
 from benchmarks.payload import Payload
 from benchmarks.systems.base import New, System
 
@@ -72,18 +72,18 @@ class PgmqArchive(System):
     def producer(self, dsn: str) -> PgmqClient:
         return self.client(dsn)
 
-    def consume(self, flow: Flow, dsn: str, batch: int) -> None:
+    def consume(self, control: LoadControl, dsn: str, batch: int) -> None:
         client = self.client(dsn)
-        flow.ready()
-        while not flow.stopped:
+        control.ready()
+        while not control.stopped:
             read = self.read(client, batch)
             if not read:
-                flow.nap()
+                control.nap()
                 continue
             for message in read:
-                flow.handle(message.message)
+                control.handle(message.message)
             self.settle(client, [message.msg_id for message in read])
-            flow.done(len(read))
+            control.done(len(read))
         client.close()
 
     def read(self, client: PgmqClient, batch: int) -> list[Any]:

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
-from benchmarks.flow import Flow
+from benchmarks.load_control import LoadControl
 from benchmarks.payload import Payload, decode, encode
 from benchmarks.systems.base import New, System, wait_until_stopped
 
@@ -49,7 +49,7 @@ class PgQueuer(System):
     package = "pgqueuer"
     listens = True
     load_size = 5_000
-    notes = "asyncpg, uvloop. QueueManager.run(batch_size=batch) with a no-op entrypoint. The job log is on, the default"
+    notes = "asyncpg, uvloop. QueueManager.run(batch_size=batch) with a no-op entrypoint. The job log is on (default)"
 
     def consumers(self, batch: int) -> int:
         return 2 if batch >= 100 else 8  # 4 processes drained 15 % less
@@ -69,12 +69,12 @@ class PgQueuer(System):
     def producer(self, dsn: str) -> PgQueuerProducer:
         return PgQueuerProducer(dsn)
 
-    def consume(self, flow: Flow, dsn: str, batch: int) -> None:
+    def consume(self, control: LoadControl, dsn: str, batch: int) -> None:
         logging.disable(logging.INFO)
         with new_runner() as runner:
-            runner.run(self._consume(flow, dsn, batch))
+            runner.run(self._consume(control, dsn, batch))
 
-    async def _consume(self, flow: Flow, dsn: str, batch: int) -> None:
+    async def _consume(self, control: LoadControl, dsn: str, batch: int) -> None:
         import asyncpg
         from pgqueuer.qm import QueueManager
         from pgqueuer.queries import Queries
@@ -84,11 +84,11 @@ class PgQueuer(System):
 
         @manager.entrypoint(ENTRYPOINT)  # type: ignore[untyped-decorator]  # its own
         async def handle(job: Any) -> None:
-            await flow.handle_async(decode(job.payload))
-            flow.done()
+            await control.handle_async(decode(job.payload))
+            control.done()
 
-        flow.ready()
-        stopping = asyncio.create_task(wait_until_stopped(flow, manager.shutdown.set))
+        control.ready()
+        stopping = asyncio.create_task(wait_until_stopped(control, manager.shutdown.set))
         await manager.run(batch_size=batch)
         await stopping
         await connection.close()

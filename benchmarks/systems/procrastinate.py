@@ -7,7 +7,7 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
-from benchmarks.flow import Flow
+from benchmarks.load_control import LoadControl
 from benchmarks.payload import Payload
 from benchmarks.systems.base import New, System, wait_until_stopped
 
@@ -55,22 +55,22 @@ class Procrastinate(System):
     def producer(self, dsn: str) -> ProcrastinateProducer:
         return ProcrastinateProducer(dsn)
 
-    def consume(self, flow: Flow, dsn: str, batch: int) -> None:
+    def consume(self, control: LoadControl, dsn: str, batch: int) -> None:
         logging.getLogger("procrastinate").setLevel(logging.ERROR)
-        asyncio.run(self._consume(flow, dsn))
+        asyncio.run(self._consume(control, dsn))
 
-    async def _consume(self, flow: Flow, dsn: str) -> None:
+    async def _consume(self, control: LoadControl, dsn: str) -> None:
         from procrastinate import App, PsycopgConnector
 
         app = App(connector=PsycopgConnector(conninfo=dsn, min_size=4, max_size=self.concurrency))
 
         @app.task(name=TASK)  # type: ignore[untyped-decorator]  # its own
         async def handle(message: Any) -> None:
-            await flow.handle_async(message)
-            flow.done()
+            await control.handle_async(message)
+            control.done()
 
         async with app.open_async():
-            flow.ready()
+            control.ready()
             worker = asyncio.create_task(
                 app.run_worker_async(
                     concurrency=self.concurrency,
@@ -79,5 +79,5 @@ class Procrastinate(System):
                     shutdown_graceful_timeout=5.0,
                 )
             )
-            await wait_until_stopped(flow, worker.cancel)
+            await wait_until_stopped(control, worker.cancel)
             await asyncio.gather(worker, return_exceptions=True)

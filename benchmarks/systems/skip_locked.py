@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import psycopg
 
-from benchmarks.flow import Flow
+from benchmarks.load_control import LoadControl
 from benchmarks.payload import Payload, decode, encode
 from benchmarks.systems.base import New, System
 
@@ -60,14 +60,14 @@ class SkipLockedTable(System):
     def producer(self, dsn: str) -> TableProducer:
         return TableProducer(dsn)
 
-    def consume(self, flow: Flow, dsn: str, batch: int) -> None:
+    def consume(self, control: LoadControl, dsn: str, batch: int) -> None:
         with psycopg.connect(dsn, autocommit=True, prepare_threshold=0) as connection:
-            flow.ready()
-            while not flow.stopped:
+            control.ready()
+            while not control.stopped:
                 with connection.transaction():
                     rows = connection.execute(TAKE, (batch,), binary=True).fetchall()
                     for tenant, content in rows:
-                        flow.handle(decode(content), tenant)
-                flow.done(len(rows))
+                        control.handle(decode(content), tenant)
+                control.done(len(rows))
                 if not rows:
-                    flow.nap()
+                    control.nap()

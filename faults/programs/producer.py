@@ -28,7 +28,7 @@ class Producer:
     def __init__(self, given: dict[str, Any]) -> None:
         self.given = given
         self.call_log = CallLog(given["call_log"])
-        self.chance = random.Random(given["seed"])
+        self.rng = random.Random(given["seed"])
         self.queue = Queue(given["dsn"])
         self.connection: psycopg.Connection[Any] | None = None
         self.made = 0
@@ -41,7 +41,7 @@ class Producer:
             if rate and self.made / rate > time.monotonic() - began:
                 time.sleep(0.01)
                 continue
-            [way] = self.chance.choices(list(ways), list(ways.values()))
+            [way] = self.rng.choices(list(ways), list(ways.values()))
             try:
                 getattr(self, way)()
             except TROUBLE:
@@ -55,10 +55,10 @@ class Producer:
         for _ in range(number):
             self.made += 1
             label = f"{self.given['name']}-{self.made}"
-            delay = self.chance.choice([None] * 8 + [self.chance.randint(1, 500)])
-            [kind] = self.chance.choices(list(kinds), list(kinds.values()))
+            delay = self.rng.choice([None] * 8 + [self.rng.randint(1, 500)])
+            [kind] = self.rng.choices(list(kinds), list(kinds.values()))
             content = label.encode() + b" " * self.given.get("padding", 0)
-            channel = self.chance.choice(self.given["channels"])
+            channel = self.rng.choice(self.given["channels"])
             messages.append(NewMessage(content, channel, delay_ms=delay, kind=kind, **more))
         return messages
 
@@ -85,7 +85,7 @@ class Producer:
 
     def many(self) -> None:
         """A batch."""
-        self.call(self.messages(self.chance.randint(2, self.given.get("batch", 40))))
+        self.call(self.messages(self.rng.randint(2, self.given.get("batch", 40))))
 
     def named(self) -> None:
         """A message with a name, tried until somebody says that it is there."""
@@ -110,7 +110,7 @@ class Producer:
         """Create in a transaction on a connection of our own."""
         if self.connection is None or self.connection.closed:
             self.connection = psycopg.connect(self.given["dsn"])
-        messages = self.messages(self.chance.randint(1, 4))
+        messages = self.messages(self.rng.randint(1, 4))
         try:
             number = self.call(messages, self.connection)
         except BaseException:

@@ -78,7 +78,7 @@ def never_poll() -> None:
         await asyncio.Event().wait()
 
     Fetcher.fetch = fetch_and_wait  # type: ignore[method-assign]  # that is the point
-    lonnymq.worker.session.sweep_forever = never_sweep  # type: ignore[attr-defined]
+    lonnymq.worker.session.sweep_forever = never_sweep  # type: ignore[attr-defined, assignment]
 
 
 def main() -> None:
@@ -100,7 +100,7 @@ def main() -> None:
         poll_interval_ms=given.get("poll_interval_ms"),
     )
     handlers.register(
-        worker, chance=random.Random(os.getpid() ^ time.time_ns()), gate=given.get("gate", "")
+        worker, rng=random.Random(os.getpid() ^ time.time_ns()), gate=given.get("gate", "")
     )
     worker.run()
 

@@ -25,7 +25,7 @@ def run_scenario(run: Run) -> None:
     if Clock.library() is None:
         run.result.figures["left out"] = "libfaketime is not installed"
         return
-    chance = random.Random(run.seed)
+    rng = random.Random(run.seed)
     clock = Clock()
     with run.open_environment(clock=clock) as server, running_processes(run) as processes:
         server.queue.set(default_max_attempts=1000, default_retry_delays_ms=[50])
@@ -38,7 +38,7 @@ def run_scenario(run: Run) -> None:
         run.wait_until(lambda: server.values("select exists (select from lonnymq.history)")[0],
                        seconds=60, what="work begins")  # fmt: skip
         for number in range(run.steps):
-            offset = chance.uniform(-run.most, run.most) if number % 3 else 0.0
+            offset = rng.uniform(-run.most, run.most) if number % 3 else 0.0
             clock.step(offset)
             asked = time.time()
             now = server.values("select extract(epoch from clock_timestamp())::float8")[0] - offset

@@ -19,7 +19,7 @@ SIZES = {
 
 def run_scenario(run: Run) -> None:
     """Workers as forked processes, each with connections of its own."""
-    chance = random.Random(run.seed)
+    rng = random.Random(run.seed)
     with (
         run.open_environment(max_connections=run.workers * 6 + 50) as server,
         running_processes(run) as processes,
@@ -37,7 +37,7 @@ def run_scenario(run: Run) -> None:
             what=f"{run.workers} workers are there",
         )
         run.result.figures["all there after s"] = round(time.monotonic() - began, 1)
-        channels = [f"tenant-{number}" for number in chance.choices(range(100), k=run.messages)]
+        channels = [f"tenant-{number}" for number in rng.choices(range(100), k=run.messages)]
         began = time.monotonic()
         create_messages(server.queue, run.call_log, channels, kind="quick", prefix="crowd")
         run.wait_until_drained(server, seconds=300)

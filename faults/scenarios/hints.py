@@ -20,7 +20,7 @@ LATE = "select coalesce(max(dequeued_at - dequeue_at), 0) / 1000.0 from lonnymq.
 
 def run_scenario(run: Run) -> None:
     """Messages due now and later, while whoever listens is cut off; then some that are due when all is quiet."""
-    chance = random.Random(run.seed)
+    rng = random.Random(run.seed)
     with run.open_environment() as server, running_processes(run) as processes:
         for _ in range(2):
             processes.start("worker", dsn=server.dsn, concurrency=20)
@@ -29,8 +29,8 @@ def run_scenario(run: Run) -> None:
         )
         each = run.messages // run.kills
         for number in range(run.kills):
-            channels = [f"tenant-{chance.randrange(20)}" for _ in range(each)]
-            delay = chance.choice([0, 100, 500])
+            channels = [f"tenant-{rng.randrange(20)}" for _ in range(each)]
+            delay = rng.choice([0, 100, 500])
             create_messages(
                 server.queue,
                 run.call_log,
@@ -43,7 +43,7 @@ def run_scenario(run: Run) -> None:
                 LISTENERS.replace("select pid", "select pg_terminate_backend(pid)")
             )
             run.count_fault("listener_killed", len(ended))
-            time.sleep(chance.uniform(0, 0.3))
+            time.sleep(rng.uniform(0, 0.3))
         run.wait_until_drained(server, seconds=60)
         create_messages(
             server.queue, run.call_log, ["later"] * 5, kind="quick", prefix="later", delay_ms=700

@@ -22,7 +22,7 @@ RATED = [f"rated-{number}" for number in range(4)]
 
 def run_scenario(run: Run) -> None:
     """Change limits; then let go of them, drain, and sweep."""
-    chance = random.Random(run.seed)
+    rng = random.Random(run.seed)
     with run.open_environment() as server, running_processes(run) as processes:
         for channel in CONCURRENT:
             set_limits(server, run.call_log, channel, max_concurrency=3)
@@ -31,7 +31,7 @@ def run_scenario(run: Run) -> None:
         set_limits(server, run.call_log, QUEUE, max_concurrency=20)
         for _ in range(run.workers):
             processes.start("worker", dsn=server.dsn, concurrency=30, lease_ms=3000)
-        channels = chance.choices([*CONCURRENT, *RATED], k=run.messages)
+        channels = rng.choices([*CONCURRENT, *RATED], k=run.messages)
         for number in range(20):
             kind = "slow" if number % 5 in (1, 3) else "quick"
             create_messages(
@@ -43,9 +43,9 @@ def run_scenario(run: Run) -> None:
             )
         beside = 0
         for number in range(run.changes):
-            time.sleep(run.gap * chance.uniform(0.5, 1.5))
+            time.sleep(run.gap * rng.uniform(0.5, 1.5))
             beside += server.queue.stats().waiting > 0
-            change_limit(run, server, chance)
+            change_limit(run, server, rng)
             run.count_fault("limits_changed")
             if number % 10 == 9:
                 run.log(f"{number + 1} of {run.changes} changes")
@@ -61,15 +61,15 @@ def run_scenario(run: Run) -> None:
         run.result.figures["changes beside a backlog"] = f"{beside} of {run.changes}"
 
 
-def change_limit(run: Run, server: Environment, chance: random.Random) -> None:
+def change_limit(run: Run, server: Environment, rng: random.Random) -> None:
     """Change one channel's limit, or that of the queue."""
-    options = {"max_concurrency": chance.randint(1, 12)}
-    channel = chance.choice([*CONCURRENT, *RATED, QUEUE, QUEUE])
+    options = {"max_concurrency": rng.randint(1, 12)}
+    channel = rng.choice([*CONCURRENT, *RATED, QUEUE, QUEUE])
     if channel in RATED:
         options = {
-            "release_interval_ms": chance.choice([5, 10, 20, 40]),
-            "burst": chance.randint(1, 6),
+            "release_interval_ms": rng.choice([5, 10, 20, 40]),
+            "burst": rng.randint(1, 6),
         }
     elif channel == QUEUE:
-        options = {"max_concurrency": chance.randint(10, 30)}
+        options = {"max_concurrency": rng.randint(10, 30)}
     set_limits(server, run.call_log, channel, **options)

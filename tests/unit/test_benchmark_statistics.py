@@ -59,7 +59,7 @@ def test_a_goal_without_samples_is_not_measured_and_not_reached() -> None:
     assert goal("at least", 1.0).verdict(record([10], []))["verdict"] == "not measured"
 
 
-def test_an_entry_is_found_by_shape_case_and_contestant() -> None:
+def test_an_entry_is_found_by_scenario_case_and_system() -> None:
     kept = record([1], [2])
     assert kept.entry("drain", {"batch": 1}, "ours", "messages/s").samples == [1]
     assert kept.find("drain", {"batch": 10}, "ours") is None

@@ -32,7 +32,7 @@ class SharedCounters:
         return sum(self.handled[slots.start : slots.stop])
 
 
-class Flow:
+class LoadControl:
     """One member's end: a system reports through it what it does, and asks it whether to go on."""
 
     def __init__(self, pipe: Connection, counters: SharedCounters, slot: int) -> None:
