@@ -44,7 +44,7 @@ class CallLog:
         return number
 
     def end(self, number: int, call: str, phase: str, **what: Any) -> None:
-        """Write down how it ended: ok, refused or unknown."""
+        """Write down how it ended: ok, rejected or unknown."""
         self.write(n=number, call=call, phase=phase, **what)
 
     def failed(self, number: int, call: str, error: BaseException) -> None:
@@ -60,7 +60,7 @@ def classify_error(error: BaseException) -> str:
         return "unknown"
     if not isinstance(error, Exception):  # cancelled half way
         return "unknown"
-    return "unknown" if str(state).startswith(UNKNOWN_STATES) else "refused"
+    return "unknown" if str(state).startswith(UNKNOWN_STATES) else "rejected"
 
 
 def lease_row(message: LeasedMessage) -> tuple[object, ...]:

@@ -34,14 +34,14 @@ def find_lost(observed: Observations) -> list[Violation]:
 
 
 def find_ghosts(observed: Observations) -> list[Violation]:
-    """Messages that nobody meant to create, or whose create was refused."""
+    """Messages that nobody meant to create, or whose create was rejected."""
     found = []
     for id_, label in observed.ids.items():
         create = observed.creates.get(label)
         if create is None:
             found.append(Violation("ghost", f"{label!r} was created by nobody", id_))
-        elif create.phase == "refused" and not create.rolled_back:
-            found.append(Violation("ghost", f"{label}: its create was refused", id_))
+        elif create.phase == "rejected" and not create.rolled_back:
+            found.append(Violation("ghost", f"{label}: its create was rejected", id_))
     return found
 
 

@@ -211,7 +211,7 @@ class FaultInjector:
         holder = self.environment.connect(autocommit=False, application_name="harness")
         number = self.call_log.begin("create", labels=[label], channels=[channel])
         self.environment.queue.create(channel, label.encode(), kind="quick", using=holder)
-        self.call_log.end(number, "create", "refused", rolled_back=True)
+        self.call_log.end(number, "create", "rejected", rolled_back=True)
         self.let_go(fault, holder)
 
     def let_go(self, fault: Fault, holder: psycopg.Connection) -> None:
@@ -225,7 +225,7 @@ class FaultInjector:
             return
         channel = self.limited[fault.target % len(self.limited)]
         if fault.target % len(self.limited) % 2:
-            self.set(channel, release_interval_ms=rng.randint(2, 20), burst=rng.randint(1, 5))
+            self.set(channel, min_interval_ms=rng.randint(2, 20), burst=rng.randint(1, 5))
         else:
             self.set(channel, max_concurrency=rng.randint(1, 8))
 

@@ -83,12 +83,12 @@ def find_over_rate(observed: Observations) -> Iterator[tuple[str, int]]:
     """Leases that came sooner than their channel's rate allows; each span with one setting is judged by itself."""
     for channel, leases in group_leases(observed).items():
         changes = observed.changes.get(channel, [])
-        if not any("release_interval_ms" in each.options for each in changes):
+        if not any("min_interval_ms" in each.options for each in changes):
             continue
         span: list[Lease] = []
         rate: tuple[Any, Any] | None = None
         for lease in leases:
-            intervals = list_values_in_force(changes, "release_interval_ms", lease.begun, lease.at)
+            intervals = list_values_in_force(changes, "min_interval_ms", lease.begun, lease.at)
             bursts = list_values_in_force(changes, "burst", lease.begun, lease.at)
             sure = len(set(intervals)) == 1 and len(set(bursts)) == 1
             now = (intervals[0], bursts[0]) if sure else None

@@ -155,7 +155,7 @@ class LogReader:
             if phase == "ok":
                 create.ids.append(record["ids"][place])
                 create.phase = "ok"
-            elif create.phase != "ok" and (create.phase, phase) != ("unknown", "refused"):
+            elif create.phase != "ok" and (create.phase, phase) != ("unknown", "rejected"):
                 create.phase = phase if phase != "begin" or create.phase == "begin" else "unknown"
             create.rolled_back = create.rolled_back or record.get("rolled_back", False)
 

@@ -86,7 +86,7 @@ def fill(connection: psycopg.Connection[Any], messages: int, channels: int) -> N
     connection.execute(HISTORY)
     for _ in range(20):
         connection.execute("select count(*) from lonnymq.message_dequeue(100, 600000)")
-    connection.execute("select * from lonnymq.queue_sweep()")
+    connection.execute("select * from lonnymq.queue_maintain()")
 
 
 async def measure(dsn: str) -> None:

@@ -107,7 +107,7 @@ def pgbouncer(direct_dsn: str, socket_folder: Path) -> Iterator[str]:
     folder = Path(tempfile.mkdtemp(prefix="lonnymq-pgbouncer-"))
     (folder / "users.txt").write_text('"postgres" ""\n')
     (folder / "pgbouncer.ini").write_text(PGBOUNCER_INI.format(folder=folder, server=socket_folder))
-    account = account_for(folder / "none")  # like PostgreSQL, it refuses to run as root
+    account = account_for(folder / "none")  # like PostgreSQL, it rejects to run as root
     for path in (folder, *folder.iterdir()):
         os.chown(path, account.user, account.group)
     who = {"user": account.user, "group": account.group, "extra_groups": []}

@@ -14,10 +14,10 @@ BACKLOG = 150_000
 LIMITS: dict[str, dict[str, Any]] = {
     "none": {},
     "concurrency": {"default_max_concurrency": 100_000},
-    "rate": {"default_release_interval_ms": 1, "default_burst": 1_000_000},
+    "rate": {"default_min_interval_ms": 1, "default_burst": 1_000_000},
     "both": {
         "default_max_concurrency": 100_000,
-        "default_release_interval_ms": 1,
+        "default_min_interval_ms": 1,
         "default_burst": 1_000_000,
     },
 }

@@ -48,7 +48,7 @@ WORKLOAD_SHAPES = {
 LIMITS = {
     "none": Limits(),
     "concurrency": Limits(max_concurrency=4),
-    "rate": Limits(release_interval_ms=200, burst=5),
+    "rate": Limits(min_interval_ms=200, burst=5),
 }
 SCENARIOS = 24
 # As the page of what-if calls them.
@@ -60,7 +60,7 @@ WORKLOADS = {
 LIMITED = {
     "none": "no limits",
     "concurrency": "`max_concurrency` for all",
-    "rate": "`release_interval_ms` for all",
+    "rate": "`min_interval_ms` for all",
 }
 TESTS = str(Path(__file__).parents[2] / "tests")  # which know how to start a cluster
 

@@ -103,7 +103,7 @@ def promises(rows: Sequence[HistoryRow], story: Story, *, left: int) -> list[Pro
         *limits_kept(rows),
         fairness(rows),
         punctuality(rows, story),
-        naming(story),
+        uniqueness(story),
         urgency(rows),
         deferral(rows, story),
         poison(rows, story),
@@ -120,12 +120,12 @@ def limits_kept(rows: Sequence[HistoryRow]) -> list[Promise]:
     whole = most_at_once(rows)
     rate = LIMITS["cedar"]
     cedar = [row for row in rows if row.channel == "cedar"]
-    breaks = breaks_of_rate(cedar, rate["release_interval_ms"], rate["burst"])
+    breaks = breaks_of_rate(cedar, rate["min_interval_ms"], rate["burst"])
     return [
         Promise(f"{FLOODING}: {allowed} at once allowed, at most {flooding} were", flooding <= allowed),
         Promise(f"the queue: {AT_ONCE} at once allowed, at most {whole} were", whole <= AT_ONCE),
         Promise(
-            f"cedar: 1 each {rate['release_interval_ms']} ms with {rate['burst']} in a burst, "
+            f"cedar: 1 each {rate['min_interval_ms']} ms with {rate['burst']} in a burst, "
             f"{breaks} spans of time held more in {len(cedar)} leases",
             breaks == 0,
         ),
@@ -149,12 +149,12 @@ def punctuality(rows: Sequence[HistoryRow], story: Story) -> Promise:
     return Promise(f"leased before their time: {early}", early == 0 and len(done) == 1)
 
 
-def naming(story: Story) -> Promise:
-    """A second create with a name answers with the first one's id."""
-    answers = [type(each).__name__.lower() for each in story.named]
-    ids = {each.id for each in story.named if isinstance(each, Created | Duplicate)}
+def uniqueness(story: Story) -> Promise:
+    """A second create with a key answers with the first one's id."""
+    answers = [type(each).__name__.lower() for each in story.keyed]
+    ids = {each.id for each in story.keyed if isinstance(each, Created | Duplicate)}
     return Promise(
-        f"one name, two creates: {', '.join(answers)}, {len(ids)} message",
+        f"one key, two creates: {', '.join(answers)}, {len(ids)} message",
         answers == ["created", "duplicate"] and len(ids) == 1,
     )
 
@@ -201,12 +201,12 @@ def poison(rows: Sequence[HistoryRow], story: Story) -> Promise:
 
 def schedule(rows: Sequence[HistoryRow]) -> Promise:
     """Each tick is created once, however many workers there are."""
-    names = Counter(
-        row.name for row in rows if row.channel == "reports" and row.outcome == "completed"
+    keys = Counter(
+        row.key for row in rows if row.channel == "reports" and row.outcome == "completed"
     )
-    twice = sum(many - 1 for many in names.values())
+    twice = sum(many - 1 for many in keys.values())
     return Promise(
-        f"the schedule ticked {len(names)} times, {twice} twice", bool(names) and twice == 0
+        f"the schedule advanced {len(keys)} times, {twice} twice", bool(keys) and twice == 0
     )
 
 

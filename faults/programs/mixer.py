@@ -20,11 +20,11 @@ from lonnymq.errors import LonnyMQError
 from lonnymq.results import Leased
 
 CHANNELS = [f"tenant-{number}" for number in range(8)]
-NAMES = [f"name-{number}" for number in range(30)]
+KEYS = [f"key-{number}" for number in range(30)]
 
 
 class Mixer:
-    """What may wait for another by design (one name, one channel's settings) comes first and once; the rest mixed."""
+    """What may wait for another by design (one key, one channel's settings) comes first and once; the rest mixed."""
 
     def __init__(self, given: dict[str, Any]) -> None:
         self.connection = psycopg.connect(given["dsn"], autocommit=True)
@@ -53,7 +53,7 @@ class Mixer:
         with self.connection.transaction(force_rollback=self.rng.random() < 0.1):
             if self.rng.random() < 0.12:
                 self.rng.choice(
-                    [self.set, self.pause, self.resume, self.create_named, self.redrive]
+                    [self.set, self.pause, self.resume, self.create_keyed, self.redrive]
                 )()
             for _ in range(self.rng.randint(1, 4)):
                 self.rng.choices(
@@ -69,7 +69,7 @@ class Mixer:
 
     def dequeue(self) -> None:
         if self.rng.random() < 0.04:
-            self.queue.sweep(limit=50)
+            self.queue.maintain(limit=50)
             return
         lease_ms = self.rng.choice([1, 20, 30_000, 30_000])
         self.leases += self.queue.dequeue(limit=self.rng.randint(1, 6), lease_ms=lease_ms)
@@ -79,10 +79,10 @@ class Mixer:
         made = self.queue.create_many([NewMessage(b"x", channel) for channel in channels])
         self.ids = [*self.ids, *(each.id for each in made if hasattr(each, "id"))][-50:]
 
-    def create_named(self) -> None:
-        names = self.rng.sample(NAMES, 4)
+    def create_keyed(self) -> None:
+        keys = self.rng.sample(KEYS, 4)
         self.queue.create_many(
-            [NewMessage(b"x", self.rng.choice(CHANNELS), name=name) for name in names]
+            [NewMessage(b"x", self.rng.choice(CHANNELS), key=key) for key in keys]
         )
 
     def complete(self) -> None:
@@ -116,7 +116,7 @@ class Mixer:
         options = self.rng.choice(
             [
                 {"max_concurrency": self.rng.choice([None, 3, 20])},
-                {"release_interval_ms": self.rng.choice([None, 1]), "burst": 20},
+                {"min_interval_ms": self.rng.choice([None, 1]), "burst": 20},
                 {"max_size": self.rng.choice([None, 60])},
                 {"weight": self.rng.randint(1, 3)},
             ]

@@ -36,19 +36,19 @@ def run_scenario(run: Run) -> None:
         keeper = server.connect()  # a connection of ours, from before
         hogs: list[psycopg.Connection] = []
         began = time.monotonic()
-        refused = 0
+        rejected = 0
         while time.monotonic() - began < run.seconds:
             keeper.execute(NO_WORKERS)  # and who is quickest has their places
             while len(hogs) < run.limit:
                 try:
                     hogs.append(psycopg.connect(server.dsn))
                 except psycopg.OperationalError:
-                    refused += 1
+                    rejected += 1
                     break
             time.sleep(0.2)
-        run.count_fault("connection limit reached", refused)
+        run.count_fault("connection limit reached", rejected)
         told = run.wait_until(
-            lambda: refusal(server, hogs),
+            lambda: rejection(server, hogs),
             seconds=60,
             what="a caller is told that there is no connection left",
         )
@@ -66,7 +66,7 @@ def run_scenario(run: Run) -> None:
         run.check_result(server)
 
 
-def refusal(server: Environment, hogs: list[psycopg.Connection]) -> str | None:
+def rejection(server: Environment, hogs: list[psycopg.Connection]) -> str | None:
     """Take what connections are left, and say what a caller of the library is told then."""
     try:
         while True:

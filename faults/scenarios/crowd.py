@@ -25,7 +25,7 @@ def run_scenario(run: Run) -> None:
         running_processes(run) as processes,
     ):
         set_limits(server, run.call_log, "tenant-0", max_concurrency=7)
-        set_limits(server, run.call_log, "tenant-1", release_interval_ms=5, burst=2)
+        set_limits(server, run.call_log, "tenant-1", min_interval_ms=5, burst=2)
         began = time.monotonic()
         for _ in range(run.workers // run.processes):
             processes.start(

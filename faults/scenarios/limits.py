@@ -27,7 +27,7 @@ def run_scenario(run: Run) -> None:
         for channel in CONCURRENT:
             set_limits(server, run.call_log, channel, max_concurrency=3)
         for channel in RATED:
-            set_limits(server, run.call_log, channel, release_interval_ms=5, burst=3)
+            set_limits(server, run.call_log, channel, min_interval_ms=5, burst=3)
         set_limits(server, run.call_log, QUEUE, max_concurrency=20)
         for _ in range(run.workers):
             processes.start("worker", dsn=server.dsn, concurrency=30, lease_ms=3000)
@@ -50,7 +50,7 @@ def run_scenario(run: Run) -> None:
             if number % 10 == 9:
                 run.log(f"{number + 1} of {run.changes} changes")
         for channel in RATED:
-            set_limits(server, run.call_log, channel, release_interval_ms=1, burst=50)
+            set_limits(server, run.call_log, channel, min_interval_ms=1, burst=50)
         for channel in (*CONCURRENT, QUEUE):
             set_limits(server, run.call_log, channel, max_concurrency=50)
         run.wait_until_drained(server, seconds=300)
@@ -67,7 +67,7 @@ def change_limit(run: Run, server: Environment, rng: random.Random) -> None:
     channel = rng.choice([*CONCURRENT, *RATED, QUEUE, QUEUE])
     if channel in RATED:
         options = {
-            "release_interval_ms": rng.choice([5, 10, 20, 40]),
+            "min_interval_ms": rng.choice([5, 10, 20, 40]),
             "burst": rng.randint(1, 6),
         }
     elif channel == QUEUE:

@@ -80,7 +80,7 @@ def prepare(run: Run, server: Environment) -> list[str]:
     limited = [f"tenant-{number}" for number in range(run.tenants // 5, run.tenants // 5 + 6)]
     for number, channel in enumerate(limited):
         if number % 2:
-            set_limits(server, run.call_log, channel, release_interval_ms=5, burst=2)
+            set_limits(server, run.call_log, channel, min_interval_ms=5, burst=2)
         else:
             set_limits(server, run.call_log, channel, max_concurrency=3)
     return limited

@@ -1,4 +1,4 @@
-"""Consumers stopped past their leases that complete when they go on: every one of them is refused."""
+"""Consumers stopped past their leases that complete when they go on: every one of them is rejected."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def run_scenario(run: Run) -> None:
         run.wait_until_drained(server, seconds=60)
         processes.terminate()
         run.check_result(server)
-        refused(run, total)
+        rejected(run, total)
 
 
 def is_stopped(pid: int) -> bool:
@@ -78,7 +78,7 @@ def taken_over(server: Environment, total: int) -> bool:
     return bool(held + done == total and done >= total // 2)
 
 
-def refused(run: Run, total: int) -> None:
+def rejected(run: Run, total: int) -> None:
     """Count what the zombies were told."""
     observed = collect_observations(run.folder / "calls", None)
     words = [
@@ -88,9 +88,9 @@ def refused(run: Run, total: int) -> None:
         if answer.who.startswith("zombie")
     ]
     count = sum(word in ("lease_lost", "not_found") for word in words)
-    run.result.figures["refused"] = f"{count} of {total}"
+    run.result.figures["rejected"] = f"{count} of {total}"
     run.require(
         count == total == len(words),
-        "not refused",
-        f"{count} of {len(words)} were refused, of {total}",
+        "not rejected",
+        f"{count} of {len(words)} were rejected, of {total}",
     )

@@ -36,7 +36,7 @@ class SchemaNewer(LonnyMQError):
 
 
 class NotAllowed(LonnyMQError):
-    """This login is confined to other channels: an admin can change the channels with `producer_confine`."""
+    """This login is restricted to other channels: an admin can change the channels with `producer_restrict`."""
 
 
 class RolesMissing(LonnyMQError):
@@ -83,7 +83,7 @@ class ChannelFull(LonnyMQError):
         self.channel, self.size, self.max_size = channel, size, max_size
 
 
-class ChannelReleasing(LonnyMQError):
+class ChannelRetiring(LonnyMQError):
     """The channel is being retired: use another channel, or create the message when the channel is empty."""
 
     def __init__(self, channel: str) -> None:

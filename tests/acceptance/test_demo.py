@@ -24,11 +24,11 @@ SHOWN = [
     r"cedar: 1 each 200 ms with 2 in a burst, 0 spans of time held more",
     r"of 4 quiet tenants, 0 waited as long as by age alone",
     r"leased before their time: 0",
-    r"one name, two creates: created, duplicate, 1 message",
+    r"one key, two creates: created, duplicate, 1 message",
     r"the urgent job overtook [\d,]+ older ones of acme",
     r"the upload was deferred 2 times and completed at attempt 1",
     r"the broken video was tried 3 times, dead 1 time, kept, and completed 1 time after its redrive",
-    r"the schedule ticked \d+ times, 0 twice",
+    r"the schedule advanced \d+ times, 0 twice",
     r"the killed worker had ([1-9]\d*) jobs in hand: the leases of \1 ran out, others completed \1",
     r"created ([\d,]+), completed \1, dead 1, lost 0",
     r"completed twice: 0",
@@ -64,7 +64,7 @@ def test_the_demo_keeps_every_promise_and_leaves_no_files(tmp_path: Path) -> Non
     assert len(quiet) == 4
     assert "worker process" in ran.out
     assert re.search(r"why does it wait\? It is scheduled for .* UTC\.", flat)
-    assert re.search(r"delta creates 20 at once and may hold 8: \d+ are refused", flat)
+    assert re.search(r"delta creates 20 at once and may hold 8: \d+ are rejected", flat)
     assert list(tmp_path.iterdir()) == []
 
 

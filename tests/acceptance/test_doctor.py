@@ -421,7 +421,7 @@ def test_tables_that_were_granted_are_told_of(queue_dsn: str) -> None:
 
 def test_a_role_that_is_confined_and_gone_is_told_of(queue_dsn: str) -> None:
     execute(queue_dsn, "insert into lonnymq.producer_restriction values ('gone', '{}', '{}')")
-    assert "The role 'gone' is confined" in found(queue_dsn, "privileges").message
+    assert "The role 'gone' is restricted" in found(queue_dsn, "privileges").message
 
 
 def test_history_that_nobody_sweeps_is_found_and_swept(queue_dsn: str) -> None:
@@ -449,7 +449,7 @@ for values from (1577836800000) to (1577923200000)
 
 
 def test_history_that_is_too_old_is_found_and_who_keeps_it(queue_dsn: str) -> None:
-    execute(queue_dsn, "select lonnymq.queue_sweep()")
+    execute(queue_dsn, "select lonnymq.queue_maintain()")
     execute(queue_dsn, OLD_DAY)
     execute(queue_dsn, "insert into lonnymq.history_reader (name, confirmed) values ('lake', '3')")
     problem = found(queue_dsn, "sweeps")

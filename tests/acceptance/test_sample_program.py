@@ -12,7 +12,7 @@ with lonnymq.embedded() as server:
     queue = lonnymq.Queue(server.dsn)
     queue.install()
     acme = queue.channel("acme")
-    acme.set(max_concurrency=2, release_interval_ms=100)
+    acme.set(max_concurrency=2, min_interval_ms=100)
     acme.create(b"hello", delay_ms=0)
     acme.create_many([b"a", b"b"])
     for message in queue.dequeue(limit=10, lease_ms=30_000):
@@ -29,7 +29,7 @@ async def main():
         queue = lonnymq.AsyncQueue(server.dsn)
         await queue.install()
         acme = queue.channel("acme")
-        await acme.set(max_concurrency=2, release_interval_ms=100)
+        await acme.set(max_concurrency=2, min_interval_ms=100)
         await acme.create(b"hello", delay_ms=0)
         await acme.create_many([b"a", b"b"])
         for message in await queue.dequeue(limit=10, lease_ms=30_000):

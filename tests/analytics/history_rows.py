@@ -58,7 +58,7 @@ def history(spark: SparkSession, *rows: dict[str, Any]) -> DataFrame:
 def channels(spark: SparkSession, *rows: dict[str, Any]) -> DataFrame:
     """Settings; the channel '' is the queue's defaults."""
     usual = {"source": "shop", "channel": "", "taken_at": at(0), "max_concurrency": None}
-    usual |= {"release_interval_ms": None, "burst": 1, "max_size": None, "when_full": "refuse"}
+    usual |= {"min_interval_ms": None, "burst": 1, "max_size": None, "when_full": "reject"}
     usual |= {"weight": 1, "max_attempts": 5, "paused": False}
     return spark.createDataFrame([{**usual, **row} for row in rows], CHANNELS)
 

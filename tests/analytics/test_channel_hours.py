@@ -57,7 +57,7 @@ SETTINGS = [
         "channel": "a",
         "taken_at": at(HOUR + 60),
         "max_concurrency": 2,
-        "release_interval_ms": 1_800_000,
+        "min_interval_ms": 1_800_000,
     },
     {"channel": "", "max_concurrency": 5, "taken_at": at(-99)},
 ]

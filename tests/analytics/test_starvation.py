@@ -69,7 +69,7 @@ def test_a_window_that_a_limit_of_its_own_explains_is_held(spark: SparkSession):
         spark,
         {"channel": "busy", "max_concurrency": 1},
         {"channel": "free", "max_concurrency": 2},
-        {"channel": "slow", "release_interval_ms": 60_000},
+        {"channel": "slow", "min_interval_ms": 60_000},
         {"channel": "paused", "paused": True},
     )
     frame = join_limits(compute_starvation(compute_attempts(history(spark, *rows))), known)

@@ -127,7 +127,7 @@ async def watch(page: Page, troubles: list[str]) -> None:
 
 
 def heard(troubles: list[str], said: Any) -> None:
-    """What the console says counts, but for requests that were refused, which tests ask for."""
+    """What the console says counts, but for requests that were rejected, which tests ask for."""
     if said.type in ("error", "warning") and "Failed to load resource" not in said.text:
         troubles.append(f"{said.type}: {said.text}")
 

@@ -20,7 +20,7 @@ Traceback (most recent call last):
   File "/srv/videos/media.py", line 112, in read_frames
     raise ValueError(f"cannot parse {name!r}")
 ValueError: cannot parse 'cats-{number}.mov'"""
-REFUSED = "ConnectionRefusedError: [Errno 111] mail.example:25 refused the connection"
+REJECTED = "ConnectionRefusedError: [Errno 111] mail.example:25 rejected the connection"
 TENANTS = ("hooli", "wonka-industries", "stark", "vandelay", "soylent", "wayne-enterprises")
 
 
@@ -53,15 +53,15 @@ def add_dead(queue: Queue) -> None:
     for _ in range(4):
         queue.create("globex", b'{"to": "ada@example.org"}', kind="mail")
     for message in queue.dequeue(limit=100, worker="mail-web-2-77"):
-        message.fail(REFUSED, dead=True)
+        message.fail(REJECTED, dead=True)
 
 
 def add_limited(queue: Queue) -> None:
     """One tenant at its concurrency limit, one slowed by its rate, one paused, one with a time to come."""
     queue.channel_set("acme", max_concurrency=2, max_size=1_000)
-    queue.channel_set("globex", release_interval_ms=900_000)
+    queue.channel_set("globex", min_interval_ms=900_000)
     for number in range(40):
-        queue.create("acme", video(number), kind="encode", name=f"cats-{number}")
+        queue.create("acme", video(number), kind="encode", key=f"cats-{number}")
     queue.create_many([b'{"to": "ada@example.org"}'] * 13, channel="globex")
     for message in queue.dequeue(limit=100, lease_ms=HOUR, worker="videos-web-1-812"):
         if message.channel == "globex":
@@ -97,19 +97,21 @@ def add_staff(queue: Queue) -> None:
             "dead": number,
         }
         name = f"videos-web-{number + 1}-{812 + number}"
-        queue.worker_seen(name, concurrency=20, running=running, about=about, again_ms=HOUR)
+        queue.worker_seen(name, concurrency=20, running=running, about=about, interval_ms=HOUR)
     queue.worker_seen(
         "mail-web-2-77",
         concurrency=5,
         about={"host": "web-2", "pid": 77, "kinds": ["mail"]},
-        again_ms=1,
+        interval_ms=1,
     )
     zone = "Europe/Berlin"
     queue.schedule_set(
-        "nightly-report", channel="house", kind="report", cron="0 3 * * *", zone=zone
+        "nightly-report", channel="house", kind="report", cron="0 3 * * *", timezone=zone
     )
-    queue.schedule_set("usage", channel="house", kind="usage", every_ms=900_000, missed="skip")
-    queue.schedule_set("newsletter", channel="globex", kind="mail", cron="30 8 * * 1", zone=zone)
+    queue.schedule_set("usage", channel="house", kind="usage", every_ms=900_000, misfire="skip")
+    queue.schedule_set(
+        "newsletter", channel="globex", kind="mail", cron="30 8 * * 1", timezone=zone
+    )
     queue.schedule_pause("newsletter")
 
 

@@ -65,7 +65,7 @@ async def test_limits_are_set_and_what_they_mean_is_said_before(
     await expect(page.get_by_text("4 running")).to_be_visible()
     await expect(page.get_by_text("one message every 250 ms")).to_be_visible()
     stats = site.queues["app"].channel_stats(tenant)[0]
-    assert (stats.max_concurrency, stats.release_interval_ms) == (4, 250)
+    assert (stats.max_concurrency, stats.min_interval_ms) == (4, 250)
     await is_in_the_audit_log(page, "set limits", tenant)
 
 

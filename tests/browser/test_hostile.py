@@ -115,7 +115,7 @@ async def test_a_hostile_address_is_only_an_address(show: Open):
 
 
 async def test_the_policy_forbids_what_is_not_ours(site: Site, window: Open):
-    """The check that no rule is broken can fail: a script and a style put in by hand are refused and noticed."""
+    """The check that no rule is broken can fail: a script and a style put in by hand are rejected and noticed."""
     page = await window(site.serving.url, watched=False)
     await page.evaluate(
         """() => new Promise((done) => {

@@ -25,7 +25,7 @@ def many(server_18: Target) -> Iterator[Serving]:
             connection.execute(
                 "insert into lonnymq.channel_setting"
                 " (name, burst, when_full, weight, max_attempts, retry_delays_ms, retry_jitter)"
-                " select 'tenant-' || lpad(i::text, 6, '0'), 1, 'refuse', 1, 5, '{1000}', 0.1"
+                " select 'tenant-' || lpad(i::text, 6, '0'), 1, 'reject', 1, 5, '{1000}', 0.1"
                 f" from generate_series(1, {MANY}) i"
             )
             connection.execute("analyze lonnymq.channel_setting")

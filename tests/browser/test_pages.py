@@ -198,7 +198,7 @@ async def test_history_shows_the_latest_report_in_a_frame_that_reaches_nothing(
         await expect(frame.locator("#picture")).to_have_js_property("naturalWidth", 40)
         await expect(frame.locator("#parent")).to_have_text("SecurityError")
         await expect(frame.locator("#cookie")).to_have_text("SecurityError")
-        await expect(frame.locator("#asked")).to_have_text("refused")
+        await expect(frame.locator("#asked")).to_have_text("rejected")
         assert await page.evaluate("document.title") != "changed"
 
 
@@ -206,7 +206,7 @@ async def test_history_shows_the_latest_report_in_a_frame_that_reaches_nothing(
 async def test_history_shows_a_real_report_with_its_charts(
     site: Site, window: Open, tmp_path: Path, theme: str, chosen: str | None
 ):
-    """The report's own rules and those that it is shown under let it be drawn; nothing is refused to it."""
+    """The report's own rules and those that it is shown under let it be drawn; nothing is rejected to it."""
     (tmp_path / "report.html").write_text(report_page(document(tenants=12, hours=24)), "utf-8")
     with serving(lambda: create_app({"app": site.dsns["app"]}, report=tmp_path)) as server:
         page = await window(f"{server.url}#/app/history", theme=theme)
@@ -268,7 +268,7 @@ const tried = (id, work) => { try { work(); say(id, "done") } catch (error) { sa
 say("drawn", "drawn by a script");
 tried("parent", () => { parent.document.title = "changed" });
 tried("cookie", () => document.cookie);
-fetch(new URL("../api/session", location)).then(() => say("asked", "answered"), () => say("asked", "refused"));
+fetch(new URL("../api/session", location)).then(() => say("asked", "answered"), () => say("asked", "rejected"));
 </script>
 """
 

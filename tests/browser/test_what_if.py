@@ -38,7 +38,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     work = make_workload(WorkloadShape(messages=3_000, tenants=30, workers=4, load=1.3, noisy=0.5))
     changes = [
         [parse_setting("tenant-01.max_concurrency=1")],
-        [parse_setting("*.release_interval_ms=50")],
+        [parse_setting("*.min_interval_ms=50")],
     ]
     asked = make_trials(Scenario(4), workers=[4, 8], changes=changes, growth=[1, 1.5])
     found = run_trials(RecordedWorkload(work, ReplayTimes([], []), 0), asked)

@@ -56,5 +56,5 @@ def stock(queue: Queue) -> dict[str, int]:
     queue.worker_seen(
         "w1", concurrency=10, running=2, stopping=False, about={"host": "h", "pid": 1}
     )
-    queue.sweep()
+    queue.maintain()
     return ids

@@ -52,7 +52,7 @@ async def test_pausing_and_resuming_a_channel_is_previewed_done_and_written_down
 
 
 async def test_limits_are_set_and_a_bad_one_is_refused_with_a_sentence(acting):
-    body = {"channel": "acme", "options": {"max_concurrency": 4, "release_interval_ms": 100}}
+    body = {"channel": "acme", "options": {"max_concurrency": 4, "min_interval_ms": 100}}
     will = await acting.post("set_limits/preview", body)
     assert "max_concurrency from none to 4" in will["message"]
     assert acting.queue.channel("acme").stats().max_concurrency is None

@@ -9,7 +9,7 @@ from support import Target
 pytestmark = pytest.mark.heavy
 SMALL, LARGE = (20_000, 2_000), (80_000, 8_000)
 CALLS = (
-    "queue_figures()",
+    "queue_metrics()",
     "channel_active(50, 100)",
     "channel_active(1, 1000, array['tenant 1', 'tenant 7'])",
     "channel_names('', '', '', 50, 51)",

@@ -97,7 +97,7 @@ def test_ten_open_pages_cost_one_set_of_queries_and_none_cost_nothing(dsn_18):
 
 def test_a_page_hears_that_the_database_is_away_and_that_it_is_back(dsn_18):
     with psycopg.connect(dsn_18, autocommit=True) as connection:
-        connection.execute("alter function lonnymq.queue_figures rename to away")
+        connection.execute("alter function lonnymq.queue_metrics rename to away")
     with (
         served(create_app({"jobs": dsn_18})) as address,
         httpx.stream("GET", f"{address}/api/queues/jobs/events", timeout=60) as answer,
@@ -105,7 +105,7 @@ def test_a_page_hears_that_the_database_is_away_and_that_it_is_back(dsn_18):
         lines = answer.iter_lines()
         assert any(line == "event: trouble" for line in lines)
         with psycopg.connect(dsn_18, autocommit=True) as connection:
-            connection.execute("alter function lonnymq.away rename to queue_figures")
+            connection.execute("alter function lonnymq.away rename to queue_metrics")
         assert any(line == "event: overview" for line in lines)
 
 

@@ -128,9 +128,9 @@ def test_what_cannot_be_meant_is_refused(dsn_18):
         create_app({})
     with pytest.raises(InvalidArgument):
         create_app({"a/b": dsn_18})
-    with pytest.raises(InvalidArgument) as refused:
+    with pytest.raises(InvalidArgument) as rejected:
         create_app({"a": QueueAt("postgresql://u:secret-word@[/x")})
-    assert "secret-word" not in str(refused.value)
+    assert "secret-word" not in str(rejected.value)
 
 
 async def test_every_answer_lets_nothing_foreign_in(page):

@@ -1,4 +1,4 @@
-"""What cannot be is refused with an SQLSTATE of our own and a text that says what is allowed; nothing is stored."""
+"""What cannot be is rejected with an SQLSTATE of our own and a text that says what is allowed; nothing is stored."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ MESSAGES = {
     f"message_create({TEN_KB}, 'x')": ("LM001", "not 10000"),
     "message_create('a', null)": ("LM001", "content must be given"),
     "message_create('a', repeat('x', 67108865)::bytea)": ("LM002", "at most 67108864"),
-    "message_create('a', 'x', p_name => '')": ("LM001", "name must be 1 to 255 bytes long"),
-    f"message_create('a', 'x', p_name => {LONG})": ("LM001", "name must be 1 to 255 bytes long"),
+    "message_create('a', 'x', p_key => '')": ("LM001", "key must be 1 to 255 bytes long"),
+    f"message_create('a', 'x', p_key => {LONG})": ("LM001", "key must be 1 to 255 bytes long"),
     "message_create('a', 'x', p_kind => '')": ("LM001", "kind must be 1 to 255 bytes long"),
     f"message_create('a', 'x', p_kind => {TEN_KB})": ("LM001", "kind must be 1 to 255 bytes long"),
     "message_create('a', 'x', p_delay_ms => -1)": ("LM001", "delay_ms must be from 0 to"),
@@ -44,8 +44,8 @@ MESSAGES = {
     "message_create_many(array['a', null], array['x', 'x']::bytea[])": ("LM001", "channel must be"),
     "message_create_many(array['a', 'b'], array['x', null]::bytea[])": ("LM001", "content must be"),
     "message_create_many(array['a', ''], array['x', 'x']::bytea[])": ("LM001", "channel must be"),
-    "message_create_many(array['a', 'b'], array['x', 'x']::bytea[], p_names => array['n'])": (
-        "LM001", "names must be absent or have 2 elements, not 1"),
+    "message_create_many(array['a', 'b'], array['x', 'x']::bytea[], p_keys => array['n'])": (
+        "LM001", "keys must be absent or have 2 elements, not 1"),
     "message_create_many(array['a'], array['x'::bytea], p_delays_ms => array[1, 2])": (
         "LM001", "delays_ms must be absent or have 1 elements, not 2"),
     "message_create_many(array['a'], array['x'::bytea], p_dequeue_ats => '{}')": ("LM001", "dequeue_ats"),
@@ -93,8 +93,8 @@ LEASES = {
     "dead_redrive()": ("LM001", "say which dead messages are meant"),
     "dead_redrive(p_channel => 'a', p_limit => -1)": ("LM001", "limit must be from 1"),
     "dead_purge()": ("LM001", "say which dead messages are meant"),
-    "queue_sweep(0)": ("LM001", "limit must be from 1"),
-    "queue_sweep(null)": ("LM001", "limit must be from 1"),
+    "queue_maintain(0)": ("LM001", "limit must be from 1"),
+    "queue_maintain(null)": ("LM001", "limit must be from 1"),
     "channel_stats(p_limit => 0)": ("LM001", "limit must be from 1"),
 }  # fmt: skip
 OPTIONS = {
@@ -109,14 +109,14 @@ OPTIONS = {
     '{"max_concurrency": "two"}': 'not "two"',
     '{"max_concurrency": true}': "a whole number from 1",
     '{"max_concurrency": [1]}': "a whole number from 1",
-    '{"release_interval_ms": -1}': "a whole number of milliseconds from 1",
-    '{"release_interval_ms": 1e300}': "a whole number of milliseconds from 1",
+    '{"min_interval_ms": -1}': "a whole number of milliseconds from 1",
+    '{"min_interval_ms": 1e300}': "a whole number of milliseconds from 1",
     '{"burst": 0}': "a whole number from 1 to 1000000",
     '{"burst": null}': "a whole number from 1 to 1000000",
     '{"burst": 2147483647}': "a whole number from 1 to 1000000",
     '{"max_size": 0}': "max_size must be",
-    '{"when_full": "explode"}': '"refuse" or "drop"',
-    '{"when_full": null}': '"refuse" or "drop"',
+    '{"when_full": "explode"}': '"reject" or "drop"',
+    '{"when_full": null}': '"reject" or "drop"',
     '{"weight": 1001}': "a whole number from 1 to 1000",
     '{"weight": 0}': "a whole number from 1 to 1000",
     '{"max_attempts": 0}': "a whole number from 1",
@@ -129,7 +129,7 @@ OPTIONS = {
     '{"weight": 2, "wieght": 3}': "there is no option 'wieght'",
 }
 LARGEST = (
-    '{"release_interval_ms": 3155760000000, "burst": 1000000, "max_size": 3155760000000,'
+    '{"min_interval_ms": 3155760000000, "burst": 1000000, "max_size": 3155760000000,'
     ' "max_concurrency": 2147483647, "max_attempts": 2147483647, "weight": 1000}'
 )
 
@@ -148,21 +148,23 @@ def stored(connection: psycopg.Connection[Any]) -> tuple[Any, ...]:
     return tuple(row)
 
 
-def refusal(connection: psycopg.Connection[Any], call: str, *values: Any) -> tuple[str | None, str]:
-    """The SQLSTATE and the text of what a call is refused with."""
+def rejection(
+    connection: psycopg.Connection[Any], call: str, *values: Any
+) -> tuple[str | None, str]:
+    """The SQLSTATE and the text of what a call is rejected with."""
     with pytest.raises(psycopg.Error) as caught:
         connection.execute(f"select * from lonnymq.{call}".encode(), values or None)
     diagnostic = caught.value.diag
     return diagnostic.sqlstate, f"{diagnostic.message_primary} {diagnostic.message_hint}"
 
 
-@pytest.mark.parametrize("refused", [MESSAGES, LEASES], ids=["messages", "leases"])
+@pytest.mark.parametrize("rejected", [MESSAGES, LEASES], ids=["messages", "leases"])
 def test_a_call_that_cannot_be_says_what_is_allowed_and_stores_nothing(
-    connection: psycopg.Connection[Any], refused: dict[str, tuple[str, str]]
+    connection: psycopg.Connection[Any], rejected: dict[str, tuple[str, str]]
 ) -> None:
     before = stored(connection)
-    for call, (sqlstate, text) in refused.items():
-        found = refusal(connection, call)
+    for call, (sqlstate, text) in rejected.items():
+        found = rejection(connection, call)
         assert found[0] == sqlstate, f"{call}: {found}"
         assert text in found[1], f"{call}: {found}"
     assert stored(connection) == before
@@ -180,7 +182,7 @@ def test_an_option_that_cannot_be_is_refused_by_channel_set_and_queue_set(
             ("channel_set('new', %s::jsonb)", options, text),
             ("queue_set(%s::jsonb)", defaults, text.replace("option '", "option 'default_")),
         ):
-            sqlstate, said = refusal(connection, call, given_options)
+            sqlstate, said = rejection(connection, call, given_options)
             assert sqlstate == "LM001", f"{call} {given_options}: {said}"
             assert phrase in said, f"{call} {given_options}: {said}"
     assert stored(connection) == before
@@ -189,9 +191,9 @@ def test_an_option_that_cannot_be_is_refused_by_channel_set_and_queue_set(
 def test_an_unknown_option_is_answered_with_the_list_of_the_known_ones(
     connection: psycopg.Connection[Any],
 ) -> None:
-    _, said = refusal(connection, """channel_set('a', '{"max_speed": 1}')""")
-    assert "max_concurrency, max_size, release_interval_ms" in said
-    _, said = refusal(connection, """queue_set('{"max_speed": 1}')""")
+    _, said = rejection(connection, """channel_set('a', '{"max_speed": 1}')""")
+    assert "max_concurrency, max_size, min_interval_ms" in said
+    _, said = rejection(connection, """queue_set('{"max_speed": 1}')""")
     assert "history, history_keep_ms, max_concurrency" in said
 
 
@@ -201,9 +203,9 @@ def test_a_channel_without_a_name_cannot_be_set_paused_or_released(
     before = stored(connection)
     for verb in ("pause", "resume", "release"):
         for name in ("''", "null", TEN_KB):
-            assert refusal(connection, f"channel_{verb}({name})")[0] == "LM001"
+            assert rejection(connection, f"channel_{verb}({name})")[0] == "LM001"
     for name in ("''", "null", TEN_KB):
-        assert refusal(connection, f"channel_set({name}, '{{}}')")[0] == "LM001"
+        assert rejection(connection, f"channel_set({name}, '{{}}')")[0] == "LM001"
     assert stored(connection) == before
 
 
@@ -219,7 +221,7 @@ def test_a_value_of_another_type_is_refused_by_the_server(
         "message_create(E'a\\x00b', 'x')": "22021",
         """message_create('a', 'x', p_headers => '{"k": "\\u0000"}')""": "22P05",
     }.items():
-        assert refusal(connection, call)[0] == sqlstate, call
+        assert rejection(connection, call)[0] == sqlstate, call
     assert stored(connection) == before
 
 
@@ -284,22 +286,22 @@ def fuzzed(server_18: Any) -> Iterator[Queue]:
 
 
 @settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
-@given(channel=TEXTS, name=st.none() | TEXTS, kind=st.none() | TEXTS)
+@given(channel=TEXTS, key=st.none() | TEXTS, kind=st.none() | TEXTS)
 def test_texts_are_stored_verbatim_or_refused(
-    fuzzed: Queue, channel: str, name: str | None, kind: str | None
+    fuzzed: Queue, channel: str, key: str | None, kind: str | None
 ) -> None:
-    given_texts = [text for text in (channel, name, kind) if text is not None]
+    given_texts = [text for text in (channel, key, kind) if text is not None]
     if all(map(is_allowed, given_texts)):
-        fuzzed.create(channel, b"x", name=name, kind=kind)
+        fuzzed.create(channel, b"x", key=key, kind=kind)
         [peeked] = fuzzed.peek(channel)
-        assert (peeked.channel, peeked.name, peeked.kind) == (channel, name, kind)
+        assert (peeked.channel, peeked.key, peeked.kind) == (channel, key, kind)
         [message] = fuzzed.dequeue()
-        assert (message.channel, message.name, message.kind) == (channel, name, kind)
+        assert (message.channel, message.key, message.kind) == (channel, key, kind)
         assert fuzzed.explain(message.id).answer == "leased"
         assert message.complete() == "completed"
         return
     with pytest.raises(InvalidArgument, match=r"must|255"):
-        fuzzed.create(channel, b"x", name=name, kind=kind)
+        fuzzed.create(channel, b"x", key=key, kind=kind)
     assert not fuzzed.dequeue()
 
 
@@ -328,8 +330,8 @@ def test_python_refuses_what_it_cannot_send_and_stores_nothing(
         for bad in ("", "a\0b", "x" * 10_000, b"a", None, 5):
             with pytest.raises(InvalidArgument, match="channel"):
                 create(bad, b"x")
-        with pytest.raises(InvalidArgument, match="name"):
-            create("a", b"x", name="a\0b")
+        with pytest.raises(InvalidArgument, match="key"):
+            create("a", b"x", key="a\0b")
         for bad in ([1], "x", {"k": nan}, {1, 2}):
             with pytest.raises(InvalidArgument, match="headers"):
                 create("a", b"x", headers=bad)

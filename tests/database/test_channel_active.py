@@ -45,7 +45,7 @@ def test_the_settings_of_the_queue_are_no_channel(
 
 def test_each_state_of_a_channel_is_told(queue: lonnymq.Queue) -> None:
     queue.channel("full").set(max_concurrency=1)
-    queue.channel("slow").set(release_interval_ms=3_600_000)
+    queue.channel("slow").set(min_interval_ms=3_600_000)
     for channel in ("full", "slow", "busy", "held"):
         queue.channel(channel).create_many([b"1", b"2", b"3"])
     queue.channel("later").create(b"1", delay_ms=3_600_000)
@@ -120,7 +120,7 @@ async def test_the_async_half_answers_the_same(queue: lonnymq.Queue, dsn: str) -
 def test_the_fullest_channels_are_found_among_many_that_are_ready(queue: lonnymq.Queue) -> None:
     queue.create_many([lonnymq.NewMessage(b"x", channel=f"tenant {i}") for i in range(400)])
     queue.channel("zeppelin").create_many([b"x"] * 300)
-    queue.sweep()
+    queue.maintain()
     found = active(queue, limit=5)
     assert found["zeppelin"].waiting == 300
     assert len(found) < 30
@@ -151,6 +151,6 @@ def test_the_cost_does_not_grow_with_the_number_of_channels(dsn_18: str, connect
         connection.execute(MANY.format(channels).encode())
         with lonnymq.Queue(dsn_18) as queue:
             for _ in range(4):
-                queue.sweep()
+                queue.maintain()
         costs[channels] = pages(connection, "select from lonnymq.channel_active(50, 1000)")
     assert costs[40_000] < 3 * costs[2_000], costs

@@ -34,7 +34,7 @@ def test_a_consumer_that_stopped_to_read_is_ended_and_its_messages_are_there(
     queue: Queue, waiting: psycopg.Connection
 ) -> None:
     queue.create("small", b"x")
-    assert queue.dequeue().why == "contended"
+    assert queue.dequeue().reason == "contended"
     assert waiting.execute("select lonnymq.consumer_terminate_stuck('0 seconds')").fetchone() == (
         1,
     )
@@ -44,7 +44,7 @@ def test_a_consumer_that_stopped_to_read_is_ended_and_its_messages_are_there(
 
 def test_a_consumer_that_is_only_slow_is_let_be(queue: Queue, waiting: psycopg.Connection) -> None:
     assert waiting.execute("select lonnymq.consumer_terminate_stuck()").fetchone() == (0,)
-    queue.sweep()
+    queue.maintain()
     waits = "select count(*) from pg_stat_activity where wait_event = 'ClientWrite' and datname = current_database()"
     assert waiting.execute(waits).fetchone() == (1,)
 

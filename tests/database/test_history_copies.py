@@ -140,7 +140,7 @@ def test_each_restore_is_a_generation_of_its_own(dsn_18: str) -> None:
         restore(dumped, dsn_18)  # once more, into a cluster that it has been in
         run(dsn_18, "update lonnymq.queue set generation = generation - 1")
         with Queue(dsn_18) as queue:
-            queue.sweep()
+            queue.maintain()
         assert generation(dsn_18) == number
 
 
@@ -149,7 +149,7 @@ def test_a_sweep_or_a_setting_writes_the_generation_down_and_changes_it_for_nobo
 ) -> None:
     stored = "select q.generation, g from lonnymq.queue q, lonnymq.queue_generation() g"
     dumped = dump(dsn_18)
-    for act in (lambda queue: queue.sweep(), lambda queue: queue.set(max_concurrency=3)):
+    for act in (lambda queue: queue.maintain(), lambda queue: queue.set(max_concurrency=3)):
         with temporary() as server:
             restore(dumped, server.dsn)
             assert run(server.dsn, stored) == [(0, 1)]

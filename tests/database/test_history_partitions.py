@@ -72,17 +72,17 @@ def test_what_ends_goes_into_its_day(session: Session) -> None:
 
 def test_sweeps_keep_two_weeks_of_days_ahead(session: Session, clock: Clock) -> None:
     clock.advance(DAY)
-    session.sweep()
+    session.maintain()
     assert ahead(session) == list(range(-1, 15))
     clock.advance(5 * DAY)
     for _ in range(2):
-        session.sweep()
+        session.maintain()
     assert ahead(session) == list(range(-6, 15))
 
 
 def test_a_sweep_with_no_day_to_make_locks_nothing_of_history(session: Session) -> None:
     with session.open():
-        session.rows("select lonnymq.queue_sweep()")
+        session.rows("select lonnymq.queue_maintain()")
         locked = session.column(
             "select mode from pg_locks where relation = 'lonnymq.history_other'::regclass"
         )
@@ -96,7 +96,7 @@ def test_a_day_of_which_there_are_rows_elsewhere_stays_there(
     session.fill("a", 1)
     session.drain()
     for _ in range(6):
-        session.sweep()
+        session.maintain()
     assert ahead(session) == list(range(1, 15))
     assert in_default(session) == 1
     clock.advance(DAY)
@@ -112,9 +112,9 @@ def test_a_reader_of_history_is_not_waited_for(
     reader = open_session(dsn)
     with reader.open():
         reader.rows("select count(*) from lonnymq.history")
-        session.sweep()  # an impatient session: what waits is an error
+        session.maintain()  # an impatient session: what waits is an error
         assert ahead(session) == list(range(-1, 14))
-    session.sweep()
+    session.maintain()
     assert ahead(session) == list(range(-1, 15))
 
 
@@ -153,7 +153,7 @@ def test_days_are_made_while_completions_go_on_without_a_pause(
     drop_days(session)
     with settling(open_session, dsn, 3, most_ms=200):
         eventually(lambda: in_default(session) > 0)
-        eventually(lambda: session.sweep() and ahead(session) == list(range(1, 15)))
+        eventually(lambda: session.maintain() and ahead(session) == list(range(1, 15)))
 
 
 @pytest.mark.heavy
@@ -164,8 +164,8 @@ def test_nobody_waits_while_days_are_made_beside_300_000_rows_that_have_none(
     drop_days(session)
     session.rows(ROWS, 300_000)
     with settling(open_session, dsn, 3, most_ms=200):
-        eventually(lambda: session.sweep() and ahead(session) == list(range(2, 15)))
-        eventually(lambda: session.sweep() and session.column(FENCES) == [])
+        eventually(lambda: session.maintain() and ahead(session) == list(range(2, 15)))
+        eventually(lambda: session.maintain() and session.column(FENCES) == [])
     assert session.value("select count(*) from lonnymq.history") >= 300_000
     assert session.check() == []
 
@@ -176,24 +176,24 @@ def test_rows_that_have_no_day_are_never_read_under_a_lock_that_holds_others_up(
     session = open_session(direct_dsn)
     drop_days(session)
     session.rows(ROWS, 30_000)
-    session.sweep()
+    session.maintain()
     assert len(session.column(FENCES)) == 2
     with session.open():
-        session.rows("select lonnymq.queue_sweep()")  # reads them
+        session.rows("select lonnymq.queue_maintain()")  # reads them
         held = "select mode from pg_locks where relation = 'lonnymq.history_other'::regclass"
         assert "AccessExclusiveLock" not in session.column(held)
     said: list[str] = []
     session.connection.add_notice_handler(lambda note: said.append(note.message_primary or ""))
     session.rows("set client_min_messages = debug1")
     for _ in range(5):
-        session.sweep()
+        session.maintain()
     implied = [each for each in said if "default partition" in each and "is implied" in each]
     assert len(implied) == 13, said
     assert ahead(session) == list(range(2, 15))
     assert session.column(FENCES) == []
     session.rows("reset client_min_messages")
     days = session.column(DAYS)
-    session.sweep()
+    session.maintain()
     assert (session.column(DAYS), session.column(FENCES)) == (days, [])
 
 
@@ -202,7 +202,7 @@ def test_nothing_fails_though_nobody_sweeps_after_a_fence_was_set(
 ) -> None:
     drop_days(session)
     session.rows(ROWS, 30_000)
-    session.sweep()
+    session.maintain()
     fenced = (session.now() // DAY + 2) * DAY
     clock.advance(4 * DAY)
     session.fill("a", 1)
@@ -214,7 +214,7 @@ def test_nothing_fails_though_nobody_sweeps_after_a_fence_was_set(
     session.drain()
     assert session.value(latest) == clock.now()
     for _ in range(12):
-        session.sweep()
+        session.maintain()
     assert session.column(FENCES) == []
     assert ahead(session) == list(range(2, 15))
     assert in_default(session) == 30_002
@@ -227,7 +227,7 @@ def test_days_that_are_too_old_are_dropped_while_completions_go_on(
     session.queue_set(history_keep_ms=DAY)
     clock.advance(3 * DAY)
     with settling(open_session, dsn, 3, most_ms=200):
-        eventually(lambda: session.sweep() and min(ahead(session)) == -1)
+        eventually(lambda: session.maintain() and min(ahead(session)) == -1)
 
 
 def test_a_sweep_leaves_the_lock_timeout_of_its_transaction_alone(
@@ -236,5 +236,5 @@ def test_a_sweep_leaves_the_lock_timeout_of_its_transaction_alone(
     drop_days(session)
     with session.connection.transaction():
         session.rows("set local lock_timeout = '7s'")
-        session.rows("select lonnymq.queue_sweep()")
+        session.rows("select lonnymq.queue_maintain()")
         assert session.value("show lock_timeout") == "7s"

@@ -10,9 +10,9 @@ import lonnymq
 from lonnymq.errors import StageLost, translated
 
 Row = tuple[str, str | None, int | None]
-FILL = "insert into lonnymq.stage_{} (channel, name, content, dequeue_at) values (%s, %s, %s, %s)"
+FILL = "insert into lonnymq.stage_{} (channel, key, content, dequeue_at) values (%s, %s, %s, %s)"
 STORED = """
-    select channel, name, convert_from(content, 'UTF8'), dequeue_at is not distinct from 5
+    select channel, key, convert_from(content, 'UTF8'), dequeue_at is not distinct from 5
     from lonnymq.message where content <> 'before' order by channel, id
 """
 SIZES = """
@@ -30,7 +30,7 @@ def stage(connection: psycopg.Connection, rows: list[Row]) -> int:
 
 def take(connection: psycopg.Connection, number: int, rows: int) -> tuple[int, ...]:
     statement = (
-        "select created, duplicate, dropped, refused, invalid from lonnymq.stage_take(%s, %s)"
+        "select created, duplicate, dropped, rejected, invalid from lonnymq.stage_take(%s, %s)"
     )
     with translated():
         return connection.execute(statement, (number, rows)).fetchone()
@@ -38,9 +38,7 @@ def take(connection: psycopg.Connection, number: int, rows: int) -> tuple[int, .
 
 def one_by_one(connection: psycopg.Connection, rows: list[Row]) -> tuple[list[str], list, list]:
     """What single creates answer and leave; taken back."""
-    statement = (
-        "select answer from lonnymq.message_create(%s, %s, p_name => %s, p_dequeue_at => %s)"
-    )
+    statement = "select answer from lonnymq.message_create(%s, %s, p_key => %s, p_dequeue_at => %s)"
     with connection.transaction(force_rollback=True):
         answers = [
             connection.execute(statement, (row[0], str(at).encode(), row[1], row[2])).fetchone()[0]
@@ -66,12 +64,12 @@ def test_a_stage_comes_out_as_single_creates_would(
         queue.channel(name).set(**options)
     queue.channel("leaving").set()
     queue.channel("full").create(b"before")
-    queue.channel("small").create(b"before", name="b")
-    queue.channel("plain").create(b"before", name="a")
-    queue.channel("leaving").create(b"before", name="c")
+    queue.channel("small").create(b"before", key="b")
+    queue.channel("plain").create(b"before", key="a")
+    queue.channel("leaving").create(b"before", key="c")
     queue.channel("leaving").release()
     if is_folded:
-        queue.sweep()
+        queue.maintain()
     channels = ["full", "small", "drops", "roomy", "leaving", "plain", "other"]
     rows = [
         (
@@ -84,13 +82,13 @@ def test_a_stage_comes_out_as_single_creates_would(
     answers, stored, sizes = one_by_one(connection, rows)
     number = stage(connection, rows)
     counts = take(connection, number, len(rows))
-    words = ("created", "duplicate", "dropped", "refused")
+    words = ("created", "duplicate", "dropped", "rejected")
     assert counts == (*map(answers.count, words), 0)
     assert connection.execute(STORED).fetchall() == stored
     assert connection.execute(SIZES).fetchall() == sizes
     kept = f"select content, answer from lonnymq.stage_{number} where answer is not null"
     assert {int(content): answer for content, answer in connection.execute(kept)} == {
-        at: answer for at, answer in enumerate(answers) if answer in ("dropped", "refused")
+        at: answer for at, answer in enumerate(answers) if answer in ("dropped", "rejected")
     }
 
 
@@ -180,10 +178,10 @@ def test_abandoned_stages_and_old_loads_are_swept(connect, dsn_18: str) -> None:
     number = stage(connection, [("a", None, None)])
     for app, version in (("app", 1), ("app", 2), ("once 1", 0)):
         connection.execute("select lonnymq.load_begin(%s, %s)", (app, version))
-    assert connection.execute("select * from lonnymq.stage_sweep()").fetchone() == (0, 0)
+    assert connection.execute("select * from lonnymq.stage_cleanup()").fetchone() == (0, 0)
     connection.execute("update lonnymq.stage set made_at = 0")
     connection.execute("update lonnymq.load set published_at = 0")
-    assert connection.execute("select * from lonnymq.stage_sweep()").fetchone() == (1, 2)
+    assert connection.execute("select * from lonnymq.stage_cleanup()").fetchone() == (1, 2)
     assert connection.execute(f"select to_regclass('lonnymq.stage_{number}')").fetchone() == (None,)
     left = connection.execute("select app, version from lonnymq.load").fetchall()
     assert left == [("app", 2)]
@@ -194,6 +192,6 @@ def test_a_stage_that_is_in_use_is_not_swept(connect, dsn_18: str) -> None:
     number = stage(connection, [("a", None, None)])
     connection.execute("update lonnymq.stage set made_at = 0")
     user.execute(f"select from lonnymq.stage_{number}")
-    assert connection.execute("select dropped from lonnymq.stage_sweep()").fetchone() == (0,)
+    assert connection.execute("select dropped from lonnymq.stage_cleanup()").fetchone() == (0,)
     user.commit()
-    assert connection.execute("select dropped from lonnymq.stage_sweep()").fetchone() == (1,)
+    assert connection.execute("select dropped from lonnymq.stage_cleanup()").fetchone() == (1,)

@@ -10,12 +10,12 @@ from lonnymq import AsyncQueue, Lease, NewMessage, Queue
 from lonnymq.errors import (
     AboveHorizon,
     ChannelFull,
-    ChannelReleasing,
+    ChannelRetiring,
     InvalidArgument,
     LonnyMQError,
     TooLarge,
 )
-from lonnymq.results import Created, Dropped, Duplicate, Refused
+from lonnymq.results import Created, Dropped, Duplicate, Rejected
 
 
 @pytest.fixture
@@ -50,8 +50,8 @@ def test_a_channels_life(queue: Queue) -> None:
     )
     assert queue.channel_stats(limit=5) == [stats]
     acme.create(b"last")
-    assert [acme.release(), acme.release()] == ["releasing", "already_releasing"]
-    with pytest.raises(ChannelReleasing):
+    assert [acme.release(), acme.release()] == ["retiring", "already_retiring"]
+    with pytest.raises(ChannelRetiring):
         acme.create(b"late")
 
 
@@ -62,18 +62,18 @@ def test_a_full_channel_refuses_or_drops_as_it_says(queue: Queue) -> None:
     with pytest.raises(ChannelFull) as raised:
         acme.create(b"2")
     assert (raised.value.channel, raised.value.max_size) == ("acme", 1)
-    assert [type(each) for each in acme.create_many([b"2"])] == [Refused]
+    assert [type(each) for each in acme.create_many([b"2"])] == [Rejected]
     acme.set(when_full="drop")
     assert isinstance(acme.create(b"2"), Dropped)
     assert [type(each) for each in acme.create_many([b"2"])] == [Dropped]
 
 
 def test_names_are_unique_among_the_living(queue: Queue) -> None:
-    first = queue.create("acme", b"1", name="n")
+    first = queue.create("acme", b"1", key="n")
     assert isinstance(first, Created)
-    assert queue.create("acme", b"2", name="n") == Duplicate(first.id)
+    assert queue.create("acme", b"2", key="n") == Duplicate(first.id)
     results = queue.create_many(
-        [NewMessage(b"3", "acme", name="n"), NewMessage(b"4", "globex", name="n")]
+        [NewMessage(b"3", "acme", key="n"), NewMessage(b"4", "globex", key="n")]
     )
     assert results[0] == Duplicate(first.id)
     assert isinstance(results[1], Created)
@@ -82,11 +82,11 @@ def test_names_are_unique_among_the_living(queue: Queue) -> None:
 def test_times_and_everything_else_come_back_as_they_went_in(queue: Queue) -> None:
     moment = datetime(2001, 1, 1, tzinfo=UTC)
     queue.create(
-        "acme", bytes(range(256)), dequeue_at=moment, name="n", kind="k", headers={"ä": [1, None]}
+        "acme", bytes(range(256)), dequeue_at=moment, key="n", kind="k", headers={"ä": [1, None]}
     )
     [message] = queue.dequeue(worker="w1")
     assert (message.content, message.dequeue_at) == (bytes(range(256)), moment.timestamp() * 1000)
-    assert (message.name, message.kind, message.headers, message.attempt) == (
+    assert (message.key, message.kind, message.headers, message.attempt) == (
         "n",
         "k",
         {"ä": [1, None]},
@@ -185,7 +185,7 @@ def test_the_queue_as_a_whole(queue: Queue) -> None:
     stats = queue.stats()
     assert (stats.max_concurrency, stats.leased, stats.history_keep_ms) == (5, 1, 172_800_000)
     assert abs(stats.now_at - queue.epoch()) < 60_000
-    assert queue.sweep().expired == 0
+    assert queue.maintain().expired == 0
     assert queue.check() == []
     assert queue.repair() == []
 
@@ -225,7 +225,7 @@ def test_a_limit_below_one_is_refused_by_every_function_that_takes_one(
         lambda: queue.dead_purge(channel="*", limit=limit),
         lambda: queue.dead_redrive(channel="*", limit=limit),
         lambda: queue.channel_stats(limit=limit),
-        lambda: queue.sweep(limit=limit),
+        lambda: queue.maintain(limit=limit),
     ):
         with pytest.raises(InvalidArgument):
             call()

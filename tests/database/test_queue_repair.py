@@ -22,7 +22,7 @@ def test_one_repair_mends_it_and_the_queue_goes_on(dsn: str, direct_dsn: str, da
         [leased] = queue.dequeue(limit=1)
         assert queue.check() == []
         while connection.execute("select 1 from lonnymq.change").fetchone():
-            queue.sweep()  # the lease is in its table
+            queue.maintain()  # the lease is in its table
 
         connection.execute(damage)
         assert queue.check() != []

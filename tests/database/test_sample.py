@@ -91,8 +91,8 @@ def test_two_samplers_at_once_are_one(connect, direct_dsn):
 
 
 def test_a_sweep_takes_a_sample(connection, queue):
-    queue.sweep()
-    queue.sweep()
+    queue.maintain()
+    queue.maintain()
     assert len(samples(connection)) == 1
 
 

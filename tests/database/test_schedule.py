@@ -1,4 +1,4 @@
-"""Schedules as SQL keeps them: what they create, that each tick is created once, and who is behind."""
+"""Schedules as SQL keeps them: what they create, that each run is created once, and who is behind."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -23,18 +23,18 @@ def version(queue: Queue, name: str = "nightly") -> int:
     return schedule.version
 
 
-def tick(queue: Queue, *ticks: int, upto_at: int | None = None, of: int | None = None):
-    return queue.schedule_tick(
+def run(queue: Queue, *runs: int, upto_at: int | None = None, of: int | None = None):
+    return queue.schedule_advance(
         "nightly",
         version=version(queue) if of is None else of,
-        upto_at=ticks[-1] if upto_at is None else upto_at,
-        ticks=ticks,
-        next_at=(ticks[-1] if ticks else 0) + DAY,
+        upto_at=runs[-1] if upto_at is None else upto_at,
+        runs=runs,
+        next_at=(runs[-1] if runs else 0) + DAY,
     )
 
 
 def test_a_schedule_is_created_then_changed_and_unchanged_where_nothing_differs(queue) -> None:
-    first = {"channel": "reports", "cron": "0 3 * * *", "zone": "Europe/Berlin"}
+    first = {"channel": "reports", "cron": "0 3 * * *", "timezone": "Europe/Berlin"}
     assert queue.schedule_set("nightly", **first) == "created"
     before = queue.schedule_list()
     assert queue.schedule_set("nightly", **first) == "unchanged"
@@ -46,12 +46,12 @@ def test_a_schedule_is_created_then_changed_and_unchanged_where_nothing_differs(
 def test_new_moments_begin_now_and_a_new_content_leaves_the_ticks_as_they_are(queue) -> None:
     queue.schedule_set("nightly", channel="reports", every_ms=DAY)
     start = queue.epoch() + DAY
-    tick(queue, start)
+    run(queue, start)
     queue.schedule_set("nightly", channel="reports", every_ms=DAY, content=b"x")
-    assert queue.schedule_list()[0].tick_at == start
+    assert queue.schedule_list()[0].last_run_at == start
     assert queue.schedule_list()[0].next_at == start + DAY
     queue.schedule_set("nightly", channel="reports", every_ms=2 * DAY, content=b"x")
-    assert queue.schedule_list()[0].tick_at < start
+    assert queue.schedule_list()[0].last_run_at < start
     assert queue.schedule_list()[0].next_at is None
 
 
@@ -60,27 +60,27 @@ def test_a_tick_creates_a_message_due_at_it_that_tells_where_it_is_from(queue) -
         "nightly", channel="reports", every_ms=DAY, content=b"x", kind="k", headers={"h": 1}
     )
     at = queue.epoch() + 1
-    assert (tick(queue, at).answer, tick(queue, at + 1).created) == ("ticked", 1)
+    assert (run(queue, at).answer, run(queue, at + 1).created) == ("advanced", 1)
     first, second = queue.peek("reports")
     assert (first.dequeue_at, first.content, first.kind) == (at, b"x", "k")
-    assert first.headers == {"h": 1, "schedule": "nightly", "tick_at": at}
-    assert first.name.startswith("nightly 2")
+    assert first.headers == {"h": 1, "schedule": "nightly", "run_at": at}
+    assert first.key.startswith("nightly 2")
     assert queue.schedule_list()[0].message_id == second.id
 
 
 def test_who_acts_upon_an_old_version_is_behind_though_the_message_is_gone(queue) -> None:
     queue.schedule_set("nightly", channel="reports", every_ms=DAY)
     seen, at = version(queue), queue.epoch() + 1
-    assert tick(queue, at, of=seen).answer == "ticked"
+    assert run(queue, at, of=seen).answer == "advanced"
     queue.purge("reports")
-    assert (tick(queue, at, of=seen).answer, queue.peek("reports")) == ("behind", [])
+    assert (run(queue, at, of=seen).answer, queue.peek("reports")) == ("behind", [])
 
 
 def test_ticks_that_are_dealt_with_are_not_dealt_with_again(queue) -> None:
     queue.schedule_set("nightly", channel="reports", every_ms=DAY)
     at = queue.epoch() + 10
-    tick(queue, at)
-    assert tick(queue, at - 5).answer == "behind"
+    run(queue, at)
+    assert run(queue, at - 5).answer == "behind"
 
 
 def test_ten_at_one_tick_create_one_message(dsn: str, queue) -> None:
@@ -89,11 +89,11 @@ def test_ten_at_one_tick_create_one_message(dsn: str, queue) -> None:
 
     def take(_: int) -> str:
         with Queue(dsn) as own:
-            return tick(own, at, of=seen).answer
+            return run(own, at, of=seen).answer
 
     with ThreadPoolExecutor(10) as pool:
         answers = sorted(pool.map(take, range(10)))
-    assert answers == ["behind"] * 9 + ["ticked"]
+    assert answers == ["advanced"] + ["behind"] * 9
     assert len(queue.peek("reports")) == 1
 
 
@@ -102,28 +102,28 @@ def test_a_tick_that_is_rolled_back_is_there_for_the_next_one(queue, connect, ds
     at = queue.epoch() + 1
     own = connect(dsn, autocommit=False)
     own.execute(
-        "select lonnymq.schedule_tick('nightly', %s, %s, array[%s]::bigint[])",
+        "select lonnymq.schedule_advance('nightly', %s, %s, array[%s]::bigint[])",
         (version(queue), at, at),
     )
-    assert tick(queue, at).answer == "behind"
+    assert run(queue, at).answer == "behind"
     own.rollback()
-    assert tick(queue, at).answer == "ticked"
+    assert run(queue, at).answer == "advanced"
 
 
-def test_a_paused_schedule_ticks_no_more_and_goes_on_after_the_pause(
+def test_a_paused_schedule_advances_no_more_and_goes_on_after_the_pause(
     queue, direct_dsn: str
 ) -> None:
     queue.schedule_set("nightly", channel="reports", every_ms=DAY)
     clock = Clock(direct_dsn)
     assert queue.schedule_pause("nightly") == "paused"
     assert queue.schedule_pause("nightly") == "already_paused"
-    assert tick(queue, queue.epoch() + 1).answer == "paused"
+    assert run(queue, queue.epoch() + 1).answer == "paused"
     assert queue.schedule_due(within_ms=DAY) == []
     clock.advance(10 * DAY)
     assert queue.schedule_resume("nightly") == "resumed"
     assert queue.schedule_resume("nightly") == "not_paused"
     [due] = queue.schedule_due()
-    assert (due.tick_at, due.next_at) == (clock.now(), None)
+    assert (due.last_run_at, due.next_at) == (clock.now(), None)
     clock.close()
 
 
@@ -131,9 +131,9 @@ def test_due_are_those_within_reach_and_those_nobody_has_looked_at(queue) -> Non
     for name in ("nightly", "unknown", "far"):
         queue.schedule_set(name, channel="reports", every_ms=DAY)
     now = queue.epoch()
-    tick(queue, upto_at=now + 1)
-    queue.schedule_tick(
-        "far", version=version(queue, "far"), upto_at=now, ticks=[], next_at=now + 9 * DAY
+    run(queue, upto_at=now + 1)
+    queue.schedule_advance(
+        "far", version=version(queue, "far"), upto_at=now, runs=[], next_at=now + 9 * DAY
     )
     assert [each.name for each in queue.schedule_due()] == ["unknown", "nightly"]
     assert [each.name for each in queue.schedule_due(within_ms=10 * DAY)] == [
@@ -156,18 +156,18 @@ def test_a_full_channel_refuses_a_tick_and_the_schedule_says_so(queue) -> None:
     queue.channel_set("reports", max_size=1)
     queue.create("reports", b"first")
     queue.schedule_set("nightly", channel="reports", every_ms=DAY)
-    assert tick(queue, queue.epoch() + 1).created == 0
-    assert queue.schedule_list()[0].answer == "refused"
-    assert queue.schedule_run("nightly").answer == "refused"
+    assert run(queue, queue.epoch() + 1).created == 0
+    assert queue.schedule_list()[0].answer == "rejected"
+    assert queue.schedule_run("nightly").answer == "rejected"
 
 
 def test_a_deleted_schedule_is_gone_and_its_messages_stay(queue) -> None:
     queue.schedule_set("nightly", channel="reports", every_ms=DAY)
-    tick(queue, queue.epoch() + 1)
+    run(queue, queue.epoch() + 1)
     seen = version(queue)
     assert queue.schedule_delete("nightly") == "deleted"
     assert queue.schedule_delete("nightly") == "not_found"
-    assert tick(queue, 5, of=seen).answer == "not_found"
+    assert run(queue, 5, of=seen).answer == "not_found"
     assert len(queue.peek("reports")) == 1
     assert (queue.schedule_pause("nightly"), queue.schedule_resume("nightly")) == (
         "not_found",
@@ -190,8 +190,8 @@ def test_schedules_are_listed_in_pages(queue) -> None:
         ({"cron": "0 3 * *"}, "is no cron line"),
         ({"cron": "0 3 * * *; drop"}, "is no cron line"),
         ({"every_ms": 999}, "every_ms must be from 1000"),
-        ({"every_ms": DAY, "zone": "Atlantis"}, "there is no time zone 'Atlantis'"),
-        ({"every_ms": DAY, "missed": "never"}, "missed must be skip, once or all"),
+        ({"every_ms": DAY, "timezone": "Atlantis"}, "there is no time zone 'Atlantis'"),
+        ({"every_ms": DAY, "misfire": "never"}, "misfire must be skip, once or all"),
         ({"every_ms": DAY, "name": "x" * 201}, "1 to 200 bytes"),
         ({"every_ms": DAY, "headers": {"a": "x" * 16_370}}, "headers are 16"),
     ],
@@ -204,5 +204,5 @@ def test_what_cannot_be_a_schedule_is_refused_with_what_can(queue, wrong, said: 
 
 def test_more_ticks_than_a_call_may_create_are_refused(queue) -> None:
     queue.schedule_set("nightly", channel="reports", every_ms=DAY)
-    with pytest.raises(InvalidArgument, match="number of ticks must be from 0 to 1000"):
-        tick(queue, *range(1001))
+    with pytest.raises(InvalidArgument, match="number of runs must be from 0 to 1000"):
+        run(queue, *range(1001))

@@ -21,10 +21,10 @@ def preparing_dsn() -> Iterator[str]:
 def test_a_create_into_an_idle_channel_cannot_be_prepared(preparing_dsn: str) -> None:
     with psycopg.connect(preparing_dsn) as connection:
         connection.execute("select lonnymq.message_create('idle', 'x')")
-        with pytest.raises(psycopg.errors.FeatureNotSupported) as refusal:
+        with pytest.raises(psycopg.errors.FeatureNotSupported) as rejection:
             connection.execute("prepare transaction 'create'")
-    assert refusal.value.sqlstate == "0A000"
-    assert refusal.value.diag.message_primary == (
+    assert rejection.value.sqlstate == "0A000"
+    assert rejection.value.diag.message_primary == (
         "cannot PREPARE a transaction that has executed LISTEN, UNLISTEN, or NOTIFY"
     )
 

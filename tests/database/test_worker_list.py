@@ -33,12 +33,12 @@ def test_a_worker_is_there_from_its_first_word_to_its_last(queue) -> None:
 def test_a_worker_that_is_silent_for_three_times_as_long_as_it_meant_is_not_alive(
     queue, clock
 ) -> None:
-    queue.worker_seen("w", concurrency=1, again_ms=1000)
+    queue.worker_seen("w", concurrency=1, interval_ms=1000)
     clock.advance(3000)
     assert queue.worker_list()[0].alive
     clock.advance(1)
     assert not queue.worker_list()[0].alive
-    queue.worker_seen("w", concurrency=1, again_ms=1000)
+    queue.worker_seen("w", concurrency=1, interval_ms=1000)
     assert queue.worker_list()[0].alive
 
 
@@ -61,7 +61,7 @@ def test_workers_are_listed_in_pages(queue) -> None:
     [
         ({"concurrency": 0}, "concurrency must be from 1"),
         ({"running": -1}, "running must be from 0"),
-        ({"again_ms": 0}, "again_ms must be from 1"),
+        ({"interval_ms": 0}, "interval_ms must be from 1"),
         ({"about": {"a": "x" * 20_000}}, "bytes of about"),
         ({"name": ""}, "name must be 1 to 255"),
     ],

@@ -41,7 +41,7 @@ def test_a_message_that_is_nowhere_is_lost(good: Observations) -> None:
     assert red(good) == {"lost"}
 
 
-@pytest.mark.parametrize("phase", ["begin", "unknown", "refused"])
+@pytest.mark.parametrize("phase", ["begin", "unknown", "rejected"])
 def test_a_message_that_was_not_acknowledged_may_be_nowhere(good: Observations, phase: str) -> None:
     good.creates["p-2"] = Create("p-2", "acme", 900, phase)
     assert red(good) == set()
@@ -60,13 +60,13 @@ def test_a_message_that_nobody_created_is_a_ghost(good: Observations) -> None:
     assert red(good) == {"ghosts"}
 
 
-def test_a_message_whose_create_was_refused_is_a_ghost(good: Observations) -> None:
-    good.creates["p-1"].phase = "refused"
+def test_a_message_whose_create_was_rejected_is_a_ghost(good: Observations) -> None:
+    good.creates["p-1"].phase = "rejected"
     assert "ghosts" in red(good)
 
 
 def test_a_rolled_back_message_that_is_there_is_found(good: Observations) -> None:
-    good.creates["p-1"].phase, good.creates["p-1"].rolled_back = "refused", True
+    good.creates["p-1"].phase, good.creates["p-1"].rolled_back = "rejected", True
     assert red(good) == {"rolled back"}
 
 
@@ -90,7 +90,7 @@ def test_a_stale_completion_that_was_accepted_is_found(good: Observations) -> No
     assert red(good) == {"unfounded"}
 
 
-def test_a_stale_completion_that_was_refused_is_fine(good: Observations) -> None:
+def test_a_stale_completion_that_was_rejected_is_fine(good: Observations) -> None:
     good.attempts[1] = [ended("expired", 1000, 3000), ended("completed", 3001, 3500, 2)]
     good.deliveries[1].append(lease(3001, until=5000, token="b", attempt=2))
     good.answers[1] = [answered("lease_lost"), answered("completed", "b")]
@@ -159,7 +159,7 @@ def test_a_limit_that_was_being_lowered_is_not_held_against_a_dequeue_that_had_b
 
 
 def test_leases_sooner_than_the_rate_are_found(good: Observations) -> None:
-    allowed = Change(0, 1, {"release_interval_ms": 10, "burst": 4})
+    allowed = Change(0, 1, {"min_interval_ms": 10, "burst": 4})
     assert red(limited(good, allowed)) == set()
     allowed.options["burst"] = 3
     assert red(good) == {"over limit"}

@@ -159,7 +159,7 @@ def test_a_restored_dump_is_adopted_at_once(bring: Sync, lake: Path, old: int, n
         assert bring(second.dsn) == 5
         assert rows_of(lake) == run(second.dsn, ALL)
 
-        # The first one is still there: as another source it is brought whole, as the same one it is refused.
+        # The first one is still there: as another source it is brought whole, as the same one it is rejected.
         with pytest.raises(WrongDatabase):
             bring(dsn)
         assert bring(dsn, source="first") == 60

@@ -1,4 +1,4 @@
-"""What is no lake, or none that this version may touch, is refused in a sentence, and left as it is."""
+"""What is no lake, or none that this version may touch, is rejected in a sentence, and left as it is."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def test_a_sync_a_compaction_and_a_vacuum_need_nothing_but_the_options(
 
 
 def test_a_commit_never_overwrites_another(sync, stock: HistoryFixture, store: Store) -> None:
-    """The store is asked to refuse that, and the sync looks again."""
+    """The store is asked to reject that, and the sync looks again."""
     stock.add(1)
     sync(LAKE, storage_options=store.options)
     place = resolve_lake(LAKE, store.options)

@@ -127,9 +127,9 @@ def test_a_lake_that_is_given_up_no_longer_keeps_history(
     stock.add(1)
     sync()
     (reader,) = [each.name for each in status(stock, tmp_path / "lake").readers]
-    refused = run("lake", "forget", reader, dsn=stock.dsn)
-    assert refused.code == 1
-    assert "Add --yes" in refused.err
+    rejected = run("lake", "forget", reader, dsn=stock.dsn)
+    assert rejected.code == 1
+    assert "Add --yes" in rejected.err
     assert run("lake", "forget", reader, "--yes", dsn=stock.dsn).code == 0
     assert status(stock, tmp_path / "lake").readers == []
     again = run("lake", "forget", reader, "--yes", dsn=stock.dsn)

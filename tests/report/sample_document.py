@@ -121,7 +121,7 @@ def document(
                 "source": "shop",
                 "channel": name,
                 "max_concurrency": 2 + place,
-                "release_interval_ms": 250 if place % 2 else None,
+                "min_interval_ms": 250 if place % 2 else None,
                 "burst": 1,
                 "hours": hours,
                 "hours_at_concurrency": 30 - 3 * place,
@@ -146,7 +146,7 @@ def document(
                 "running": int(place % 4 == 1),
                 "is_held": place % 4 == 1,
                 "max_concurrency": 1 if place % 4 == 1 else None,
-                "release_interval_ms": None,
+                "min_interval_ms": None,
             }
             for place, name in enumerate(names[:12])
         ],

@@ -107,7 +107,7 @@ def test_a_limit_is_worth_a_look_while_messages_wait():
         "source": "shop",
         "channel": "tenant-00002",
         "max_concurrency": 2,
-        "release_interval_ms": None,
+        "min_interval_ms": None,
     }
     limit |= {"hours_at_concurrency": 30, "hours_at_rate": 0, "waiting_meanwhile": 41.6}
     made["limits"] = [limit]

@@ -1,4 +1,4 @@
-"""`lonnymq report` over a lake: a page, JSON, CSV, and refusals that say what to do."""
+"""`lonnymq report` over a lake: a page, JSON, CSV, and rejections that say what to do."""
 
 from __future__ import annotations
 

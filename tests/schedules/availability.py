@@ -88,7 +88,7 @@ class Availability(Sessions):
         for channel, messages in self.available(session).items():
             policy = self.policy(self.committed, channel)
             room = inf if policy.max_concurrency is None else policy.max_concurrency - high[channel]
-            if policy.release_interval_ms is not None:
+            if policy.min_interval_ms is not None:
                 _, paid = self.rates[channel].moved(self.granted(channel), policy)
                 room = min(room, self.rates[channel].allows(paid, policy, self.now))
             if room > 0 and not policy.paused:

@@ -53,17 +53,17 @@ $$
 """
 IDS = "select convert_from(content, 'UTF8'), id from lonnymq.message where channel = any (%s) and content = any (%s)"
 DEQUEUE = """
-select answer, convert_from(content, 'UTF8'), id, token::text, channel, dequeue_at, name, attempt, state, lease_until,
-  look_at, cursor
+select answer, convert_from(content, 'UTF8'), id, token::text, channel, dequeue_at, key, attempt, state, lease_until,
+  retry_at, cursor
 from lonnymq.message_dequeue(%s, %s, null, %s::bigint[])
 """
 CLAIM = """
-select answer, token, look_at, cursor
+select answer, token, retry_at, cursor
 from lonnymq.claim_take(%s, 1, %s, %s, %s, p_cursor => %s::bigint[], p_channels => %s::text[], p_last_id => %s,
   p_last_at => %s)
 """
 CLAIMED = """
-select convert_from(m.content, 'UTF8'), m.id, m.token::text, m.channel, m.dequeue_at, m.name, m.attempt, m.state,
+select convert_from(m.content, 'UTF8'), m.id, m.token::text, m.channel, m.dequeue_at, m.key, m.attempt, m.state,
   m.lease_until
 from (
   select p.* from lonnymq.claim_part p where p.stream = %s and p.seq = %s order by p.part desc limit 1
@@ -121,8 +121,8 @@ def send(connection: Connection, statement: Any, run: Any) -> Any:
         case Renew():
             query = "select held, lost from lonnymq.claim_renew(%s, 1, %s)"
             return connection.execute(query, (statement.stream, statement.lease_ms)).fetchall()
-        case SetChannel(options={"paused": _} | {"releasing": _}):
-            name = "release" if "releasing" in statement.options else "pause"
+        case SetChannel(options={"paused": _} | {"retiring": _}):
+            name = "retire" if "retiring" in statement.options else "pause"
             name = name if True in statement.options.values() else "resume"
             return word(connection, f"select lonnymq.channel_{name}(%s)", statement.channel)
         case SetDefaults():
@@ -143,7 +143,7 @@ def send(connection: Connection, statement: Any, run: Any) -> Any:
             )
         case Sweep():
             with unit(connection):
-                connection.execute("select lonnymq.queue_sweep()")
+                connection.execute("select lonnymq.queue_maintain()")
                 query = "select name from lonnymq.channel_setting"
                 return {name for [name] in connection.execute(query)}
         case Check():
@@ -173,12 +173,12 @@ def create(connection: Connection, statement: Create) -> list[Created]:
     rows = statement.rows
     if len(rows) == 1:
         [row] = rows
-        values = (row.channel, row.tag.encode(), row.dequeue_at, row.delay_ms, row.name)
+        values = (row.channel, row.tag.encode(), row.dequeue_at, row.delay_ms, row.key)
         return [Created(*each) for each in connection.execute(CREATE, values).fetchall()]
     columns = [
         [row.dequeue_at for row in rows],
         [row.delay_ms for row in rows],
-        [row.name for row in rows],
+        [row.key for row in rows],
     ]
     # What nobody asks for is left out: that is another way through message_create_many.
     given = [column if any(each is not None for each in column) else None for column in columns]
@@ -208,11 +208,11 @@ def burst(connection: Connection, statement: Create) -> list[Created]:
         "delay": first.delay_ms or 0,
     }
     connection.execute(BURST.format(**places).encode(), prepare=False)
-    query = "select when_full from lonnymq.channel_policy(%s) where not releasing"
+    query = "select when_full from lonnymq.channel_policy(%s) where not retiring"
     full = word(connection, query, first.channel)
     answers = stored(connection, statement)
     return [
-        each if each.id else Created("dropped" if full == "drop" else "refused", None)
+        each if each.id else Created("dropped" if full == "drop" else "rejected", None)
         for each in answers
     ]
 
@@ -281,10 +281,10 @@ def claim(connection: Connection, statement: Claim, run: Any) -> list[Leased] | 
     more = statement.cursor, channels, statement.last_id, statement.last_at
     with connection.transaction():
         [row] = connection.execute(CLAIM, (*values, *more)).fetchall()
-        answer, token, look_at, cursor = row
+        answer, token, retry_at, cursor = row
         run.cursors[statement.stream] = cursor
         if answer != "claimed":
-            return Nothing(answer, look_at)
+            return Nothing(answer, retry_at)
         run.claim_tokens[statement.stream, statement.seq] = token
         rows = connection.execute(CLAIMED, (statement.stream, statement.seq, token)).fetchall()
         return [Leased(*row) for row in rows]

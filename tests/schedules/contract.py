@@ -23,7 +23,7 @@ at once, each dequeue takes `LOOKED_AT` back, and later messages may overtake th
 has been followed by another one is answered `lease_lost`, a message that is gone `not_found`.
 
 **Limits.** `max_concurrency` of a channel, and of the queue, counts the leases that were handed out, by committed and
-by open transactions, until their settlement commits or their deadline passes. `release_interval_ms` with `burst` is
+by open transactions, until their settlement commits or their deadline passes. `min_interval_ms` with `burst` is
 the generic cell rate algorithm: one timestamp, moved by each lease. No dequeue exceeds a limit that was committed
 before it began, and none leases from a channel that was paused before it began.
 
@@ -31,7 +31,7 @@ before it began, and none leases from a channel that was paused before it began.
 unheld. If somebody else's open transaction stands in the way, it says `contended`. When no such transaction is open,
 trying again at once must soon (`PATIENCE` tries) lead to a lease or to `empty`. A dequeue waits for nobody.
 
-**Sleep.** With `empty` goes `look_at`, the time to look again. A consumer may sleep until then or until a notification:
+**Sleep.** With `empty` goes `retry_at`, when to look again. A consumer may sleep until then or until a notification:
 nothing that is created, redriven, or let go on by a setting can be leased meanwhile without one.
 
 **Claims.** A claim leases as a dequeue does, but only what it wants, and keeps what it has until it is acknowledged:
@@ -39,16 +39,16 @@ each message is completed then, or becomes what was decided of it. A claim that 
 as if they had never been leased.
 
 **Purge and redrive.** A purge deletes the first messages that wait in a channel, and none that somebody holds. A dead
-message that is redriven stands where it stood, with all its attempts, unless its name is taken.
+message that is redriven stands where it stood, with all its attempts, unless its key is taken.
 
-**Release.** A channel that is released refuses new messages and delivers what it has. A sweep forgets it and its
+**Release.** A channel that is released rejects new messages and delivers what it has. A sweep forgets it and its
 settings when it is empty. **Defaults** are the settings of every channel that nobody has set.
 
 **Capacity.** `max_size` counts the live messages that the transaction can see: committed ones and its own. A channel
-that is full refuses or drops, as its `when_full` says.
+that is full rejects or drops, as its `when_full` says.
 
-**Names.** A name is unique among the live messages of its channel. A second create answers `duplicate` with the id of
-the first. Two transactions that create the same name wait for each other; that, two settings of the same channel, and
+**Keys.** A key is unique among the live messages of its channel. A second create answers `duplicate` with the id of
+the first. Two transactions that create the same key wait for each other; that, two settings of the same channel, and
 two settlements of the same message are the only waits there are.
 
 Which session sees and holds what is PostgreSQL's business, and a file of its own: visibility.py. What can be leased is
@@ -100,7 +100,7 @@ class Contract(Settlements):
     # ---- create
 
     def judge_create(self, session: str, statement: Create, answers: list[Created]) -> None:
-        """Each message is created, or there is a reason why not: its name is taken, or its channel is full."""
+        """Each message is created, or there is a reason why not: its key is taken, or its channel is full."""
         if len(answers) != len(statement.rows):
             raise Violation("create", f"{len(answers)} answers for {len(statement.rows)} messages")
         changes = self.open[session].changes
@@ -114,7 +114,7 @@ class Contract(Settlements):
                 )
                 raise Violation(
                     "capacity"
-                    if {"refused", "dropped"} & {got.answer, *expected.split(" or ")} or got.size
+                    if {"rejected", "dropped"} & {got.answer, *expected.split(" or ")} or got.size
                     else "create",
                     f"{row} was answered {got}; expected {expected}, {lines[0].describe(row.channel)}",
                 )
@@ -129,7 +129,7 @@ class Contract(Settlements):
                 due = (
                     row.dequeue_at if row.dequeue_at is not None else self.now + (row.delay_ms or 0)
                 )
-                message = Message(row.tag, got.id, row.channel, due, row.name)
+                message = Message(row.tag, got.id, row.channel, due, row.key)
                 changes.messages[row.tag] = message
                 self.ever.add(row.tag)
                 for line in lines:
@@ -144,7 +144,7 @@ class Contract(Settlements):
         transaction = self.open[session]
         if transaction.isolation != READ_COMMITTED or transaction.changes.has_written:
             raise Violation(
-                "refusal",
+                "rejection",
                 "a dequeue was answered in a transaction that has written, or is isolated",
             )
         turns = statement.turns if len(self.committed.messages) < MANY else None
@@ -261,11 +261,11 @@ class Contract(Settlements):
             message.id,
             message.channel,
             message.dequeue_at,
-            message.name,
+            message.key,
             message.attempt + 1,
             message.state,
         )
-        found = (row.id, row.channel, row.dequeue_at, row.name, row.attempt, row.state)
+        found = (row.id, row.channel, row.dequeue_at, row.key, row.attempt, row.state)
         if found != expected or row.lease_until != self.now + statement.lease_ms:
             raise Violation(
                 "row",
@@ -325,18 +325,20 @@ class Contract(Settlements):
             return
         moment = self.next_moment(session)
         # A lease that was extended may be looked at a second late.
-        if moment is not None and (answer.look_at is None or answer.look_at > moment + 1000):
+        if moment is not None and (answer.retry_at is None or answer.retry_at > moment + 1000):
             raise Violation(
-                "look_at", f"look again at {answer.look_at}, but something is due at {moment}"
+                "retry_at", f"look again at {answer.retry_at}, but something is due at {moment}"
             )
 
-    def judge_sleep(self, session: str, look_at: int | None) -> None:
-        """Who was told to look again at `look_at`, and was not notified since, misses nothing by waiting."""
+    def judge_sleep(self, session: str, retry_at: int | None) -> None:
+        """Who was told to look again at `retry_at`, and was not notified since, misses nothing by waiting."""
         # A lease that was extended may be looked at a second late.
-        if (look_at is None or look_at > self.now + 1000) and (found := self.deliverable(session)):
+        if (retry_at is None or retry_at > self.now + 1000) and (
+            found := self.deliverable(session)
+        ):
             raise Violation(
                 "asleep",
-                f"{session} waits until {look_at}, nobody notified it, and these can be leased: {found}",
+                f"{session} waits until {retry_at}, nobody notified it, and these can be leased: {found}",
             )
 
     # ---- settings and housekeeping
@@ -344,13 +346,13 @@ class Contract(Settlements):
     def judge_setchannel(self, session: str, statement: SetChannel, answer: str) -> None:
         """A setting is made, changed or left as it is; what is not given stays."""
         channel, options, words, changed = statement.channel, statement.options, set(), None
-        is_word = "paused" in options or "releasing" in options
+        is_word = "paused" in options or "retiring" in options
         for world in reversed(self.views(session)):
             known, old = channel in world.policies, self.policy(world, channel)
             changed = replace(old, **options)
             if is_word:
                 word = (
-                    ("releasing", "already_releasing") if "releasing" in options
+                    ("retiring", "already_retiring") if "retiring" in options
                     else ("paused", "already_paused") if options["paused"]
                     else ("resumed", "not_paused")
                 )  # fmt: skip
@@ -402,7 +404,7 @@ class Contract(Settlements):
         for channel in world.policies.keys() - answer:
             messages = [m for m in world.messages.values() if m and m.channel == channel]
             alive = [m.tag for m in messages if not self.is_maybe_dead(world, m)]
-            if alive or not self.policy(world, channel).releasing:
+            if alive or not self.policy(world, channel).retiring:
                 raise Violation("release", f"the settings of {channel} are gone; it holds {alive}")
             changes.policies[channel] = None
 

@@ -37,10 +37,10 @@ from .worlds import restored
 ROOTS = (
     "message_create", "message_create_many", "message_announce", "message_dequeue", "message_complete",
     "message_defer", "message_fail", "message_heartbeat", "message_cancel", "message_purge", "dead_redrive",
-    "channel_set", "channel_pause", "channel_resume", "channel_release", "queue_set",
+    "channel_set", "channel_pause", "channel_resume", "channel_retire", "queue_set",
     "claim_take", "claim_read", "claim_decide", "claim_acknowledge", "claim_release", "claim_renew",
 )  # fmt: skip
-# What the contract says nothing about: refusals of bad arguments, the clock, durability, history, samples, roles.
+# What the contract says nothing about: rejections of bad arguments, the clock, durability, history, samples, roles.
 LEFT_OUT = re.compile(
     r"guard_|stream_guard|epoch|commit_|error_group|channel_permitted|history_|sample_|queue_stamp"
     r"|queue_generation|queue_is_restored|consumer_terminate_stuck"

@@ -1,4 +1,4 @@
-"""The rate of a channel: `release_interval_ms` with `burst`, by the generic cell rate algorithm."""
+"""The rate of a channel: `min_interval_ms` with `burst`, by the generic cell rate algorithm."""
 
 from __future__ import annotations
 

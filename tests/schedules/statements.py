@@ -33,7 +33,7 @@ class Message:
     id: int
     channel: str
     dequeue_at: int
-    name: str | None = None
+    key: str | None = None
     attempt: int = 0
     state: bytes | None = None
     lease: Lease | None = None
@@ -49,19 +49,19 @@ class Policy:
     """The settings of a channel."""
 
     max_concurrency: int | None = None
-    release_interval_ms: int | None = None
+    min_interval_ms: int | None = None
     burst: int = 1
     max_size: int | None = None
-    when_full: str = "refuse"
+    when_full: str = "reject"
     weight: int = 1
     max_attempts: int = 5
     paused: bool = False
-    releasing: bool = False
+    retiring: bool = False
 
     @property
     def rate(self) -> tuple[int | None, int]:
         """The settings that make up the rate."""
-        return self.release_interval_ms, self.burst
+        return self.min_interval_ms, self.burst
 
 
 # ---- what is asked, and what is answered
@@ -75,7 +75,7 @@ class NewMessage:
     channel: str
     dequeue_at: int | None = None
     delay_ms: int | None = None
-    name: str | None = None
+    key: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ class Leased:
     token: str
     channel: str
     dequeue_at: int
-    name: str | None
+    key: str | None
     attempt: int
     state: bytes | None
     lease_until: int
@@ -129,7 +129,7 @@ class Nothing:
     """The answer of a dequeue that leased nothing: `empty` or `contended`."""
 
     word: str
-    look_at: int | None
+    retry_at: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ class Cancel:
 
 @dataclass(frozen=True, slots=True)
 class SetChannel:
-    """channel_set, channel_pause (`{"paused": True}`), channel_resume or channel_release (`{"releasing": True}`)."""
+    """channel_set, channel_pause (`{"paused": True}`), channel_resume or channel_retire (`{"retiring": True}`)."""
 
     channel: str
     options: dict[str, Any]
@@ -232,7 +232,7 @@ class Renew:
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """queue_sweep; answered with the channels that have settings afterwards."""
+    """queue_maintain; answered with the channels that have settings afterwards."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from random import Random
 from typing import Any
 
 CHANNELS = ("a", "b", "c", "d")
-NAMES = ("n1", "n2", "n3")
+KEYS = ("n1", "n2", "n3")
 LEASES_MS = (50, 1_000, 30_000, 600_000)
 ISOLATIONS = ("read committed", "read committed", "repeatable read", "serializable")
 CLOCK_STEPS = (1, 10, 100, 1_000, 1_000, 5_000, 30_000, 70_000, 600_000, -1, -100, -2_000, -60_000)
@@ -153,8 +153,8 @@ class Drawer:
             case "create":
                 self.add(session, "create", rows=[self.message()])
             case "create_many" | "copy":
-                names = op != "copy" and draw.random() < 0.4
-                rows = [self.message(names=names) for _ in range(self.size("create_many"))]
+                keys = op != "copy" and draw.random() < 0.4
+                rows = [self.message(keys=keys) for _ in range(self.size("create_many"))]
                 self.add(session, op, rows=rows)
             case "burst" | "bulk":
                 self.add(
@@ -259,7 +259,7 @@ class Drawer:
                 self.draw_dequeue(second)
         pair = self.steps[begin:]
         for each in pair:  # by which rate a dequeue counted that met a new rate, nobody can say
-            for name in ("release_interval_ms", "burst"):
+            for name in ("min_interval_ms", "burst"):
                 each.args.get("options", {}).pop(name, None)
             if each.args.get("options") == {}:
                 each.args["options"]["max_concurrency"] = 2
@@ -289,7 +289,7 @@ class Drawer:
             self.add(session, draw.choice(("commit", "commit", "rollback")))
 
     def dequeue(self, session: str, is_open: bool) -> None:
-        """A dequeue is refused in the middle of a transaction: seldom tried."""
+        """A dequeue is rejected in the middle of a transaction: seldom tried."""
         if is_open and self.random.random() < 0.9:
             session = next((each for each in self.sessions if each not in self.open), session)
         self.draw_dequeue(session)
@@ -320,10 +320,10 @@ class Drawer:
         number = self.random.choice((1, 1, 1, 2, 3, 8, 100 if self.large else 8))
         return [self.random.randrange(1000) for _ in range(number)]
 
-    def message(self, *, names: bool = True) -> list[Any]:
-        """A message: channel, when, name."""
-        name = self.random.choice(NAMES) if names and self.random.random() < 0.25 else None
-        return [self.random.choice(self.channels), self.when(), name]
+    def message(self, *, keys: bool = True) -> list[Any]:
+        """A message: channel, when, key."""
+        key = self.random.choice(KEYS) if keys and self.random.random() < 0.25 else None
+        return [self.random.choice(self.channels), self.when(), key]
 
     def when(self) -> list[Any] | None:
         """Now, after a delay, at an absolute time, or some time ago."""
@@ -344,10 +344,10 @@ class Drawer:
             return {"weight": draw.choice((1, 2, 3, 5))}
         for name, values in (
             ("max_concurrency", (None, 1, 2, 3, 8)),
-            ("release_interval_ms", (None, None, 100, 1_000)),
+            ("min_interval_ms", (None, None, 100, 1_000)),
             ("burst", (1, 1, 2, 5)),
             ("max_size", (None, 1, 3, 10)),
-            ("when_full", ("refuse", "drop")),
+            ("when_full", ("reject", "drop")),
             ("weight", (1, 1, 2, 5)),
         ):
             is_theme = self.theme == {"max_size": "capacity", "max_concurrency": "limits"}.get(name)

@@ -41,11 +41,11 @@ DATABASE = "schedules"
 OFFSETS = (-100_000, -300, -60, -20, -5, 5, 1_000)
 BURN = "do $$ begin for v_number in 1..{count} loop perform pg_current_xact_id(); commit; end loop; end $$"
 MESSAGES = """
-select convert_from(content, 'UTF8'), id, channel, dequeue_at, name, attempt, state, token::text, lease_until
+select convert_from(content, 'UTF8'), id, channel, dequeue_at, key, attempt, state, token::text, lease_until
 from lonnymq.{table}
 """
 POLICIES = """
-select name, max_concurrency, release_interval_ms, burst, max_size, when_full, weight, max_attempts, paused, releasing
+select name, max_concurrency, min_interval_ms, burst, max_size, when_full, weight, max_attempts, paused, retiring
 from lonnymq.channel_setting
 """
 

@@ -8,7 +8,7 @@ from support import eventually
 
 WHO = "select pg_backend_pid()"
 THERE = "select from pg_stat_activity where pid = %s"
-CONNECTED = "select count(*) from pg_stat_activity where application_name = 'refused'"
+CONNECTED = "select count(*) from pg_stat_activity where application_name = 'rejected'"
 
 
 def test_a_connection_whose_transaction_cannot_begin_is_closed(
@@ -16,7 +16,7 @@ def test_a_connection_whose_transaction_cannot_begin_is_closed(
 ) -> None:
     connection: psycopg.Connection = connect(dsn_18)
     monkeypatch.setattr(arrow_reader, "REPEATABLE_READ", "set nonsense")
-    address = make_conninfo(dsn_18, application_name="refused")
+    address = make_conninfo(dsn_18, application_name="rejected")
     with pytest.raises(Error) as caught, arrow_reader.read_transaction(address):
         pass
     assert caught.value is not None  # which keeps everything alive that the caller had

@@ -56,12 +56,12 @@ def queue(dsn_18: str) -> lonnymq.Queue:
 
 def test_messages_are_read_as_they_are(queue_format, queue: lonnymq.Queue) -> None:
     queue.channel("acme").create(
-        b"\x00\xff", name="one", kind="video", headers={"trace": "ä"}, dequeue_at=-7
+        b"\x00\xff", key="one", kind="video", headers={"trace": "ä"}, dequeue_at=-7
     )
     queue.dequeue(worker="me")
     queue.channel("bloom").create(b"")
     first, second = queue_format.read().load("messages").orderBy("dequeue_at").collect()
-    assert (first.channel, first.content, first.name, first.kind, first.dequeue_at) == (
+    assert (first.channel, first.content, first.key, first.kind, first.dequeue_at) == (
         *("acme", b"\x00\xff", "one", "video", -7),
     )
     assert (first.headers, first.leased, first.attempt, first.worker) == (
@@ -112,7 +112,7 @@ def test_more_channels_than_one_call_answers_are_all_read(
     connect(dsn_18).execute("""
         insert into lonnymq.channel_setting
           (name, burst, when_full, weight, max_attempts, retry_delays_ms, retry_jitter)
-        select 'channel ' || i, 1, 'refuse', 1, 5, '{1}', 0 from generate_series(1, 20001) i
+        select 'channel ' || i, 1, 'reject', 1, 5, '{1}', 0 from generate_series(1, 20001) i
     """)
     channels = queue_format.read().schema("channel string").load("channels")
     assert channels.distinct().count() == channels.count() == 20_001

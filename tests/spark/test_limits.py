@@ -27,7 +27,7 @@ def test_limits_hold_for_a_stream_cluster_workers_and_consumers_together(
     with Queue(dsn_18) as queue:
         queue.set(max_concurrency=ALL)
         queue.channel("few").set(max_concurrency=MOST)
-        queue.channel("slow").set(release_interval_ms=INTERVAL_MS, burst=BURST)
+        queue.channel("slow").set(min_interval_ms=INTERVAL_MS, burst=BURST)
     enough, over = threading.Event(), threading.Event()
     stream = Table(spark, dsn_18, tmp_path, maxMessagesPerTrigger=10).start(now=False)
     producer = threading.Thread(target=produce, args=(dsn_18, enough))

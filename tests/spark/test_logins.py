@@ -99,7 +99,7 @@ def test_a_producer_that_is_confined_writes_into_its_own_channels_alone(
     spark: SparkSession, login: Login, connect, dsn_18: str, size: int
 ) -> None:
     connection = connect(dsn_18)
-    connection.execute(f"select {SCHEMA}.producer_confine('a_spark_producer', array['mine'])")
+    connection.execute(f"select {SCHEMA}.producer_restrict('a_spark_producer', array['mine'])")
     rows = spark.range(0, 1_000, 1, 1).selectExpr(
         "if(id = 999, 'theirs', 'mine') as channel", f"repeat('x', {size}) as content"
     )

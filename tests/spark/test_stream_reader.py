@@ -1,4 +1,4 @@
-"""The streaming source, asked as Spark asks it, without a Spark: what it claims, gives, settles and refuses."""
+"""The streaming source, asked as Spark asks it, without a Spark: what it claims, gives, settles and rejects."""
 
 from __future__ import annotations
 
@@ -69,10 +69,10 @@ def history(queue: Queue) -> list[tuple[str, str | None]]:
 
 
 def test_a_batch_has_the_messages_with_what_is_known_of_them(queue: Queue, query: Make) -> None:
-    made = queue.create("acme", b"hello", kind="greeting", name="one", headers={"a": 1})
+    made = queue.create("acme", b"hello", kind="greeting", key="one", headers={"a": 1})
     _, [row] = query().batch()
     assert row["id"] == made.id
-    known = ("channel", "kind", "name", "attempt", "headers", "content")
+    known = ("channel", "kind", "key", "attempt", "headers", "content")
     assert [row[name] for name in known] == ["acme", "greeting", "one", 1, '{"a": 1}', b"hello"]
     assert row["created_at"].tzinfo is not None
 
@@ -244,7 +244,7 @@ def lose(dsn: str, queue: Queue) -> None:
             " where id = (select min(id) from lonnymq.message) returning id)"
             " insert into lonnymq.change (channel, lease_until, message_ids) select '', 0, array_agg(id) from gone"
         )
-    eventually(lambda: queue.sweep().expired)
+    eventually(lambda: queue.maintain().expired)
 
 
 def test_a_batch_that_has_lost_messages_ends_the_query(

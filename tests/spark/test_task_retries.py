@@ -38,6 +38,6 @@ def test_a_task_that_has_written_and_fails_writes_nothing_twice(
     assert written == {f"{kind} {mode} {size}": (ROWS, ROWS) for kind, mode, size in WAYS}
     # What the attempts that failed had put aside is left over, and is swept; what was published is gone.
     stages = connection.execute("select count(*) from lonnymq.stage").fetchone()
-    assert connection.execute("select dropped from lonnymq.stage_sweep(0)").fetchone() == stages
+    assert connection.execute("select dropped from lonnymq.stage_cleanup(0)").fetchone() == stages
     assert stages != (0,)
     assert connection.execute("select * from lonnymq.queue_check()").fetchall() == []

@@ -43,7 +43,7 @@ def test_a_batch_write_killed_before_it_is_published_leaves_nothing_and_may_be_d
     write_batch(spark, dsn_18)
     write_batch(spark, dsn_18)
     assert numbers(connection) == list(range(ROWS))
-    assert connection.execute("select dropped from lonnymq.stage_sweep(0)").fetchone() == (2,)
+    assert connection.execute("select dropped from lonnymq.stage_cleanup(0)").fetchone() == (2,)
 
 
 def test_a_stream_killed_between_publishing_and_the_commit_log_adds_nothing_twice(

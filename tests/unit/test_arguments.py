@@ -1,4 +1,4 @@
-"""Bad input is refused before anything is sent, and the refusal says what is allowed."""
+"""Bad input is rejected before anything is sent, and the rejection says what is allowed."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -42,9 +42,9 @@ def create(**values: Any) -> calls.Call[Any]:
         ({"channel": "ä" * 128}, "1 to 255 bytes of UTF-8, not 256"),
         ({"channel": None}, "must be a str"),
         ({"channel": b"acme"}, "must be a str"),
-        ({"name": "a\0b"}, "NUL"),
+        ({"key": "a\0b"}, "NUL"),
         ({"kind": "a\0b"}, "NUL"),
-        ({"name": "\ud800"}, "lone surrogates"),
+        ({"key": "\ud800"}, "lone surrogates"),
         ({"headers": []}, "mapping"),
         ({"headers": {"x": float("nan")}}, "JSON"),
         ({"headers": {"x": object()}}, "JSON"),

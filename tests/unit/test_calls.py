@@ -11,8 +11,8 @@ from lonnymq.client import calls
 from lonnymq.client.call import Call
 from lonnymq.client.calls import DESCRIPTIONS
 from lonnymq.client.describe import Description, Plan, make_builder
-from lonnymq.errors import BadSchemaName, ChannelFull, ChannelReleasing
-from lonnymq.results import Created, Dropped, Duplicate, Lease, LeasedMessage, Refused
+from lonnymq.errors import BadSchemaName, ChannelFull, ChannelRetiring
+from lonnymq.results import Created, Dropped, Duplicate, Lease, LeasedMessage, Rejected
 
 LEASE = Lease(7, UUID(int=9))
 
@@ -110,11 +110,11 @@ def test_durations_and_moments_may_be_said_as_people_think_of_them() -> None:
 
 def test_a_timedelta_among_options_is_sent_in_milliseconds() -> None:
     options = {
-        "release_interval_ms": timedelta(seconds=1),
+        "min_interval_ms": timedelta(seconds=1),
         "retry_delays_ms": [timedelta(minutes=1), 5],
     }
     assert calls.channel_set("q", "a", options).parameters[1] == (
-        '{"release_interval_ms": 1000, "retry_delays_ms": [60000, 5]}'
+        '{"min_interval_ms": 1000, "retry_delays_ms": [60000, 5]}'
     )
 
 
@@ -154,12 +154,12 @@ def test_what_became_of_a_message_is_a_value(row: tuple[object, ...], result: ob
 
 
 def test_a_refusal_is_raised_by_one_create_and_is_a_value_among_many() -> None:
-    full, releasing = ("refused", None, "full", 5, 5), ("refused", None, "releasing", None, None)
+    full, retiring = ("rejected", None, "full", 5, 5), ("rejected", None, "retiring", None, None)
     with pytest.raises(ChannelFull, match="'a' is full: 5 of 5"):
         every_call()["message_create"].parse([full])
-    with pytest.raises(ChannelReleasing):
-        every_call()["message_create"].parse([releasing])
-    assert every_call()["message_create_many"].parse([full]) == [Refused("full", 5, 5)]
+    with pytest.raises(ChannelRetiring):
+        every_call()["message_create"].parse([retiring])
+    assert every_call()["message_create_many"].parse([full]) == [Rejected("full", 5, 5)]
 
 
 def test_a_dequeue_keeps_the_cursor_of_its_last_row() -> None:
@@ -188,10 +188,10 @@ def test_a_dequeue_keeps_the_cursor_of_its_last_row() -> None:
     dequeued = every_call()["message_dequeue"].parse(rows)
     assert dequeued.cursor == [1]
     assert [message.headers for message in dequeued.batch] == [None, {"h": 1}]
-    assert dequeued.batch.why is None
+    assert dequeued.batch.reason is None
 
 
 def test_an_empty_dequeue_is_false_and_says_why_and_when_to_look_again() -> None:
     dequeued = every_call()["message_dequeue"].parse([("empty", 99, [3], *[None] * 13)])
     assert not dequeued.batch
-    assert (dequeued.batch.why, dequeued.batch.look_at, dequeued.cursor) == ("empty", 99, [3])
+    assert (dequeued.batch.reason, dequeued.batch.retry_at, dequeued.cursor) == ("empty", 99, [3])

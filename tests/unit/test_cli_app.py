@@ -8,7 +8,7 @@ from typer.main import get_command
 
 from commands import run
 from lonnymq.cli.app import COMMANDS, Place, app
-from lonnymq.cli.refusals import hidden, passwords
+from lonnymq.cli.errors import hidden, passwords
 
 EXPECTED = {"install", "sql", "status", "watch", "channel", "message", "dead", "doctor"}
 

@@ -20,13 +20,13 @@ STATS = QueueStats(
 ACME = ChannelActivity(
     channel="acme", state="saturated", waiting=7, scheduled=0, leased=4, counted_exactly=True,
     waiting_since=NOW - 5_000, next_at=None, in_flight=4, finished=25, finished_ms=10_000,
-    max_concurrency=4, release_interval_ms=None, burst=1, max_size=None, weight=1, paused=False,
-    releasing=False, now_at=NOW,
+    max_concurrency=4, min_interval_ms=None, burst=1, max_size=None, weight=1, paused=False,
+    retiring=False, now_at=NOW,
 )  # fmt: skip
 BLOOM = replace(ACME, channel="bloom", state="ready", waiting=1000, counted_exactly=False,
     in_flight=0, finished=0, max_concurrency=None, waiting_since=NOW - 60_000)  # fmt: skip
 CEDAR = replace(ACME, channel="cedar", state="throttled", waiting=1, in_flight=1, finished=100,
-    max_concurrency=None, release_interval_ms=500, burst=3, next_at=NOW + 250)  # fmt: skip
+    max_concurrency=None, min_interval_ms=500, burst=3, next_at=NOW + 250)  # fmt: skip
 LOOK = Look(STATS, [CEDAR, ACME, BLOOM], [])
 
 
@@ -104,8 +104,8 @@ def test_without_history_there_is_no_rate() -> None:
         (CEDAR, "next in 250 ms, 1 each 500 ms, 3 in a burst"),
         (replace(ACME, state="paused"), "paused by hand"),
         (replace(ACME, state="scheduled", next_at=NOW + 90_000), "first is due in 1 min 30 s"),
-        (replace(ACME, state="releasing", releasing=True), "being released"),
-        (replace(ACME, releasing=True), "4 of 4 are running (being released)"),
+        (replace(ACME, state="retiring", retiring=True), "being released"),
+        (replace(ACME, retiring=True), "4 of 4 are running (being released)"),
     ],
 )
 def test_why_a_channel_is_held_back_is_said_in_words(channel, words: str) -> None:

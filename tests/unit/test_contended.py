@@ -36,7 +36,7 @@ def answering(monkeypatch: pytest.MonkeyPatch, *rows: tuple[Any, ...]) -> Iterat
 def test_it_is_tried_again_until_the_answer_is_another(monkeypatch: pytest.MonkeyPatch) -> None:
     with answering(monkeypatch, CONTENDED, CONTENDED, EMPTY) as made:
         batch = Queue("").dequeue()
-    assert (batch.why, batch.look_at, len(made)) == ("empty", 9, 3)
+    assert (batch.reason, batch.retry_at, len(made)) == ("empty", 9, 3)
 
 
 def test_each_try_goes_on_where_the_last_one_stood(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -47,11 +47,11 @@ def test_each_try_goes_on_where_the_last_one_stood(monkeypatch: pytest.MonkeyPat
 
 def test_it_is_answered_after_a_bounded_number_of_tries(monkeypatch: pytest.MonkeyPatch) -> None:
     with answering(monkeypatch, CONTENDED) as made:
-        assert Queue("").dequeue().why == "contended"
+        assert Queue("").dequeue().reason == "contended"
     assert 2 <= len(made) <= MAX_TRIES
 
 
 async def test_the_async_half_does_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     with answering(monkeypatch, CONTENDED, EMPTY) as made:
-        assert (await AsyncQueue("").dequeue()).why == "empty"
+        assert (await AsyncQueue("").dequeue()).reason == "empty"
     assert [call.parameters[3] for call in made] == [None, [1]]

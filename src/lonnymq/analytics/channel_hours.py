@@ -58,7 +58,7 @@ def compute_channel_hours(
             "service_mean": divide(F.col("service_ms"), F.col("ended")),
             **{rate: divide(F.col(name), F.col("ended")) for rate, name in RATES.items()},
             "concurrency_used": F.col("running_ms") / (F.col("max_concurrency") * every_ms),
-            "rate_used": F.col("begun") * F.col("release_interval_ms") / every_ms,
+            "rate_used": F.col("begun") * F.col("min_interval_ms") / every_ms,
         }
     )
     return select_declared(found, CHANNEL_HOURS)
@@ -144,11 +144,11 @@ def compute_limit_usage(hours: DataFrame) -> DataFrame:
     """
     at_concurrency = F.col("concurrency_used") >= AT_LIMIT
     at_rate = F.col("rate_used") >= AT_LIMIT
-    limited = hours.where("max_concurrency is not null or release_interval_ms is not null")
+    limited = hours.where("max_concurrency is not null or min_interval_ms is not null")
     found = limited.groupBy("source", "channel").agg(
         *(
             F.max_by(each, "begins_at").alias(each)
-            for each in ("max_concurrency", "release_interval_ms", "burst")
+            for each in ("max_concurrency", "min_interval_ms", "burst")
         ),
         F.count("*").alias("hours"),
         F.count(F.when(at_concurrency, 1)).alias("hours_at_concurrency"),

@@ -6,10 +6,10 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
 DEFAULTS = ""  # the name under which the queue's defaults are kept: no channel can have it
-SETTINGS = ("max_concurrency", "release_interval_ms", "burst", "weight", "paused")
+SETTINGS = ("max_concurrency", "min_interval_ms", "burst", "weight", "paused")
 FOREVER = 1 << 62
 CHANNELS = """
-  source string, channel string, taken_at timestamp, max_concurrency int, release_interval_ms long, burst int,
+  source string, channel string, taken_at timestamp, max_concurrency int, min_interval_ms long, burst int,
   max_size long, when_full string, weight int, max_attempts int, paused boolean
 """
 

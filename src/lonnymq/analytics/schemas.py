@@ -38,7 +38,7 @@ ERRORS = """
 """
 
 # Tables that are computed from the aggregates on request.
-STARVED = f"{STARVATION}, max_concurrency int, release_interval_ms long, is_held boolean"
+STARVED = f"{STARVATION}, max_concurrency int, min_interval_ms long, is_held boolean"
 CHANNEL_HOURS = """
   source string, channel string, begins_at timestamp,
   arrivals long, due long, begun long, ended long,
@@ -48,7 +48,7 @@ CHANNEL_HOURS = """
   wait_mean double, wait_p50 long, wait_p95 long, wait_p99 long, wait_most long,
   service_mean double, service_p50 long, service_p95 long, service_p99 long, service_most long,
   size long, size_p50 long, size_p95 long, size_most long,
-  max_concurrency int, release_interval_ms long, burst int, weight int, paused boolean,
+  max_concurrency int, min_interval_ms long, burst int, weight int, paused boolean,
   concurrency_used double, rate_used double
 """
 FAIRNESS = """
@@ -67,7 +67,7 @@ BACKLOG = """
   waiting_mean double, running_mean double, channels_waiting long
 """
 LIMITS = """
-  source string, channel string, max_concurrency int, release_interval_ms long, burst int,
+  source string, channel string, max_concurrency int, min_interval_ms long, burst int,
   hours long, hours_at_concurrency long, hours_at_rate long,
   concurrency_used_most double, rate_used_most double, waiting_meanwhile double
 """

@@ -121,7 +121,7 @@ def join_limits(windows: DataFrame, channels: DataFrame) -> DataFrame:
     known = join_settings(windows, channels)
     held = [
         F.col("running") >= F.col("max_concurrency"),
-        F.col("length_ms") <= F.col("release_interval_ms"),
+        F.col("length_ms") <= F.col("min_interval_ms"),
         F.col("paused"),
     ]
     is_held = F.lit(False)

@@ -14,8 +14,8 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
+from lonnymq.cli.errors import CommandError, complain
 from lonnymq.cli.options import Common, Dsn, Json, Schema
-from lonnymq.cli.refusals import Refused, complain
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Commands(TyperGroup):
         return command
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Refuse an unknown name with those that are like it."""
+        """Reject an unknown name with those that are like it."""
         known = self.list_commands(ctx)
         if args[0] not in known and not args[0].startswith("-"):
             like = [f"'{each}'" for each in get_close_matches(args[0], known)]
@@ -121,5 +121,5 @@ def run() -> None:
             signal.signal(number, leave)
     try:
         app(prog_name="lonnymq")
-    except Refused as refused:  # raised while a command was being found
-        raise SystemExit(complain(refused)) from None
+    except CommandError as rejected:  # raised while a command was being found
+        raise SystemExit(complain(rejected)) from None

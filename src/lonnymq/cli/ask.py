@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from lonnymq.cli.refusals import Code, Refused
+from lonnymq.cli.errors import Code, CommandError
 
 
 def sure(what: str, *, yes: bool) -> None:
@@ -14,9 +14,9 @@ def sure(what: str, *, yes: bool) -> None:
     if yes:
         return
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise Refused(
+        raise CommandError(
             f"{what} Nothing was done: there is no terminal to ask at. Add --yes to do it.",
-            Code.REFUSED,
+            Code.REJECTED,
         )
     if not typer.confirm(f"{what} Go on?", err=True):
-        raise Refused("Nothing was done.")
+        raise CommandError("Nothing was done.")

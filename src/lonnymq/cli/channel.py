@@ -91,7 +91,7 @@ def show(at: Session, channel: ChannelName) -> None:
 
 
 def one(at: Session, channel: str) -> ChannelStats:
-    """A channel's figures, or the refusal."""
+    """A channel's figures, or the rejection."""
     stats = at.queue.channel(channel).stats()
     if stats is None:
         raise unknown_channel(channel)
@@ -103,7 +103,7 @@ def set_channel(
     at: Session,
     channel: ChannelName,
     max_concurrency: MaxConcurrency = None,
-    release_interval: ReleaseInterval = None,
+    min_interval: ReleaseInterval = None,
     burst: Burst = None,
     max_size: MaxSize = None,
     when_full: WhenFull = None,
@@ -118,7 +118,7 @@ def set_channel(
     """
     options = given_options(
         max_concurrency=max_concurrency,
-        release_interval_ms=release_interval,
+        min_interval_ms=min_interval,
         burst=burst,
         max_size=max_size,
         when_full=when_full,
@@ -155,11 +155,11 @@ def release(at: Session, channel: ChannelName, yes: Yes = False) -> None:
         stats.waiting + stats.scheduled + stats.leased, "message", exact=stats.counted_exactly
     )
     sure(
-        f"This will retire channel '{channel}': new messages are refused, {live} "
+        f"This will retire channel '{channel}': new messages are rejected, {live} "
         "will still be handed out, and then the channel and its settings are gone.",
         yes=yes,
     )
-    tell(at, channel, at.queue.channel_release(channel))
+    tell(at, channel, at.queue.channel_retire(channel))
 
 
 def tell(at: Session, channel: str, answer: str) -> None:

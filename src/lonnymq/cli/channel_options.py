@@ -52,7 +52,7 @@ def delays(text: str) -> list[int]:
 
 READERS: dict[str, Callable[[str], Any]] = {
     "max_concurrency": whole,
-    "release_interval_ms": milliseconds,
+    "min_interval_ms": milliseconds,
     "burst": whole,
     "max_size": whole,
     "when_full": str,
@@ -74,8 +74,8 @@ MaxConcurrency = Annotated[
 ReleaseInterval = Annotated[
     str | None,
     option(
-        "--release-interval",
-        "release_interval_ms",
+        "--min-interval",
+        "min_interval_ms",
         "TIME",
         "So long from one lease to the next: 100ms, 2s.",
     ),
@@ -86,7 +86,7 @@ Burst = Annotated[
 MaxSize = Annotated[str | None, option("--max-size", "max_size", "N", "So many live messages.")]
 WhenFull = Annotated[
     str | None,
-    option("--when-full", "when_full", "refuse|drop", "What becomes of messages beyond max-size."),
+    option("--when-full", "when_full", "reject|drop", "What becomes of messages beyond max-size."),
 ]
 Weight = Annotated[
     str | None, option("--weight", "weight", "N", "So many messages each turn, 1 to 1000.")

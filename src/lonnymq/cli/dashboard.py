@@ -11,9 +11,9 @@ from typing import Annotated, Any
 
 import typer
 
+from lonnymq.cli.errors import Code, CommandError
 from lonnymq.cli.logs import LogLevel, log_to_stderr
 from lonnymq.cli.options import Common
-from lonnymq.cli.refusals import Code, Refused
 from lonnymq.cli.session import Session, group, session
 
 GRACE_SECONDS = 2
@@ -133,11 +133,11 @@ def token_from(file: Path | None, *, needed: bool, host: str) -> str | None:
         try:
             return file.read_text().strip()
         except (OSError, UnicodeDecodeError) as error:
-            raise Refused(
+            raise CommandError(
                 f"The token cannot be read from {file}: {type(error).__name__}."
             ) from None
     if not is_loopback(host):
-        raise Refused(
+        raise CommandError(
             f"{host} can be reached by others: give a token with --token-file, or listen on 127.0.0.1.",
             Code.USAGE,
         )
@@ -158,7 +158,7 @@ def listening(host: str, port: int) -> socket.socket:
     try:
         return socket.create_server((host, port), family=family, backlog=128)
     except OSError as error:
-        raise Refused(
+        raise CommandError(
             f"Cannot listen at {host}, port {port}: {error.strerror}. Try another --port; 0 takes a free one."
         ) from None
 

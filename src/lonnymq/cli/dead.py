@@ -8,9 +8,9 @@ import typer
 
 from lonnymq.cli.ask import sure
 from lonnymq.cli.dead_choice import Choice
+from lonnymq.cli.errors import CommandError
 from lonnymq.cli.options import Yes
 from lonnymq.cli.output import pairs, rows, table
-from lonnymq.cli.refusals import Refused
 from lonnymq.cli.session import Session, command, group
 from lonnymq.cli.words import at as moment_words
 from lonnymq.cli.words import content_text, counted
@@ -47,10 +47,10 @@ def dead_table(found: list[DeadMessage]) -> Any:
     """Dead messages as people see them."""
     if not found:
         return "No dead messages."
-    made = table(">id", "channel", "kind", "name", ">attempts", "died at", "error")
+    made = table(">id", "channel", "kind", "key", ">attempts", "died at", "error")
     lines = (
         [
-            str(each.id), each.channel, each.kind, each.name, each.attempt,
+            str(each.id), each.channel, each.kind, each.key, each.attempt,
             moment_words(each.died_at), gist(each.error),
         ]
         for each in found
@@ -71,7 +71,7 @@ def show(
     """Show one dead message: its content, its headers, its error."""
     found = at.queue.dead_list(after=message_id - 1, limit=1)
     if not found or found[0].id != message_id:
-        raise Refused(
+        raise CommandError(
             f"Message {message_id} is not dead. Ask what became of it: "
             f"lonnymq message explain {message_id}"
         )
@@ -86,7 +86,7 @@ def shown(dead: DeadMessage) -> Any:
     from lonnymq.cli.words import readable
 
     facts = {
-        "id": str(dead.id), "channel": dead.channel, "kind": dead.kind, "name": dead.name,
+        "id": str(dead.id), "channel": dead.channel, "kind": dead.kind, "key": dead.key,
         "attempts": dead.attempt, "created at": moment_words(dead.created_at),
         "could run at": moment_words(dead.dequeue_at), "died at": moment_words(dead.died_at),
         "headers": dead.headers, "state": content_text(dead.state, most=SHOWN_CONTENT),
@@ -121,11 +121,11 @@ def redrive(
     document = {"redriven": done, "duplicate": still, "not_found": gone}
     at.out.answer(document, lambda: f"redriven: {counted(done, 'message')}")
     problems = [
-        *([f"{still:,} stay dead: a live message has their name"] if still else []),
+        *([f"{still:,} stay dead: a live message has their key"] if still else []),
         *([f"{gone:,} were not found among the dead"] if gone else []),
     ]
     if problems:
-        raise Refused(f"{'; '.join(problems)}.")
+        raise CommandError(f"{'; '.join(problems)}.")
 
 
 @command(app)
@@ -150,4 +150,4 @@ def purge(
             progress.update(task, completed=deleted)
     at.out.answer({"deleted": deleted}, lambda: f"deleted: {counted(deleted, 'dead message')}")
     if message_ids and deleted < len(set(message_ids)):
-        raise Refused(f"{len(set(message_ids)) - deleted:,} were not found among the dead.")
+        raise CommandError(f"{len(set(message_ids)) - deleted:,} were not found among the dead.")

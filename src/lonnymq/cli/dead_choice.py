@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lonnymq.cli.refusals import Code, Refused
+from lonnymq.cli.errors import Code, CommandError
 
 if TYPE_CHECKING:
     from lonnymq.client import Queue
@@ -35,10 +35,10 @@ class Choice:
         *,
         every: bool,
     ) -> Choice:
-        """The choice, or the refusal to guess."""
+        """The choice, or the rejection to guess."""
         ways = [bool(ids), channel is not None or kind is not None, every]
         if sum(ways) != 1:
-            raise Refused(
+            raise CommandError(
                 "Say which dead messages: ids, or --channel and --kind, or --all.", Code.USAGE
             )
         return cls(queue, list(dict.fromkeys(ids)) if ids else None, channel, kind)

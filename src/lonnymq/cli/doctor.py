@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lonnymq.cli.ask import sure
+from lonnymq.cli.errors import Code, CommandError, not_installed
 from lonnymq.cli.options import Yes
-from lonnymq.cli.refusals import Code, Refused, not_installed
 from lonnymq.cli.session import Session, command, group
 from lonnymq.cli.versions import open_connection
 from lonnymq.cli.words import counted, milliseconds, readable
@@ -60,9 +60,9 @@ def doctor(
     }
     at.out.answer(document, lambda: page(report, mended))
     if "installed" in {each.check for each in report.problems if each.level == "broken"}:
-        raise Refused(not_installed(at.schema), Code.NOT_INSTALLED)
+        raise CommandError(not_installed(at.schema), Code.NOT_INSTALLED)
     if not report.healthy:
-        raise typer.Exit(Code.REFUSED)
+        raise typer.Exit(Code.REJECTED)
 
 
 def examined(at: Session, connection: Any, patience: str, *, quick: bool) -> Report:
@@ -73,7 +73,7 @@ def examined(at: Session, connection: Any, patience: str, *, quick: bool) -> Rep
     try:
         wait = milliseconds(patience)
     except ValueError as error:
-        raise Refused(f"{error}.", Code.USAGE) from None
+        raise CommandError(f"{error}.", Code.USAGE) from None
     with at.out.progress() as progress:
         task = progress.add_task("checking", total=len(CHECKS))
 

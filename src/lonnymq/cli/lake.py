@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lonnymq.cli.ask import sure
+from lonnymq.cli.errors import Code, CommandError
 from lonnymq.cli.lake_page import page
 from lonnymq.cli.logs import LogLevel, log_to_stderr
 from lonnymq.cli.options import Yes
 from lonnymq.cli.output import rows, table
-from lonnymq.cli.refusals import Code, Refused
 from lonnymq.cli.session import Session, command, group
 from lonnymq.cli.spark_worker import Conf, Master, Ship, span, started
 from lonnymq.cli.words import counted
@@ -231,7 +231,7 @@ def forget(at: Session, reader: Reader, yes: Yes = False) -> None:
     sure(f"This will forget the reader '{reader}': history that it lacks may be dropped.", yes=yes)
     answer = at.queue.history_forget(reader)
     if answer == "not_found":
-        raise Refused(
+        raise CommandError(
             f"There is no reader '{reader}'. See which there are: lonnymq lake status --lake PATH"
         )
     at.out.answer({"reader": reader, "answer": answer}, lambda: f"{reader}: {answer}")
@@ -241,5 +241,5 @@ def pairs_of(given: list[str] | None) -> dict[str, str]:
     """Options of a storage, by name."""
     wrong = [each for each in given or [] if "=" not in each]
     if wrong:
-        raise Refused(f"'{wrong[0]}' is no option of a storage: write key=value.", Code.USAGE)
+        raise CommandError(f"'{wrong[0]}' is no option of a storage: write key=value.", Code.USAGE)
     return {key: value for key, _, value in (each.partition("=") for each in given or [])}

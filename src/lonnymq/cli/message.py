@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lonnymq.cli.ask import sure
+from lonnymq.cli.errors import CommandError
 from lonnymq.cli.message_create import create
 from lonnymq.cli.options import ChannelName, Yes
 from lonnymq.cli.output import pairs, rows, table
-from lonnymq.cli.refusals import Refused
 from lonnymq.cli.session import Session, command, group, unknown_channel
 from lonnymq.cli.words import at as moment_words
 from lonnymq.cli.words import content_text, counted
@@ -49,10 +49,10 @@ def peeked(found: list[PeekedMessage]) -> Any:
     """Messages as people see them."""
     if not found:
         return "No messages are waiting or running."
-    made = table(">id", "may run at", "kind", "name", ">attempt", "running", "content")
+    made = table(">id", "may run at", "kind", "key", ">attempt", "running", "content")
     lines = (
         [
-            str(each.id), moment_words(each.dequeue_at), each.kind, each.name, each.attempt,
+            str(each.id), moment_words(each.dequeue_at), each.kind, each.key, each.attempt,
             (each.worker or "yes") if each.leased else "no", content_text(each.content, most=60),
         ]
         for each in found
@@ -65,7 +65,7 @@ def explain(at: Session, message_id: Id) -> None:
     """Say why a message is not running."""
     found = at.queue.explain(message_id)
     if found.answer == "not_found":
-        raise Refused(found.explanation)
+        raise CommandError(found.explanation)
     at.out.answer(found, lambda: explained(found))
 
 
@@ -94,7 +94,7 @@ def cancel(at: Session, message_ids: Ids, yes: Yes = False) -> None:
     if failed:
         reasons = "; ".join(f"{each.id}: {NOT_CANCELLED[each.answer]}" for each in failed[:5])
         more = f"; and {len(failed) - 5} more" if len(failed) > 5 else ""
-        raise Refused(f"{counted(len(failed), 'message')} not deleted: {reasons}{more}.")
+        raise CommandError(f"{counted(len(failed), 'message')} not deleted: {reasons}{more}.")
 
 
 @command(app)

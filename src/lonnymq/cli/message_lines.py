@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from lonnymq.cli.refusals import Code, Refused
+from lonnymq.cli.errors import Code, CommandError
 
 if TYPE_CHECKING:
     from lonnymq.client import NewMessage
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 BATCH = 1_000
 BATCH_BYTES = 8 * 1024 * 1024
 FIELDS = {
-    "content", "content_base64", "channel", "kind", "name", "headers", "delay_ms", "dequeue_at",
+    "content", "content_base64", "channel", "kind", "key", "headers", "delay_ms", "dequeue_at",
 }  # fmt: skip
 
 
@@ -49,7 +49,9 @@ class Source:
         try:
             file = self.path.open("rb")
         except OSError as error:
-            raise Refused(f"{self.path} cannot be read: {error.strerror}.", Code.USAGE) from None
+            raise CommandError(
+                f"{self.path} cannot be read: {error.strerror}.", Code.USAGE
+            ) from None
         with file:
             yield file
 
@@ -80,14 +82,14 @@ def from_json(line: bytes, number: int, shared: NewMessage) -> NewMessage:
     try:
         fields: Any = json.loads(line)
     except ValueError as error:
-        raise refused(number, f"is no JSON: {error}") from None
+        raise rejected(number, f"is no JSON: {error}") from None
     if not isinstance(fields, dict):
-        raise refused(number, "is no JSON object")
+        raise rejected(number, "is no JSON object")
     if unknown := sorted(fields.keys() - FIELDS):
-        raise refused(number, f"has unknown fields: {', '.join(unknown)}")
+        raise rejected(number, f"has unknown fields: {', '.join(unknown)}")
     content = content_of(fields, number)
     if fields.get("channel", shared.channel) is None:
-        raise refused(number, "says no channel, and none was given")
+        raise rejected(number, "says no channel, and none was given")
     return replace(shared, content=content, **fields)
 
 
@@ -97,16 +99,16 @@ def content_of(fields: dict[str, Any], number: int) -> bytes:
         try:
             return b64decode(fields.pop("content_base64"), validate=True)
         except (ValueError, TypeError):
-            raise refused(number, "has a content_base64 that is no base64") from None
+            raise rejected(number, "has a content_base64 that is no base64") from None
     fields.pop("content_base64", None)
     if "content" not in fields:
-        raise refused(number, "has no content")
+        raise rejected(number, "has no content")
     content = fields.pop("content")
     return content.encode() if isinstance(content, str) else json.dumps(content).encode()
 
 
-def refused(number: int, why: str) -> Refused:
-    """The refusal of a line; what came before it is stored."""
-    return Refused(
+def rejected(number: int, why: str) -> CommandError:
+    """The rejection of a line; what came before it is stored."""
+    return CommandError(
         f"Line {number} {why}. The lines of the batches before it are stored.", Code.USAGE
     )

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from lonnymq.cli.errors import Code, CommandError
 from lonnymq.cli.lake import Place, Storage, pairs_of, spark_session
 from lonnymq.cli.output import pairs
-from lonnymq.cli.refusals import Code, Refused
 from lonnymq.cli.session import Session, command, group
 from lonnymq.cli.simulate_spark import QUIET
 from lonnymq.cli.spark_worker import Conf, Master, Ship
@@ -100,14 +100,14 @@ def few_parts(master: str | None) -> list[str]:
 
 
 def check_folder(out: str | None, csv: str | None) -> None:
-    """Refuse a place where no file can be written, before anything is computed."""
+    """Reject a place where no file can be written, before anything is computed."""
     if csv is not None and Path(csv).exists() and not Path(csv).is_dir():
-        raise Refused(f"--csv: {csv} is a file: name a folder.", Code.USAGE)
+        raise CommandError(f"--csv: {csv} is a file: name a folder.", Code.USAGE)
     path = Path(out or DEFAULT_OUT)
     if path.is_dir():
-        raise Refused(f"--out: {path} is a folder: name a file in it.", Code.USAGE)
+        raise CommandError(f"--out: {path} is a folder: name a file in it.", Code.USAGE)
     if not path.absolute().parent.is_dir():
-        raise Refused(f"--out: the folder of {path} is not there: make it first.")
+        raise CommandError(f"--out: the folder of {path} is not there: make it first.")
 
 
 def answer(
@@ -152,7 +152,7 @@ def told_of_files() -> Iterator[None]:
     except OSError as error:
         if error.filename is None:  # something else than a file
             raise
-        raise Refused(f"{error.filename} cannot be written: {error.strerror}.") from None
+        raise CommandError(f"{error.filename} cannot be written: {error.strerror}.") from None
 
 
 def told(at: Session, done: RefreshResult) -> None:
@@ -172,7 +172,7 @@ def moment(text: str | None, option: str, *, is_last: bool = False) -> datetime 
     except ValueError:
         read = NEVER
     if not FIRST_YEAR <= read.year < LAST_YEAR:
-        raise Refused(
+        raise CommandError(
             f"{option}: '{text}' is no day and no moment: write 2030-01-31, or 2030-01-31T08:00.",
             Code.USAGE,
         )

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from lonnymq.cli.errors import CommandError
 from lonnymq.cli.output import rows, table
-from lonnymq.cli.refusals import Refused
 from lonnymq.cli.session import Session, command, group
 from lonnymq.client.call import schema_name
 
@@ -40,11 +40,11 @@ app = group("Roles: who may do what, and in which channels.")
 
 @command(app, "list")
 def list_roles(at: Session) -> None:
-    """List the queue's roles with their members, and who is confined to which channels."""
+    """List the queue's roles with their members, and who is restricted to which channels."""
     members = members_of(at)
-    confined = at.queue.producer_list()
-    document = {"roles": members, "confined": confined}
-    at.out.answer(document, lambda: role_table(members, confined))
+    restricted = at.queue.producer_list()
+    document = {"roles": members, "restricted": restricted}
+    at.out.answer(document, lambda: role_table(members, restricted))
 
 
 def members_of(at: Session) -> dict[str, list[str]]:
@@ -60,13 +60,13 @@ def members_of(at: Session) -> dict[str, list[str]]:
     return found
 
 
-def role_table(members: dict[str, list[str]], confined: Any) -> Any:
+def role_table(members: dict[str, list[str]], restricted: Any) -> Any:
     """Roles as people see them."""
     made = table("role", "members")
     lines = [[role, ", ".join(names) or None] for role, names in members.items()]
     lines += [
         [each.role, "only " + ", ".join([*each.channels, *(f"{text}…" for text in each.prefixes)])]
-        for each in confined
+        for each in restricted
     ]
     return rows(made, lines)
 
@@ -86,7 +86,7 @@ def revoke(at: Session, role: Which, login: Login) -> None:
 
 
 @command(app)
-def confine(
+def restrict(
     at: Session,
     login: Login,
     channel: Annotated[list[str] | None, typer.Option(help="A channel that it may use.")] = None,
@@ -96,7 +96,7 @@ def confine(
 ) -> None:
     """Confine a producer to some channels: to these, in place of what was said before."""
     need_roles(at)
-    answer = at.queue.producer_confine(login, channels=channel or [], prefixes=prefix or [])
+    answer = at.queue.producer_restrict(login, channels=channel or [], prefixes=prefix or [])
     tell(at, login, answer, login)
 
 
@@ -104,17 +104,17 @@ def confine(
 def free(at: Session, login: Login) -> None:
     """Let a producer use every channel again."""
     need_roles(at)
-    answer = at.queue.producer_free(login)
+    answer = at.queue.producer_unrestrict(login)
     if answer == "not_found":
-        raise Refused(f"'{login}' is not confined. See who is: lonnymq role list")
+        raise CommandError(f"'{login}' is not restricted. See who is: lonnymq role list")
     tell(at, login, answer, login)
 
 
 def need_roles(at: Session) -> None:
-    """Refuse to go on where the queue has no roles."""
+    """Reject to go on where the queue has no roles."""
     if not at.queue.installed().roles:
         option = "" if at.schema == "lonnymq" else f" --schema {at.schema}"
-        raise Refused(f"This queue has no roles. Run: lonnymq install --roles{option}")
+        raise CommandError(f"This queue has no roles. Run: lonnymq install --roles{option}")
 
 
 def name_of(at: Session, role: Role) -> str:
@@ -137,7 +137,7 @@ def change(at: Session, statement: str, role: Role, login: str) -> None:
             connection.execute(composed)
         except errors.InsufficientPrivilege:
             said = composed.as_string(connection)
-            raise Refused(f"This user may not. Have it run by one who may: {said};") from None
+            raise CommandError(f"This user may not. Have it run by one who may: {said};") from None
 
 
 def tell(at: Session, login: str, answer: str, what: str) -> None:

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lonnymq.cli.ask import sure
+from lonnymq.cli.errors import Code, CommandError
 from lonnymq.cli.options import Yes
 from lonnymq.cli.output import rows, table
-from lonnymq.cli.refusals import Code, Refused
 from lonnymq.cli.session import Session, command, group
 from lonnymq.cli.words import at as moment_words
 from lonnymq.cli.words import milliseconds, readable
 from lonnymq.text import format_duration
 
 if TYPE_CHECKING:
-    from lonnymq.results import MissedTicks, Schedule
+    from lonnymq.results import Misfire, Schedule
 
-    Missed = MissedTicks
+    Misfire = Misfire
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The schedule's name.")]
 
@@ -32,7 +32,7 @@ def list_schedules(
     after: Annotated[str | None, typer.Option(help="Begin after this name.")] = None,
     limit: Annotated[int, typer.Option(help="So many at most.", min=1, max=10_000)] = 100,
 ) -> None:
-    """List the schedules by name: when they tick, when they did last, when they will next."""
+    """List the schedules by name: when they run, when they did last, when they will next."""
     found = at.queue.schedule_list(after=after, limit=limit)
     more = found[-1].name if len(found) == limit else None
     at.out.answer({"schedules": found, "next_after": more}, lambda: schedule_table(found))
@@ -44,11 +44,11 @@ def schedule_table(found: list[Schedule]) -> Any:
     """Schedules as people see them."""
     if not found:
         return "No schedules. A worker's code declares them, or: lonnymq schedule set"
-    made = table("name", "when", "channel", "kind", "last tick", "answer", "next")
+    made = table("name", "when", "channel", "kind", "last run", "answer", "next")
     lines = (
         [
             each.name, when(each), each.channel, each.kind,
-            moment_words(each.tick_at) if each.answer else None, each.answer, upcoming(each),
+            moment_words(each.last_run_at) if each.answer else None, each.answer, upcoming(each),
         ]
         for each in found
     )  # fmt: skip
@@ -59,11 +59,11 @@ def when(schedule: Schedule) -> str:
     """The rule of a schedule in words."""
     if schedule.every_ms is not None:
         return f"every {format_duration(schedule.every_ms)}"
-    return f"{schedule.cron} ({schedule.zone})"
+    return f"{schedule.cron} ({schedule.timezone})"
 
 
 def upcoming(schedule: Schedule) -> str:
-    """When it ticks next."""
+    """When it runs next."""
     if schedule.paused:
         return "paused"
     if schedule.next_at is None:
@@ -76,7 +76,7 @@ def upcoming(schedule: Schedule) -> str:
 
 @command(app)
 def run(at: Session, name: Name) -> None:
-    """Create a schedule's message now, beside its ticks."""
+    """Create a schedule's message now, beside its runs."""
     ran = at.queue.schedule_run(name)
     if ran.answer == "not_found":
         raise unknown(name)
@@ -84,8 +84,8 @@ def run(at: Session, name: Name) -> None:
         {"schedule": name, "answer": ran.answer, "id": ran.id},
         lambda: f"{ran.answer}: {ran.id if ran.id is not None else name}",
     )
-    if ran.answer == "refused":
-        raise Refused("The channel is full or being released: nothing was created.")
+    if ran.answer == "rejected":
+        raise CommandError("The channel is full or being released: nothing was created.")
 
 
 @command(app, "set")
@@ -97,19 +97,19 @@ def set_schedule(
         str | None, typer.Option(metavar="LINE", help="A cron line: '*/5 * * * *'.")
     ] = None,
     every: Annotated[str | None, typer.Option(metavar="TIME", help="An interval: 30s, 2h.")] = None,
-    zone: Annotated[
+    timezone: Annotated[
         str, typer.Option(help="The time zone of the cron line, like Europe/Berlin.")
     ] = "UTC",
     content: Annotated[str, typer.Option(help="The content of its messages, as text.")] = "",
     kind: Annotated[str | None, typer.Option(help="The kind of its messages.")] = None,
-    missed: Annotated[
-        str, typer.Option(metavar="skip|once|all", help="What becomes of ticks that were missed.")
+    misfire: Annotated[
+        str, typer.Option(metavar="skip|once|all", help="What becomes of runs that were misfire.")
     ] = "once",
 ) -> None:
     """Make a schedule, or change it; workers create its messages."""
     from lonnymq.worker import check_cron, check_zone
 
-    check_zone(zone)
+    check_zone(timezone)
     if cron is not None:
         check_cron(cron)
     answer = at.queue.schedule_set(
@@ -117,10 +117,10 @@ def set_schedule(
         channel=channel,
         cron=cron,
         every_ms=interval(every),
-        zone=zone,
+        timezone=timezone,
         content=content.encode(),
         kind=kind,
-        missed=missed,  # type: ignore[arg-type]  # the queue judges the word
+        misfire=misfire,  # type: ignore[arg-type]  # the queue judges the word
     )
     at.out.answer({"schedule": name, "answer": answer}, lambda: f"{answer}: {name}")
 
@@ -130,18 +130,18 @@ def interval(every: str | None) -> int | None:
     try:
         return None if every is None else milliseconds(every)
     except ValueError as error:
-        raise Refused(f"{error}.", Code.USAGE) from None
+        raise CommandError(f"{error}.", Code.USAGE) from None
 
 
 @command(app)
 def pause(at: Session, name: Name) -> None:
-    """Let a schedule rest: no ticks until it is resumed."""
+    """Let a schedule rest: no runs until it is resumed."""
     tell(at, name, at.queue.schedule_pause(name))
 
 
 @command(app)
 def resume(at: Session, name: Name) -> None:
-    """Let a paused schedule tick again."""
+    """Let a paused schedule run again."""
     tell(at, name, at.queue.schedule_resume(name))
 
 
@@ -161,6 +161,8 @@ def tell(at: Session, name: str, answer: str) -> None:
     )
 
 
-def unknown(name: str) -> Refused:
-    """The refusal for a schedule that nobody knows."""
-    return Refused(f"There is no schedule '{name}'. See which there are: lonnymq schedule list")
+def unknown(name: str) -> CommandError:
+    """The rejection for a schedule that nobody knows."""
+    return CommandError(
+        f"There is no schedule '{name}'. See which there are: lonnymq schedule list"
+    )

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 Sort = Literal["waiting", "running", "rate", "oldest", "state", "name"]
 SORTS: tuple[Sort, ...] = ("waiting", "running", "rate", "oldest", "state", "name")
-STATES = ("paused", "throttled", "saturated", "releasing", "ready", "scheduled", "idle")
+STATES = ("paused", "throttled", "saturated", "retiring", "ready", "scheduled", "idle")
 COLOURS = {
     "ready": "green", "saturated": "yellow", "throttled": "magenta", "paused": "red",
-    "releasing": "red", "scheduled": "cyan", "idle": "dim",
+    "retiring": "red", "scheduled": "cyan", "idle": "dim",
 }  # fmt: skip
 TABLE_LINES, FOOT_LINES = 4, 1
 WIDTHS = {"tiny": 44, "narrow": 68, "middle": 90, "wide": 118}

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from lonnymq.cli.errors import Code, CommandError, complain, refusal_of
 from lonnymq.cli.options import Common, Dsn, Json, Schema
 from lonnymq.cli.output import Output
-from lonnymq.cli.refusals import Code, Refused, complain, refusal_of
 
 if TYPE_CHECKING:
     from lonnymq.client import Queue
@@ -78,10 +78,10 @@ def session(common: Common) -> Iterator[Session]:
     except KeyboardInterrupt:
         raise typer.Exit(Code.INTERRUPTED) from None
     except Exception as error:
-        refused = refusal_of(error, dsn=common.named_dsn, schema=common.named_schema)
-        if refused is None:
+        rejected = refusal_of(error, dsn=common.named_dsn, schema=common.named_schema)
+        if rejected is None:
             raise
-        raise typer.Exit(complain(refused)) from None
+        raise typer.Exit(complain(rejected)) from None
     finally:
         current.close()
 
@@ -130,9 +130,9 @@ def group(purpose: str) -> typer.Typer:
     )
 
 
-def unknown_channel(channel: str) -> Refused:
-    """The refusal for a channel that nobody knows."""
-    return Refused(
+def unknown_channel(channel: str) -> CommandError:
+    """The rejection for a channel that nobody knows."""
+    return CommandError(
         f"There is no channel '{channel}'. See which there are: lonnymq channel list; "
         "a channel comes into being with its first message, or by: lonnymq channel set"
     )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from lonnymq.cli import simulate_options as option
+from lonnymq.cli.errors import Code, CommandError
 from lonnymq.cli.lake import Storage, pairs_of
-from lonnymq.cli.refusals import Code, Refused
 from lonnymq.cli.session import Session, command, group
 from lonnymq.cli.simulate_spark import Place
 from lonnymq.cli.simulate_trying import Trying
@@ -48,7 +48,7 @@ def simulate(
     """Replay a workload under other limits, weights, workers and numbers of messages, and compare the waits.
 
     The workload is what a lake has recorded, or one that is made up. The scheduler is the engine's, message by
-    message; times of work are taken as they were. What was recorded is replayed at its own settings first, and refused
+    message; times of work are taken as they were. What was recorded is replayed at its own settings first, and rejected
     if that is not what was recorded. No queue is read from or written to.
 
     With --synthetic and --lake, what is made up is written into a lake, as history that was recorded at these settings.
@@ -59,13 +59,13 @@ def simulate(
     at_spark = Place(spark, conf or [])
     trying = Trying(at, settings or [], crews, option.growths_of(growth), picture, at_spark, seed)
     if days is not None and (not (synthetic and lake) or settings or workers):
-        raise Refused(
+        raise CommandError(
             "--days is for --synthetic with --lake, and nothing of it is replayed: leave --set and --workers out.",
             Code.USAGE,
         )
     if synthetic:
         if messages > MOST and days is None:
-            raise Refused(
+            raise CommandError(
                 f"At most {MOST:,} messages are replayed; with --days more are made up.", Code.USAGE
             )
         shape = WorkloadShape(
@@ -79,7 +79,7 @@ def simulate(
             trying.write(shape, lake, source or "synthetic", pairs_of(storage), days)
         return
     if lake is None:
-        raise Refused(
+        raise CommandError(
             "Say what is to be replayed: --lake PATH, or --synthetic for a workload that is made up.",
             Code.USAGE,
         )

@@ -107,7 +107,7 @@ RecordedWorkers = Annotated[
 MostOff = Annotated[
     float,
     typer.Option(
-        help="By which part the replay at the recorded settings may be off before it is refused.",
+        help="By which part the replay at the recorded settings may be off before it is rejected.",
         min=0,
         rich_help_panel=RECORDED,
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lonnymq.cli.refusals import Code, Refused
+from lonnymq.cli.errors import Code, CommandError
 from lonnymq.cli.session import Session
 from lonnymq.cli.simulate_shown import (
     about,
@@ -37,9 +37,9 @@ class Trying:
         self.picture, self.spark, self.seed = picture, spark, seed
         self.changes = [values_of(each) for each in settings]
         if picture is not None and picture.suffix not in (".svg", ".html"):
-            raise Refused(f"--picture draws .svg or .html, not '{picture}'.", Code.USAGE)
+            raise CommandError(f"--picture draws .svg or .html, not '{picture}'.", Code.USAGE)
         if picture is not None and not picture.absolute().parent.is_dir():
-            raise Refused(f"--picture: the folder of {picture} is not there: make it first.")
+            raise CommandError(f"--picture: the folder of {picture} is not there: make it first.")
 
     def made_up(self, shape: WorkloadShape) -> None:
         """Replay what is made up."""
@@ -92,7 +92,9 @@ class Trying:
             or len(self.crews or [1]) > 1
             or any(len(each) > 1 for each in self.changes)
         ):
-            raise Refused("What is written into a lake has one value of each setting.", Code.USAGE)
+            raise CommandError(
+                "What is written into a lake has one value of each setting.", Code.USAGE
+            )
         scenario = Scenario(shape.workers).with_settings(each for [each] in self.changes)
         with self.at.out.working("making history up"):
             rows = make_history(
@@ -116,7 +118,7 @@ class Trying:
         )
 
     def refuse_unknown(self, channels: Any) -> None:
-        """Refuse a setting of a channel that is not there."""
+        """Reject a setting of a channel that is not there."""
         from lonnymq.simulate.scenario import check_channels
 
         check_channels((each for values in self.changes for each in values), channels)
@@ -168,7 +170,7 @@ class Trying:
         try:
             self.picture.write_text(made, encoding="utf-8")
         except OSError as error:
-            raise Refused(
+            raise CommandError(
                 f"The picture cannot be written: {error.strerror}: {self.picture}"
             ) from None
         self.at.out.note(f"The picture is in {self.picture}.")

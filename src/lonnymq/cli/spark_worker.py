@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lonnymq.cli.errors import Code, CommandError, not_installed
 from lonnymq.cli.logs import LogLevel, log_to_stderr
-from lonnymq.cli.refusals import Code, Refused, not_installed
 from lonnymq.cli.session import Session, command, group
 from lonnymq.cli.target import worker_at
 from lonnymq.cli.words import milliseconds
@@ -80,7 +80,7 @@ def spark_worker(
     The command sends MODULE to the executors. Send your other modules with --conf spark.submit.pyFiles.
     """
     if at.common.schema is not None:
-        raise Refused(
+        raise CommandError(
             "The schema is said where the Worker is made: Worker(schema=...).", Code.USAGE
         )
     log_to_stderr(log_level, as_json=at.out.as_json)
@@ -130,10 +130,10 @@ def started(
         from lonnymq.spark import session
         from lonnymq.spark.spark_session import send_library
     except ImportError as error:
-        raise Refused(f"{error}.") from None
+        raise CommandError(f"{error}.") from None
     wrong = [each for each in conf if "=" not in each]
     if wrong:
-        raise Refused(f"'{wrong[0]}' is no setting: write key=value.", Code.USAGE)
+        raise CommandError(f"'{wrong[0]}' is no setting: write key=value.", Code.USAGE)
     pairs = (each.partition("=") for each in conf)
     try:
         spark = session(master, app=app, config={key: each for key, _, each in pairs})
@@ -141,7 +141,7 @@ def started(
         if not type(error).__module__.startswith(("py4j", "pyspark")):
             raise
         where = "" if master is None else f" at '{master}'"
-        raise Refused(f"Spark does not start{where}: {java_words(error)}.") from None
+        raise CommandError(f"Spark does not start{where}: {java_words(error)}.") from None
     is_local = str(spark.sparkContext.master).startswith("local")
     return send_library(spark) if is_shipped and not is_local else spark
 
@@ -163,16 +163,16 @@ def by_value(worker: Worker) -> None:
 
 
 def look(at: Session, worker: Worker) -> None:
-    """Refuse a database without the queue before a cluster is started."""
+    """Reject a database without the queue before a cluster is started."""
     from lonnymq.client import Queue
 
     if not len(worker.handlers):
-        raise Refused("The worker has no handlers: register one with @worker.handler.")
+        raise CommandError("The worker has no handlers: register one with @worker.handler.")
     try:
         with Queue(at.dsn, schema=worker.settings.schema) as queue:
             queue.worker_list(limit=1)
     except NotInstalled:
-        raise Refused(not_installed(worker.settings.schema), Code.NOT_INSTALLED) from None
+        raise CommandError(not_installed(worker.settings.schema), Code.NOT_INSTALLED) from None
 
 
 def span(value: str, option: str) -> int:
@@ -180,4 +180,4 @@ def span(value: str, option: str) -> int:
     try:
         return milliseconds(value)
     except ValueError as error:
-        raise Refused(f"{option}: {error}.", Code.USAGE) from None
+        raise CommandError(f"{option}: {error}.", Code.USAGE) from None

@@ -5,9 +5,9 @@ from __future__ import annotations
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+from lonnymq.cli.errors import Code, CommandError, not_installed
 from lonnymq.cli.look import Look, Looker
 from lonnymq.cli.output import pairs, rows, table
-from lonnymq.cli.refusals import Code, Refused, not_installed
 from lonnymq.cli.screen import View, channels, ordered, speed
 from lonnymq.cli.session import Session, command, group
 from lonnymq.cli.versions import Installed, Server, installed_at, open_connection, server
@@ -29,7 +29,7 @@ def status(at: Session) -> None:
     with open_connection(at) as connection:
         found, there = installed_at(connection, at.schema), server(connection)
     if found is None:
-        raise Refused(not_installed(at.schema), Code.NOT_INSTALLED)
+        raise CommandError(not_installed(at.schema), Code.NOT_INSTALLED)
     look = Looker(at.queue, None).look()
     busiest = ordered(look.channels, View())[:SHOWN]
     document = {

@@ -8,7 +8,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from lonnymq.cli.refusals import Code, Refused
+from lonnymq.cli.errors import Code, CommandError
 
 if TYPE_CHECKING:
     from lonnymq.worker import Worker
@@ -20,7 +20,7 @@ def worker_at(target: str) -> Worker:
 
     name, _, path = target.partition(":")
     if not name or not path:
-        raise Refused(
+        raise CommandError(
             f"'{target}' does not say where the worker is: write module:object, like jobs:worker.",
             Code.USAGE,
         )
@@ -28,7 +28,7 @@ def worker_at(target: str) -> Worker:
     for part in path.split("."):
         found = part_of(found, part, target)
     if not isinstance(found, Worker):
-        raise Refused(f"{target} is no lonnymq.Worker, but of type {type(found).__name__}.")
+        raise CommandError(f"{target} is no lonnymq.Worker, but of type {type(found).__name__}.")
     return found
 
 
@@ -38,13 +38,13 @@ def imported(name: str) -> ModuleType:
         return import_module(name)
     except ModuleNotFoundError as error:
         if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
-            raise Refused(
+            raise CommandError(
                 f"There is no module '{error.name}' here or on Python's path. Run the command in the folder "
                 "that holds it, or set PYTHONPATH."
             ) from None
-        raise Refused(broken(name, error)) from None
+        raise CommandError(broken(name, error)) from None
     except (Exception, SystemExit) as error:
-        raise Refused(broken(name, error)) from None
+        raise CommandError(broken(name, error)) from None
 
 
 def broken(name: str, error: BaseException) -> str:
@@ -77,4 +77,4 @@ def part_of(whole: object, name: str, target: str) -> object:
     except AttributeError:
         like = get_close_matches(name, [each for each in dir(whole) if not each.startswith("_")])
         guess = f" Did you mean '{like[0]}'?" if like else ""
-        raise Refused(f"There is no '{name}' at {target}.{guess}") from None
+        raise CommandError(f"There is no '{name}' at {target}.{guess}") from None

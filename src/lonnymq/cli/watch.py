@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lonnymq.cli.errors import Code, CommandError, refusal_of
 from lonnymq.cli.keys import Keys
 from lonnymq.cli.look import Looker
-from lonnymq.cli.refusals import Code, Refused, refusal_of
 from lonnymq.cli.screen import (
     FOOT_LINES,
     SORTS,
@@ -82,7 +82,7 @@ def interval(every: str) -> float:
     try:
         return max(0.1, milliseconds(every) / 1_000)
     except ValueError as error:
-        raise Refused(f"{error}.", Code.USAGE) from None
+        raise CommandError(f"{error}.", Code.USAGE) from None
 
 
 def title(at: Session) -> str:
@@ -159,8 +159,8 @@ class Live:
             self.look = self.looker.look()
             self.trouble = None
         except Exception as error:
-            refused = refusal_of(error, dsn=self.at.common.named_dsn, schema=self.at.schema)
-            if refused is None or refused.code != Code.UNREACHABLE:
+            rejected = refusal_of(error, dsn=self.at.common.named_dsn, schema=self.at.schema)
+            if rejected is None or rejected.code != Code.UNREACHABLE:
                 raise
             self.trouble = "the server cannot be reached, trying again"
 

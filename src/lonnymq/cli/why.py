@@ -18,7 +18,7 @@ def limits(channel: Figures) -> str:
     return ", ".join(
         [
             *([f"{number(channel.max_concurrency)} at once"] if channel.max_concurrency else []),
-            *([rate(channel)] if channel.release_interval_ms else []),
+            *([rate(channel)] if channel.min_interval_ms else []),
             *([f"{number(channel.max_size)} live"] if channel.max_size else []),
             *([f"weight {channel.weight}"] if channel.weight != 1 else []),
         ]
@@ -28,12 +28,12 @@ def limits(channel: Figures) -> str:
 def rate(channel: Figures) -> str:
     """The rate limit: one each interval, and the burst if there is one."""
     burst = f", {channel.burst} in a burst" if (channel.burst or 1) > 1 else ""
-    return f"1 each {format_duration(channel.release_interval_ms)}{burst}"
+    return f"1 each {format_duration(channel.min_interval_ms)}{burst}"
 
 
 def why(channel: Figures, now: int) -> str:
     """Why a channel is not served at this moment; '' if it is, or has nothing."""
-    leaving = " (being released)" if channel.releasing else ""
+    leaving = " (being released)" if channel.retiring else ""
     match channel.state:
         case "saturated":
             reason = f"{channel.in_flight} of {channel.max_concurrency} are running"
@@ -47,7 +47,7 @@ def why(channel: Figures, now: int) -> str:
             reason = (
                 f"first is due in {format_duration(max(0, due - now))}" if due is not None else ""
             )
-        case "releasing":
+        case "retiring":
             return "being released"
         case _:
             reason = ""
@@ -59,7 +59,7 @@ def policy(channel: ChannelStats) -> dict[str, object]:
     delays = ", ".join(format_duration(each) for each in channel.retry_delays_ms or [])
     return {
         "max concurrency": number(channel.max_concurrency),
-        "release interval": format_duration(channel.release_interval_ms),
+        "release interval": format_duration(channel.min_interval_ms),
         "burst": channel.burst,
         "max size": number(channel.max_size),
         "when full": channel.when_full,
@@ -67,5 +67,5 @@ def policy(channel: ChannelStats) -> dict[str, object]:
         "max attempts": channel.max_attempts,
         "retry delays": f"{delays}, plus up to {channel.retry_jitter or 0:.0%}",
         "paused": channel.paused,
-        "releasing": channel.releasing,
+        "retiring": channel.retiring,
     }

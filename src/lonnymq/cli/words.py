@@ -18,7 +18,7 @@ YEARS = 365 * 86_400_000
 
 
 def milliseconds(text: str) -> int:
-    """A duration as people write it: 250ms, 1.5s, 10m, 2h, 1d, or 1h30m; without a unit it is refused."""
+    """A duration as people write it: 250ms, 1.5s, 10m, 2h, 1d, or 1h30m; without a unit it is rejected."""
     if text.strip() == "0":
         return 0
     if not re.fullmatch(rf"(?:\s*{DURATION.pattern})+\s*", text):

@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
+from lonnymq.cli.errors import Code, CommandError, not_installed
 from lonnymq.cli.logs import LogLevel, log_to_stderr
-from lonnymq.cli.refusals import Code, Refused, not_installed
 from lonnymq.cli.session import Session, command, group
 from lonnymq.cli.target import worker_at
 from lonnymq.cli.words import milliseconds
@@ -54,7 +54,7 @@ def worker(
     gives the rest back, and ends with 0; a second signal gives all back at once.
     """
     if at.common.schema is not None:
-        raise Refused(
+        raise CommandError(
             "The schema is said where the Worker is made: Worker(schema=...).", Code.USAGE
         )
     log_to_stderr(log_level, as_json=at.out.as_json)
@@ -71,7 +71,7 @@ def worker(
             metrics=metrics,
         )
     except NotInstalled:
-        raise Refused(not_installed(found.settings.schema), Code.NOT_INSTALLED) from None
+        raise CommandError(not_installed(found.settings.schema), Code.NOT_INSTALLED) from None
 
 
 def stop(*_: object) -> None:
@@ -84,4 +84,4 @@ def read_duration(text: str | None) -> int | None:
     try:
         return None if text is None else milliseconds(text)
     except ValueError as error:
-        raise Refused(f"{error}.", Code.USAGE) from None
+        raise CommandError(f"{error}.", Code.USAGE) from None

@@ -1,4 +1,4 @@
-"""The arguments of SQL functions: their types in Python and in SQL, and checks of what SQL cannot refuse well."""
+"""The arguments of SQL functions: their types in Python and in SQL, and checks of what SQL cannot reject well."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from uuid import UUID
 
 from lonnymq.client.arrays import Identifiers, Tokens
 from lonnymq.errors import InvalidArgument, TooLarge
-from lonnymq.results import Leased, MissedTicks
+from lonnymq.results import Leased, Misfire
 
 Bytes = bytes | bytearray | memoryview
 Duration = int | timedelta
@@ -71,7 +71,7 @@ def milliseconds(what: str, value: object) -> int:
 
 
 def moment(what: str, value: object) -> int:
-    """Epoch milliseconds, negative ones too, from an int or a datetime that knows its zone."""
+    """Epoch milliseconds, negative ones too, from an int or a datetime that knows its timezone."""
     allowed = f"{what} must be epoch milliseconds or a datetime with a time zone"
     if isinstance(value, datetime) and value.utcoffset() is not None:
         value = (value - EPOCH) // MILLISECOND
@@ -97,7 +97,7 @@ def encoded(what: str, value: object) -> bytes:
 
 
 def name(what: str, value: object) -> str:
-    """The name of a channel, a message, a kind, a worker: 1 to 255 bytes of UTF-8."""
+    """The name of a channel, a kind, a worker, or the key of a message: 1 to 255 bytes of UTF-8."""
     size = len(encoded(what, value))
     if not 1 <= size <= MAX_NAME_BYTES:
         raise InvalidArgument(f"{what} must be 1 to {MAX_NAME_BYTES} bytes of UTF-8, not {size}")
@@ -170,7 +170,7 @@ def token(what: str, value: object) -> UUID:
 
 
 def error_text(value: object) -> str:
-    """What went wrong, made storable rather than refused: any failure must be reportable."""
+    """What went wrong, made storable rather than rejected: any failure must be reportable."""
     said = f"{type(value).__name__}: {value}" if isinstance(value, BaseException) else value
     if not isinstance(said, str):
         raise InvalidArgument(f"error must be a str or an exception, not {describe_value(value)}")
@@ -249,7 +249,7 @@ JsonOrEmpty = Annotated[
     Mapping[str, Any] | None,
     Argument("jsonb", "Mapping[str, Any] | None", lambda what, each: headers(what, each or {})),
 ]
-Missed = Annotated[MissedTicks, Argument("text", "MissedTicks", text)]
+MisfireArgument = Annotated[Misfire, Argument("text", "Misfire", text)]
 Flag = Annotated[bool, Argument("boolean", "bool", yes_or_no)]
 Names = Annotated[Iterable[str], Argument("text[]", "Iterable[str]", names)]
 Ids = Annotated[Iterable[int], Argument("bigint[]", "Iterable[int]", identifiers)]

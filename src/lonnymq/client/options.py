@@ -12,10 +12,10 @@ class ChannelOptions(TypedDict, total=False):
     """A channel's policy: only what is given changes; None is no limit, or the default."""
 
     max_concurrency: int | None
-    release_interval_ms: Duration | None
+    min_interval_ms: Duration | None
     burst: int | None
     max_size: int | None
-    when_full: Literal["refuse", "drop"] | None
+    when_full: Literal["reject", "drop"] | None
     weight: int | None
     max_attempts: int | None
     retry_delays_ms: Sequence[Duration] | None
@@ -30,10 +30,10 @@ class QueueOptions(TypedDict, total=False):
     history_keep_ms: Duration | None
     channel_idle_ms: Duration
     default_max_concurrency: int | None
-    default_release_interval_ms: Duration | None
+    default_min_interval_ms: Duration | None
     default_burst: int | None
     default_max_size: int | None
-    default_when_full: Literal["refuse", "drop"] | None
+    default_when_full: Literal["reject", "drop"] | None
     default_weight: int | None
     default_max_attempts: int | None
     default_retry_delays_ms: Sequence[Duration] | None

@@ -39,7 +39,7 @@ HEADERS: Final = {
 
 
 class SecurityHeadersMiddleware:
-    """Adds security headers, refuses unknown host names, and hides the text of unexpected errors."""
+    """Adds security headers, rejects unknown host names, and hides the text of unexpected errors."""
 
     def __init__(self, app: ASGIApp, hosts: Collection[str] | None = None) -> None:
         self.app, self.hosts = app, hosts

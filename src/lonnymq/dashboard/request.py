@@ -50,7 +50,7 @@ async def read_body(request: Request, kind: type[SomeBody]) -> SomeBody:
 
 
 def check_text(value: str, name: str) -> str:
-    """Refuse a text that PostgreSQL cannot store: with a NUL, or with half of a surrogate pair."""
+    """Reject a text that PostgreSQL cannot store: with a NUL, or with half of a surrogate pair."""
     if "\0" in value or any("\ud800" <= each <= "\udfff" for each in value):
         raise invalid(f"'{name}' contains a character that PostgreSQL cannot store.")
     return value

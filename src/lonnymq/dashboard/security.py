@@ -104,7 +104,7 @@ class Authenticator:
 
 
 def check_csrf(request: Request, user: User | None) -> None:
-    """Refuse a request that a page of another site may have made the browser send."""
+    """Reject a request that a page of another site may have made the browser send."""
     if user is not None and user.by_header:
         return  # no browser sends this header by itself
     if not is_same_site(request):

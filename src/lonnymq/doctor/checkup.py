@@ -14,7 +14,7 @@ from lonnymq.client.arguments import milliseconds
 from lonnymq.doctor import queue_checks, server_checks, table_checks
 from lonnymq.doctor.base import CheckContext, Problem, Report
 from lonnymq.errors import LonnyMQError
-from lonnymq.results import Repair, Swept
+from lonnymq.results import MaintenanceResult, Repair
 
 MAX_REPAIRS = 5
 
@@ -90,7 +90,7 @@ def run_checks(
 
 
 def run_check(check: Check, context: CheckContext) -> list[Problem]:
-    """Run one check. A check that the server refuses becomes a note, and the other checks go on."""
+    """Run one check. A check that the server rejects becomes a note, and the other checks go on."""
     try:
         return list(check.find(context))
     except (LonnyMQError, Error) as error:
@@ -101,13 +101,13 @@ def run_check(check: Check, context: CheckContext) -> list[Problem]:
 
 
 def is_refusal(error: Exception) -> bool:
-    """Whether the server refused a check, rather than the check being wrong."""
+    """Whether the server rejected a check, rather than the check being wrong."""
     return isinstance(error, LonnyMQError) or getattr(error, "sqlstate", None) is not None
 
 
 def repair(
     source: Connection[Any] | str, *, schema: str = "lonnymq"
-) -> tuple[tuple[Repair, ...], Swept]:
+) -> tuple[tuple[Repair, ...], MaintenanceResult]:
     """Repair broken invariants, and sweep."""
     if isinstance(source, str):
         with connect(source, autocommit=True, prepare_threshold=None) as connection:
@@ -119,4 +119,4 @@ def repair(
         repairs += found
         if not found:
             break
-    return tuple(repairs), queue.sweep()
+    return tuple(repairs), queue.maintain()

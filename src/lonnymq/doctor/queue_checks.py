@@ -128,8 +128,8 @@ def check_privileges(context: CheckContext) -> Iterator[Problem]:
         yield Problem(
             "privileges",
             "note",
-            f"The role '{found[0]}'{format_others(found)} is confined but does not exist. "
-            "If somebody renamed the role, the role is not confined any more.",
+            f"The role '{found[0]}'{format_others(found)} is restricted but does not exist. "
+            "If somebody renamed the role, the role is not restricted any more.",
             f"lonnymq role list{context.schema_option}",
         )
 

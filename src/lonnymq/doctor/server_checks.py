@@ -148,7 +148,7 @@ def check_clock_step(context: CheckContext) -> Iterator[Problem]:
     """Times that the queue stored are in the past, unless the clock of the server was set back."""
     ahead = context.value(
         "select greatest(t.folded_at, 0) - {schema}.epoch() "
-        "from {schema}.tick t order by t.id desc limit 1"
+        "from {schema}.checkpoint t order by t.id desc limit 1"
     )
     if int(ahead or 0) > MAX_CLOCK_DIFFERENCE_MS:
         yield Problem(

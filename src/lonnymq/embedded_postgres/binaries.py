@@ -1,6 +1,6 @@
 """PostgreSQL's programs and the user they run as: the ground under cluster.py.
 
-PostgreSQL refuses to run as root, so root runs it as a user `lonnymq` made for that.
+PostgreSQL rejects to run as root, so root runs it as a user `lonnymq` made for that.
 No permission is widened for this user: programs it may not reach (a virtual environment under /root) are copied.
 """
 

@@ -179,7 +179,7 @@ def _written(value: object) -> str:
 
 
 def make_private(folder: Path, account: Account) -> None:
-    """Make a folder that only the server's user (and root) may enter; refuse one that somebody else put there."""
+    """Make a folder that only the server's user (and root) may enter; reject one that somebody else put there."""
     folder.mkdir(mode=0o700, exist_ok=True)
     if os.geteuid() == 0 and folder.lstat().st_uid == 0:
         os.chown(folder, account.user, account.group, follow_symlinks=False)

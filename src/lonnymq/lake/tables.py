@@ -26,7 +26,7 @@ STORE_ADVICE = "Check the URL, and the region and keys in --storage-option."
 HISTORY_COLUMNS: tuple[Column, ...] = schemas.HISTORY
 CHANNEL_COLUMNS: tuple[Column, ...] = (
     *columns("r", channel="text", taken_at="instant", max_concurrency="integer"),
-    *columns("r", release_interval_ms="long", burst="integer", max_size="long", when_full="text"),
+    *columns("r", min_interval_ms="long", burst="integer", max_size="long", when_full="text"),
     *columns("r", weight="integer", max_attempts="integer", paused="boolean"),
     # The limit of the whole queue, in the row of the defaults.
     *columns("r", queue_max_concurrency="integer"),

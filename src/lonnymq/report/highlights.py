@@ -177,7 +177,7 @@ def check_limits(document: Document) -> Iterable[Highlight]:
     by_rate = first["hours_at_rate"] > first["hours_at_concurrency"]
     hours = first["hours_at_rate"] if by_rate else first["hours_at_concurrency"]
     limit = (
-        f"the rate limit of 1 message in {format_duration(first['release_interval_ms'])}"
+        f"the rate limit of 1 message in {format_duration(first['min_interval_ms'])}"
         if by_rate
         else f"the concurrency limit of {first['max_concurrency']:,}"
     )

@@ -9,12 +9,10 @@ from typing import Literal
 ChannelSetAnswer = Literal["created", "changed", "unchanged"]
 PauseAnswer = Literal["paused", "already_paused", "not_found"]
 ResumeAnswer = Literal["resumed", "not_paused", "not_found"]
-ReleaseAnswer = Literal["releasing", "already_releasing", "not_found"]
-ConfineAnswer = Literal["confined", "unchanged"]
+ReleaseAnswer = Literal["retiring", "already_retiring", "not_found"]
+ConfineAnswer = Literal["restricted", "unchanged"]
 FreeAnswer = Literal["freed", "not_found"]
-ChannelState = Literal[
-    "ready", "idle", "scheduled", "saturated", "throttled", "paused", "releasing"
-]
+ChannelState = Literal["ready", "idle", "scheduled", "saturated", "throttled", "paused", "retiring"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,10 +21,10 @@ class ChannelPolicy:
 
     channel: str
     max_concurrency: int | None
-    release_interval_ms: int | None
+    min_interval_ms: int | None
     burst: int
     max_size: int | None
-    when_full: Literal["refuse", "drop"]
+    when_full: Literal["reject", "drop"]
     weight: int
     max_attempts: int
     paused: bool
@@ -48,16 +46,16 @@ class ChannelStats:
     size: int
     counted_exactly: bool
     max_concurrency: int | None
-    release_interval_ms: int | None
+    min_interval_ms: int | None
     burst: int | None
     max_size: int | None
-    when_full: Literal["refuse", "drop"]
+    when_full: Literal["reject", "drop"]
     weight: int
     max_attempts: int | None
     retry_delays_ms: list[int] | None
     retry_jitter: float | None
     paused: bool
-    releasing: bool
+    retiring: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,17 +74,17 @@ class ChannelActivity:
     finished: int | None
     finished_ms: int
     max_concurrency: int | None
-    release_interval_ms: int | None
+    min_interval_ms: int | None
     burst: int | None
     max_size: int | None
     weight: int
     paused: bool
-    releasing: bool
+    retiring: bool
     now_at: int
 
 
 @dataclass(frozen=True, slots=True)
-class Confined:
+class Restricted:
     """A role that may use some channels only; `is_known` is False where no role has that name any more."""
 
     role: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-RefusalReason = Literal["full", "releasing"]
+RefusalReason = Literal["full", "retiring"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +17,7 @@ class Created:
 
 @dataclass(frozen=True, slots=True)
 class Duplicate:
-    """A live message of the channel already has the name; this is its id, and nothing was stored."""
+    """A live message of the channel already has the key; this is its id, and nothing was stored."""
 
     id: int
 
@@ -32,8 +32,8 @@ class Dropped:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
-    """The channel is full (or being released) and refuses: nothing was stored; a single create raises this instead."""
+class Rejected:
+    """The channel is full (or being released) and rejects: nothing was stored; a single create raises this instead."""
 
     reason: RefusalReason
     size: int | None
@@ -41,4 +41,4 @@ class Refused:
 
 
 CreateResult = Created | Duplicate | Dropped
-CreateManyResult = Created | Duplicate | Dropped | Refused
+CreateManyResult = Created | Duplicate | Dropped | Rejected

@@ -47,7 +47,7 @@ class LeasedMessage:
     attempt: int
     kind: str | None
     headers: Mapping[str, Any] | None
-    name: str | None
+    key: str | None
     created_at: int
     dequeue_at: int
     dequeued_at: int
@@ -56,22 +56,22 @@ class LeasedMessage:
 
 @dataclass(frozen=True, slots=True)
 class Batch(Sequence[Handle], Generic[Handle]):
-    """What one dequeue took; if nothing, `why`, and when to look again (None: nothing is scheduled).
+    """What one dequeue took; if nothing, `reason`, and when to look again (None: nothing is scheduled).
 
-    `now_at` is the database's time when it found nothing: `look_at` is reckoned from there, not by our own clock.
+    `now_at` is the database's time when it found nothing: `retry_at` is reckoned from there, not by our own clock.
     """
 
     messages: tuple[Handle, ...]
-    why: NothingAnswer | None = None
-    look_at: int | None = None
+    reason: NothingAnswer | None = None
+    retry_at: int | None = None
     now_at: int | None = None
 
     @property
     def look_in_ms(self) -> int | None:
         """How long to wait before looking again, by the database's clock; None if nothing is scheduled."""
-        if self.look_at is None or self.now_at is None:
+        if self.retry_at is None or self.now_at is None:
             return None
-        return max(0, self.look_at - self.now_at)
+        return max(0, self.retry_at - self.now_at)
 
     def __len__(self) -> int:
         return len(self.messages)

@@ -31,7 +31,7 @@ class QueueStats:
 
 
 @dataclass(frozen=True, slots=True)
-class Swept:
+class MaintenanceResult:
     """What one sweep put right: leases expired, messages that died of it, idle channels, old partitions."""
 
     expired: int

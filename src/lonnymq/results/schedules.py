@@ -1,4 +1,4 @@
-"""Schedules and their ticks, and the workers that see to them."""
+"""Schedules and their runs, and the workers that see to them."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ from typing import Any, Literal
 
 ScheduleSetAnswer = Literal["created", "changed", "unchanged"]
 ScheduleDeleteAnswer = Literal["deleted", "not_found"]
-MissedTicks = Literal["skip", "once", "all"]
+Misfire = Literal["skip", "once", "all"]
 WorkerSeenAnswer = Literal["started", "seen"]
 WorkerGoneAnswer = Literal["gone", "not_found"]
 
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """One schedule as it stands: dealt with up to `tick_at`, next at `next_at` (None: no worker has looked yet).
+    """One schedule as it stands: dealt with up to `last_run_at`, next at `next_at` (None: no worker has looked yet).
 
-    `message_id` and `answer` say what became of its last tick; `now_at` is the database's time.
+    `message_id` and `answer` say what became of its last run; `now_at` is the database's time.
     """
 
     name: str
     cron: str | None
     every_ms: int | None
-    zone: str
+    timezone: str
     channel: str
     kind: str | None
     headers: Mapping[str, Any] | None = field(hash=False)
     content: bytes
-    missed: MissedTicks
+    misfire: Misfire
     paused: bool
-    tick_at: int
+    last_run_at: int
     next_at: int | None
     message_id: int | None
     answer: str | None
@@ -41,9 +41,9 @@ class Schedule:
 
 @dataclass(frozen=True, slots=True)
 class Ticked:
-    """What became of ticks that had come: `behind` if another worker dealt with them, or the schedule changed."""
+    """What became of runs that had come: `behind` if another worker dealt with them, or the schedule changed."""
 
-    answer: Literal["ticked", "behind", "paused", "not_found"]
+    answer: Literal["advanced", "behind", "paused", "not_found"]
     created: int
 
 
@@ -51,7 +51,7 @@ class Ticked:
 class ScheduleRan:
     """What became of a schedule's message that was wanted now."""
 
-    answer: Literal["created", "dropped", "refused", "not_found"]
+    answer: Literal["created", "dropped", "rejected", "not_found"]
     id: int | None
 
 

@@ -43,7 +43,7 @@ class Policy(NamedTuple):
     channel: str
     taken_at: int
     max_concurrency: int | None
-    release_interval_ms: int | None
+    min_interval_ms: int | None
     burst: int | None
     weight: int | None
     paused: bool | None
@@ -52,9 +52,7 @@ class Policy(NamedTuple):
     @property
     def limits(self) -> Limits:
         """The settings as limits of the scheduler."""
-        return Limits(
-            self.max_concurrency, self.release_interval_ms, self.burst or 1, self.weight or 1
-        )
+        return Limits(self.max_concurrency, self.min_interval_ms, self.burst or 1, self.weight or 1)
 
 
 @dataclass(frozen=True, slots=True)

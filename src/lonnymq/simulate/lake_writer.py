@@ -68,6 +68,6 @@ def make_policy(channel: str, limits: Limits) -> ChannelPolicy:
     """Limits as a channel policy."""
     return ChannelPolicy(
         channel=channel, max_concurrency=limits.max_concurrency,
-        release_interval_ms=limits.release_interval_ms, burst=limits.burst, max_size=None,
-        when_full="refuse", weight=limits.weight, max_attempts=5, paused=False,
+        min_interval_ms=limits.min_interval_ms, burst=limits.burst, max_size=None,
+        when_full="reject", weight=limits.weight, max_attempts=5, paused=False,
     )  # fmt: skip

@@ -27,7 +27,7 @@ class Limits:
     """What a channel is allowed."""
 
     max_concurrency: int | None = None
-    release_interval_ms: int | None = None
+    min_interval_ms: int | None = None
     burst: int = 1
     weight: int = 1
 
@@ -60,8 +60,8 @@ class Channel:
     def __init__(self, name: str, limits: Limits, number: int = 0) -> None:
         self.name, self.number = name, number
         self.max_concurrency, self.weight = limits.max_concurrency, limits.weight
-        self.interval = limits.release_interval_ms
-        self.burst_ms = limits.burst * (limits.release_interval_ms or 0)
+        self.interval = limits.min_interval_ms
+        self.burst_ms = limits.burst * (limits.min_interval_ms or 0)
         self.is_limited = self.max_concurrency is not None or self.interval is not None
         self.is_known = self.is_told = False
         self.first: Message | None = None  # of what the engine has not heard of yet

@@ -14,7 +14,7 @@ from lonnymq.simulate.ring import Limits
 # The most that the engine takes; the least is 1.
 MAX_VALUES = {
     "max_concurrency": 2_147_483_647,
-    "release_interval_ms": 3_155_760_000_000,
+    "min_interval_ms": 3_155_760_000_000,
     "burst": 1_000_000,
     "weight": 1_000,
 }

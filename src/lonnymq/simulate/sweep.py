@@ -131,7 +131,7 @@ def order_trials(trials: Sequence[Trial]) -> list[int]:
     def length(place: int) -> float:
         scenario = trials[place].scenario
         limits = (scenario.default_limits, *scenario.limits.values())
-        is_limited = any(each.max_concurrency or each.release_interval_ms for each in limits)
+        is_limited = any(each.max_concurrency or each.min_interval_ms for each in limits)
         return trials[place].growth * (1.5 if is_limited else 1)
 
     return sorted(range(len(trials)), key=length, reverse=True)

@@ -15,7 +15,7 @@ from lonnymq.errors import LonnyMQError
 
 MIN_VERSION = 17
 VERSION = re.compile(r'version "(\d+)')
-# Spark asks for this module by name; the wheel's runtime was built without it and would refuse to start.
+# Spark asks for this module by name; the wheel's runtime was built without it and would reject to start.
 SHIM = """\
 #!/bin/sh
 # Java from a wheel, for Spark: without the one module that this runtime lacks.

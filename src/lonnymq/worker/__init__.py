@@ -30,7 +30,7 @@ except ImportError as error:
     ) from error
 
 from lonnymq.worker.context import Context, Contexts, SyncContext, SyncContexts
-from lonnymq.worker.cron import check_cron, check_zone, next_tick
+from lonnymq.worker.cron import check_cron, check_zone, next_run
 from lonnymq.worker.handlers import Handler, Handlers
 from lonnymq.worker.outcomes import Complete, Dead, Defer, Fail, LeaseLost, Outcome, RetryAfter
 from lonnymq.worker.sync_runner import SyncRunner
@@ -54,5 +54,5 @@ __all__ = [
     "Worker",
     "check_cron",
     "check_zone",
-    "next_tick",
+    "next_run",
 ]

@@ -84,7 +84,7 @@ class Fetcher:
             else:
                 self.runner.start(batch.messages)
             return 0
-        if batch.why == "contended":
+        if batch.reason == "contended":
             return None
         look_in, poll = batch.look_in_ms, self.poll_seconds()
         return poll if look_in is None else min(poll, max(look_in, 1) / 1000)

@@ -88,7 +88,7 @@ class Presence:
             running=len(self.runner.leases),
             stopping=self.is_stopping,
             about=self.describe(),
-            again_ms=int(PRESENCE_SECONDS * 1000),
+            interval_ms=int(PRESENCE_SECONDS * 1000),
         )
         await self.database.ignore_errors(self.database.run(call))
 
@@ -109,17 +109,17 @@ class Presence:
         }
 
 
-async def sweep_forever(database: Database) -> None:
-    """Sweep the queue about every 10 seconds until cancelled."""
+async def maintain_forever(database: Database) -> None:
+    """Run the maintenance of the queue about every 10 seconds until cancelled."""
     while True:
         await asyncio.sleep(SWEEP_SECONDS * random.uniform(0.7, 1.3))  # noqa: S311 - spreads load
-        await database.ignore_errors(sweep(database))
+        await database.ignore_errors(maintain(database))
 
 
-async def sweep(database: Database) -> None:
-    """Sweep until fewer leases than a full batch had run out: thousands may end together."""
-    call = calls.queue_sweep(database.schema, limit=SWEEP_LIMIT)
-    while (swept := await database.run(call)).expired + swept.died >= SWEEP_LIMIT:
+async def maintain(database: Database) -> None:
+    """Run maintenance until fewer leases than a full batch had run out: thousands may end together."""
+    call = calls.queue_maintain(database.schema, limit=SWEEP_LIMIT)
+    while (result := await database.run(call)).expired + result.died >= SWEEP_LIMIT:
         pass
 
 

@@ -1,4 +1,4 @@
-"""Creates the messages of schedules when they are due. Each tick is created once, however many workers run."""
+"""Creates the messages of schedules when they are due. Each run is created once, however many workers run."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from lonnymq.client import calls
 from lonnymq.client.arguments import Bytes, Duration, milliseconds, optional
 from lonnymq.client.call import Call
 from lonnymq.errors import InvalidArgument, LonnyMQError
-from lonnymq.results import MissedTicks, Schedule, ScheduleSetAnswer
-from lonnymq.worker.cron import check_cron, check_zone, next_tick, ticks_to_create
+from lonnymq.results import Misfire, Schedule, ScheduleSetAnswer
+from lonnymq.worker.cron import check_cron, check_zone, next_run, runs_to_create
 from lonnymq.worker.database import Database
 from lonnymq.worker.error_text import locate_error
 
@@ -34,11 +34,11 @@ class DeclaredSchedule:
     channel: str
     cron: str | None = None
     every_ms: int | None = None
-    zone: str = "UTC"
+    timezone: str = "UTC"
     content: Bytes = b""
     kind: str | None = None
     headers: dict[str, Any] | None = field(default=None, hash=False)
-    missed: MissedTicks = "once"
+    misfire: Misfire = "once"
 
     def call(self, schema: str) -> Call[ScheduleSetAnswer]:
         """Build the call that stores the schedule."""
@@ -48,29 +48,29 @@ class DeclaredSchedule:
             channel=self.channel,
             cron=self.cron,
             every_ms=self.every_ms,
-            zone=self.zone,
+            timezone=self.timezone,
             content=self.content,
             kind=self.kind,
             headers=self.headers,
-            missed=self.missed,
+            misfire=self.misfire,
         )
 
 
 def declare_schedule(
-    name: str, *, cron: str | None, every_ms: Duration | None, zone: str, **more: Any
+    name: str, *, cron: str | None, every_ms: Duration | None, timezone: str, **more: Any
 ) -> DeclaredSchedule:
     """Return a schedule, checked as far as possible without the database."""
     interval = optional(milliseconds, "every_ms", every_ms)
-    schedule = DeclaredSchedule(name, cron=cron, every_ms=interval, zone=zone, **more)
-    check_zone(zone)
+    schedule = DeclaredSchedule(name, cron=cron, every_ms=interval, timezone=timezone, **more)
+    check_zone(timezone)
     if cron is not None:
-        check_cron(cron, zone)
+        check_cron(cron, timezone)
     schedule.call("lonnymq")  # raises if a value cannot be stored
     return schedule
 
 
 class Scheduler:
-    """Waits for the next tick of all schedules and creates the messages that are due."""
+    """Waits for the next run of all schedules and creates the messages that are due."""
 
     def __init__(self, database: Database) -> None:
         self.database = database
@@ -98,57 +98,57 @@ class Scheduler:
         looked = time.monotonic()
         due = [each for each in schedules if self.is_due(each)]
         if due:
-            longest = 0.02 if await self.tick_all(due) else 0.25
+            longest = 0.02 if await self.advance_all(due) else 0.25
             return random.uniform(0, longest)  # noqa: S311 - spreads load
         waits = [each.next_at - each.now_at for each in schedules if each.next_at is not None]
         pause = min([LOOK_SECONDS, *(wait / 1000 for wait in waits)])
         return max(0.001, pause - (time.monotonic() - looked))
 
     def is_due(self, schedule: Schedule) -> bool:
-        """Return whether a schedule needs a tick now."""
+        """Return whether a schedule needs a run now."""
         if (schedule.name, schedule.version) in self.unreadable:
             return False
         return schedule.next_at is None or schedule.next_at <= schedule.now_at
 
-    async def tick_all(self, due: Sequence[Schedule]) -> bool:
-        """Tick schedules in random order, because workers share them. Return whether other workers left any."""
-        behind = ticked = 0
+    async def advance_all(self, due: Sequence[Schedule]) -> bool:
+        """Run schedules in random order, because workers share them. Return whether other workers left any."""
+        behind = advanced = 0
         for schedule in random.sample(due, len(due)):
             if behind < MAX_BEHIND:
-                done = await self.tick(schedule)
-                ticked, behind = ticked + done, behind + (not done)
-        return ticked > 0
+                done = await self.advance(schedule)
+                advanced, behind = advanced + done, behind + (not done)
+        return advanced > 0
 
-    async def tick(self, schedule: Schedule) -> bool:
+    async def advance(self, schedule: Schedule) -> bool:
         """Create the messages of one schedule. Return False if another worker was quicker."""
         try:
             upto = schedule.now_at
-            ticks = ticks_to_create(schedule, schedule.missed, schedule.tick_at, upto)
-            next_at = next_tick(schedule, upto)
+            runs = runs_to_create(schedule, schedule.misfire, schedule.last_run_at, upto)
+            next_at = next_run(schedule, upto)
             if next_at is None:
                 raise InvalidArgument("the schedule never comes")
         except Exception as error:
             self.log_unreadable(schedule, error)
             return True
-        ticked = await self.database.run(
-            calls.schedule_tick(
+        advanced = await self.database.run(
+            calls.schedule_advance(
                 self.database.schema,
                 schedule.name,
                 version=schedule.version,
                 upto_at=upto,
-                ticks=ticks,
+                runs=runs,
                 next_at=next_at,
             )
         )
-        if ticked.answer == "ticked" and ticked.created < len(ticks):
+        if advanced.answer == "advanced" and advanced.created < len(runs):
             logger.warning(
                 "schedule %s: the channel accepted %s of %s messages",
                 schedule.name,
-                ticked.created,
-                len(ticks),
+                advanced.created,
+                len(runs),
                 extra={"schedule": schedule.name, "channel": schedule.channel},
             )
-        return ticked.answer != "behind"
+        return advanced.answer != "behind"
 
     def log_unreadable(self, schedule: Schedule, error: Exception) -> None:
         """Log a schedule that cannot be read, once."""

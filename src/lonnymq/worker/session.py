@@ -13,7 +13,7 @@ from lonnymq.worker.database import CONNECTION_ERRORS, Database, wait_for
 from lonnymq.worker.fetcher import Fetcher, Listener
 from lonnymq.worker.handler_connections import AsyncHandlerConnections, SyncHandlerConnections
 from lonnymq.worker.handlers import Handlers
-from lonnymq.worker.heartbeats import LeaseHeartbeats, Presence, sweep_forever
+from lonnymq.worker.heartbeats import LeaseHeartbeats, Presence, maintain_forever
 from lonnymq.worker.reporter import Hooks, Leases, Reporter
 from lonnymq.worker.runner import Runner
 from lonnymq.worker.scheduler import DeclaredSchedule, Scheduler
@@ -113,7 +113,7 @@ class Session:
             Listener(self.database, self.fetcher).run(),
             Scheduler(self.database).run(),
             self.presence.run(),
-            sweep_forever(self.database),
+            maintain_forever(self.database),
         ):
             self.start(part)
         await self.stopping.wait()

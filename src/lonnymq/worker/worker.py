@@ -19,7 +19,7 @@ from lonnymq.client.call import schema_name
 from lonnymq.embedded_postgres import EmbeddedServer, embedded
 from lonnymq.embedded_postgres.server import DSN_VARIABLE
 from lonnymq.errors import InvalidArgument
-from lonnymq.results import MissedTicks
+from lonnymq.results import Misfire
 from lonnymq.worker.handlers import Function, Handlers
 from lonnymq.worker.pools import run_event_loop
 from lonnymq.worker.reporter import Hook, Hooks
@@ -116,16 +116,16 @@ class Worker:
         channel: str,
         cron: str | None = None,
         every_ms: Duration | None = None,
-        zone: str = "UTC",
+        timezone: str = "UTC",
         content: Bytes = b"",
         kind: str | None = None,
         headers: Mapping[str, Any] | None = None,
-        missed: MissedTicks = "once",
+        misfire: Misfire = "once",
     ) -> None:
         """Declare a schedule. The worker stores the schedule at its start, and every worker creates the messages."""
-        more = {"content": content, "kind": kind, "headers": headers, "missed": missed}
+        more = {"content": content, "kind": kind, "headers": headers, "misfire": misfire}
         self._schedules[name] = declare_schedule(
-            name, channel=channel, cron=cron, every_ms=every_ms, zone=zone, **more
+            name, channel=channel, cron=cron, every_ms=every_ms, timezone=timezone, **more
         )
 
     def before(self, hook: Hook) -> Hook:

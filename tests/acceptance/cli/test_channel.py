@@ -14,7 +14,7 @@ def queue(dsn_18: str):
 
 def test_limits_are_set_as_people_write_them(queue: lonnymq.Queue, dsn_18: str) -> None:
     options = [
-        "--max-concurrency", 4, "--release-interval", "1.5s", "--burst", 3, "--max-size", "10,000",
+        "--max-concurrency", 4, "--min-interval", "1.5s", "--burst", 3, "--max-size", "10,000",
         "--when-full", "drop", "--weight", 7, "--max-attempts", 2, "--retry-delays", "1s,2m",
         "--retry-jitter", "0.5",
     ]  # fmt: skip
@@ -25,7 +25,7 @@ def test_limits_are_set_as_people_write_them(queue: lonnymq.Queue, dsn_18: str) 
     )
     stats = queue.channel("acme").stats()
     assert stats is not None
-    assert (stats.max_concurrency, stats.release_interval_ms, stats.burst) == (4, 1500, 3)
+    assert (stats.max_concurrency, stats.min_interval_ms, stats.burst) == (4, 1500, 3)
     assert (stats.max_size, stats.when_full, stats.weight) == (10_000, "drop", 7)
     assert (stats.max_attempts, stats.retry_delays_ms, stats.retry_jitter) == (
         2,
@@ -47,7 +47,7 @@ def test_none_takes_a_limit_away_and_the_others_stay(queue: lonnymq.Queue, dsn_1
     ("option", "value", "words"),
     [
         ("--max-concurrency", "many", "'many' is not a whole number"),
-        ("--release-interval", "5", "'5' is not a duration"),
+        ("--min-interval", "5", "'5' is not a duration"),
         ("--retry-delays", "1s,soon", "'soon' is not a duration"),
         ("--weight", "0", "Weight must be a whole number from 1 to 1000"),
         ("--when-full", "explode", "when_full"),
@@ -83,9 +83,9 @@ def test_a_listed_channel_has_the_keys_that_its_figures_have(
     [channel] = run("channel", "list", "--json", dsn=dsn_18).json["channels"]
     assert set(channel) == {
         "channel", "state", "waiting", "scheduled", "leased", "dead", "oldest_at", "next_at",
-        "in_flight", "size", "counted_exactly", "max_concurrency", "release_interval_ms", "burst",
+        "in_flight", "size", "counted_exactly", "max_concurrency", "min_interval_ms", "burst",
         "max_size", "when_full", "weight", "max_attempts", "retry_delays_ms", "retry_jitter",
-        "paused", "releasing",
+        "paused", "retiring",
     }  # fmt: skip
 
 
@@ -122,7 +122,7 @@ def test_a_release_says_what_it_does_and_wants_a_yes(queue: lonnymq.Queue, dsn_1
     assert "This will retire channel 'acme'" in asked.err
     assert "2 messages will still be handed out" in asked.err
     assert asked.err.endswith("Add --yes to do it.\n")
-    assert run("channel", "release", "acme", "--yes", dsn=dsn_18).out == "releasing: acme\n"
+    assert run("channel", "release", "acme", "--yes", dsn=dsn_18).out == "retiring: acme\n"
 
 
 def test_what_tenants_call_their_channels_has_no_power_over_the_terminal(

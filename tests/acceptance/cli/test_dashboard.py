@@ -114,9 +114,9 @@ def test_without_a_database_it_uses_the_private_one(tmp_path):
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.7", "example.org"])
 def test_it_does_not_listen_to_others_without_a_token(host, dsn_18):
-    refused = run("dashboard", "--host", host, "--port", "0", dsn=dsn_18)
-    assert refused.code == 2
-    assert "--token-file" in refused.err
+    rejected = run("dashboard", "--host", host, "--port", "0", dsn=dsn_18)
+    assert rejected.code == 2
+    assert "--token-file" in rejected.err
 
 
 def test_a_token_comes_from_a_file_and_a_bad_one_is_refused(tmp_path, dsn_18):
@@ -168,6 +168,6 @@ def test_a_planted_secret_is_in_no_log(tmp_path, dsn_18):
 def test_a_port_that_is_taken_is_said_so(dsn_18, tmp_path):
     with dashboard(tmp_path, dsn=dsn_18) as page:
         port = page.address.rstrip("/").rpartition(":")[2]
-        refused = run("dashboard", "--port", port, dsn=dsn_18)
-    assert refused.code == 1
-    assert "Try another --port" in refused.err
+        rejected = run("dashboard", "--port", port, dsn=dsn_18)
+    assert rejected.code == 1
+    assert "Try another --port" in rejected.err

@@ -18,7 +18,7 @@ from support import eventually
 def queue(dsn_18: str):
     with lonnymq.Queue(dsn_18) as queue:
         queue.channel("acme").set(max_concurrency=1)
-        queue.channel("slow").set(release_interval_ms=60_000)
+        queue.channel("slow").set(min_interval_ms=60_000)
         for channel, many in (("acme", 5), ("slow", 3), ("bloom", 9)):
             queue.channel(channel).create_many([b"x"] * many)
         while queue.dequeue(lease_ms=3_600_000):
@@ -147,7 +147,7 @@ def test_programs_get_a_document_a_look_until_they_have_enough(
 
 
 def test_an_empty_queue_is_shown_too(dsn_18: str) -> None:
-    execute(dsn_18, "select lonnymq.queue_sweep()")
+    execute(dsn_18, "select lonnymq.queue_maintain()")
     assert "Nothing goes on in any channel." in run("watch", dsn=dsn_18).out
 
 

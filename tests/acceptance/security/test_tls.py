@@ -55,7 +55,7 @@ def test_the_command_line_works_over_tls(fort: Secured) -> None:
 
 
 @pytest.fixture
-def refused(fort: Secured, tmp_path: Path) -> dict[str, str]:
+def rejected(fort: Secured, tmp_path: Path) -> dict[str, str]:
     other = tmp_path / "other.pem"
     trustme.CA().cert_pem.write_to_path(other)
     return {
@@ -67,11 +67,11 @@ def refused(fort: Secured, tmp_path: Path) -> dict[str, str]:
 
 @pytest.mark.parametrize("why", ["another authority", "another name", "no TLS"])
 def test_who_cannot_be_sure_of_the_server_does_not_go_on(
-    refused: dict[str, str], why: str, tmp_path: Path
+    rejected: dict[str, str], why: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(psycopg.OperationalError), lonnymq.Queue(refused[why]) as queue:
+    with pytest.raises(psycopg.OperationalError), lonnymq.Queue(rejected[why]) as queue:
         queue.create("acme", b"x")
-    said = run("status", dsn=refused[why])
+    said = run("status", dsn=rejected[why])
     assert said.code == 3
     assert said.err.startswith("lonnymq: The server cannot be used: ")
     assert "canary" not in said.err
@@ -79,9 +79,9 @@ def test_who_cannot_be_sure_of_the_server_does_not_go_on(
 
 
 def test_a_worker_that_cannot_be_sure_of_the_server_says_so_and_tries_on(
-    refused: dict[str, str], tmp_path: Path
+    rejected: dict[str, str], tmp_path: Path
 ) -> None:
-    with program(refused["another authority"], tmp_path) as worker:
+    with program(rejected["another authority"], tmp_path) as worker:
         worker.logged("certificate verify failed")
         worker.tell()
         assert worker.ends() == 0

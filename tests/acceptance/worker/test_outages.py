@@ -126,7 +126,7 @@ def test_a_server_that_refuses_everybody_is_not_stormed(tmp_path) -> None:
     listener = socket.create_server(("127.0.0.1", 0))
     visits: list[float] = []
 
-    def refuse() -> None:
+    def reject() -> None:
         while True:
             try:
                 visitor, _ = listener.accept()
@@ -135,7 +135,7 @@ def test_a_server_that_refuses_everybody_is_not_stormed(tmp_path) -> None:
             visits.append(time.monotonic())
             visitor.close()
 
-    threading.Thread(target=refuse, daemon=True).start()
+    threading.Thread(target=reject, daemon=True).start()
     port = listener.getsockname()[1]
     with program(f"postgresql://127.0.0.1:{port}/x", tmp_path):
         eventually(lambda: visits and visits[-1] - visits[0] > 4)

@@ -205,7 +205,7 @@ def test_a_renewed_claim_outlives_its_lease(session: Session, clock: Clock) -> N
         clock.advance(800)
         [held] = reader.renew(1000)
         assert (held.held, held.lost) == (2, 0)
-        session.sweep()
+        session.maintain()
     assert session.check() == []
     assert reader.acknowledge(1, token).completed == 2
 
@@ -218,7 +218,7 @@ def test_a_claim_is_not_renewed_beyond_its_timeout(session: Session, clock: Cloc
     assert reader.renew(1000)[0].held == 2
     clock.advance(800)
     reader.renew(1000)
-    session.sweep()
+    session.maintain()
     assert reader.renew(1000)[0].lost == 2
     assert [each.id for each in session.dequeue(10)] == ids
 

@@ -75,7 +75,7 @@ def test_a_weight_is_so_many_messages_a_turn(session: Session) -> None:
 
 def test_no_limit_is_exceeded(session: Session) -> None:
     session.set("few", max_concurrency=2)
-    session.set("slow", release_interval_ms=3_600_000, burst=3)
+    session.set("slow", min_interval_ms=3_600_000, burst=3)
     for channel in ("few", "slow", "free"):
         session.fill(channel, 10)
     reader = Reader(session)

@@ -16,6 +16,6 @@ def test_an_acknowledgement_leaves_the_leases_of_others_watched(
     token = reader.take(limit=2).token
     session.rows("select * from lonnymq.message_dequeue(2, 600000)")
     clock.advance(100)
-    session.rows("select * from lonnymq.queue_sweep()")
+    session.rows("select * from lonnymq.queue_maintain()")
     assert reader.acknowledge(1, token).completed == 2
     assert session.check() == []

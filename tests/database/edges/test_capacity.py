@@ -28,7 +28,7 @@ def fold(session: Session) -> None:
     """Have what was told taken in: another channel's messages go through the queue, and it is swept."""
     for _ in range(3):
         session.create_many(["else", "else"])
-        session.sweep()
+        session.maintain()
         session.complete(*(each for each in session.dequeue(20, HOUR) if each.channel == "else"))
 
 
@@ -37,7 +37,7 @@ def held_messages(session: Session) -> int:
 
 
 def fill_up(session: Session) -> int:
-    """Create until the channel refuses, and return how many it holds then."""
+    """Create until the channel rejects, and return how many it holds then."""
     for _ in range(100):
         if session.create_answer("a").answer != "created":
             break
@@ -173,7 +173,7 @@ def test_what_was_loaded_and_announced_counts_at_once(open_session: OpenSession,
         within = session.create_answer("a")
     after = session.create_answer("a")
     assert (within.answer, within.size) == ("created", 5)
-    assert (after.answer, after.reason, after.size) == ("refused", "full", 5)
+    assert (after.answer, after.reason, after.size) == ("rejected", "full", 5)
     end_all(session)
     fold(session)
     assert fill_up(session) == 5
@@ -190,7 +190,7 @@ def test_a_load_that_is_rolled_back_leaves_no_count_behind(
     with session.connection.transaction(force_rollback=True):
         load(session, 30)
         within = session.create_answer("a")
-    assert (within.answer, within.size) == ("refused", 31)
+    assert (within.answer, within.size) == ("rejected", 31)
     assert fill_up(session) == 5
     assert session.check() == []
 

@@ -58,7 +58,7 @@ def a_channel_that_nobody_wakes(session: Session, clock: Clock) -> None:
 
 
 def a_rate_that_nobody_waits_for(session: Session, clock: Clock) -> None:
-    session.set("a", release_interval_ms=1000)
+    session.set("a", min_interval_ms=1000)
     session.fill("a", 2)
     session.complete(*session.dequeue())
     assert session.dequeue() == []

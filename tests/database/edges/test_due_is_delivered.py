@@ -79,7 +79,7 @@ def test_no_answer_is_empty_while_the_rate_of_a_channel_allows_its_next_message(
 ) -> None:
     """Channels whose rates allow the next message at moments 40 ms apart, and one consumer that looks on and on."""
     session, channels = open_session(dsn_18), numbered("c", 40)
-    session.queue_set(default_release_interval_ms=20_000)
+    session.queue_set(default_min_interval_ms=20_000)
     session.create_many([each for each in channels for _ in range(2)])
     allowed_at = {}
     for _ in channels:
@@ -117,7 +117,7 @@ def test_what_falls_due_while_a_dequeue_is_at_work_is_found_by_the_next(
             session.complete(*had)
             skipped += [] if had else [lead]
         advance(clock_18, session, session.now() + 10 * MINUTE)
-        session.sweep()
+        session.maintain()
         session.drain()
     assert session.value("select count(*) from lonnymq.message") == 0
     assert skipped == []
@@ -130,7 +130,7 @@ def fall_due_later(session: Session, by: str, channel: str) -> int:
         assert session.dequeue() == []  # folds
         return session.value("select dequeue_at from lonnymq.message where id = %s", made)
     if by == "rate":
-        session.set(channel, release_interval_ms=5000)
+        session.set(channel, min_interval_ms=5000)
         session.fill(channel, 2)
         [lease] = session.dequeue(1, 60 * MINUTE)
         session.complete(lease)
@@ -172,12 +172,12 @@ def test_a_rate_that_is_charged_by_a_dequeue_that_is_committed_late_allows_the_n
     open_session: OpenSession, dsn: str, clock: Clock
 ) -> None:
     producer, folder, slow, consumer = (open_session(dsn) for _ in range(4))
-    producer.set("a", release_interval_ms=1000)
+    producer.set("a", min_interval_ms=1000)
     first, second = producer.fill("a", 2)
-    folder.sweep()  # seats the channel
+    folder.maintain()  # seats the channel
     with slow.open():
         with folder.open():
-            folder.sweep()  # another has the fold lock
+            folder.maintain()  # another has the fold lock
             assert [each.id for each in slow.dequeue_once(1, 60 * MINUTE)] == [first]
         clock.advance(2 * MINUTE)
         deliver_something_else(producer, consumer)

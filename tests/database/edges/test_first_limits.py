@@ -70,12 +70,12 @@ def test_a_first_limit_counts_what_an_open_dequeue_is_leasing_that_does_not_fold
     open_session: OpenSession, dsn: str, limit: Limit, end: str
 ) -> None:
     setter, folder, other, consumer = (open_session(dsn) for _ in range(4))
-    folder.sweep()
+    folder.maintain()
     setter.fill("a", 12)
     assert len(consumer.dequeue()) == 1
     with ended_by(other, end):
         with folder.open():
-            folder.sweep()
+            folder.maintain()
             assert len(other.dequeue_once(2)) == 2
         limit(setter)
         assert consumer.dequeue_once(9) == []  # three may be in flight

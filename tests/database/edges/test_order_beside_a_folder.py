@@ -27,9 +27,9 @@ def test_a_floor_that_moves_between_the_tick_and_the_ring_hides_no_message(
 ) -> None:
     watcher, producer, folder, consumer = (open_session(dsn_18) for _ in range(4))
     gone, *_ = [producer.value(CREATE, at) for at in (1000, 2000, 3000)]
-    consumer.rows("select * from lonnymq.queue_sweep()")
+    consumer.rows("select * from lonnymq.queue_maintain()")
     consumer.rows("select * from lonnymq.message_cancel(array[%s::bigint])", gone)
-    consumer.rows("select * from lonnymq.queue_sweep()")
+    consumer.rows("select * from lonnymq.queue_maintain()")
     watcher.rows(STOP_BEFORE_THE_WALK)
 
     producer.connection.execute("begin")

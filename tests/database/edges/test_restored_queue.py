@@ -122,7 +122,7 @@ def test_a_restored_queue_that_has_nothing_to_fold_delivers_what_comes_after_its
     use_ids(source, AHEAD)
     made = source.fill("seated", 3)
     assert len(source.dequeue()) == 1
-    source.sweep()
+    source.maintain()
     restored = open_session(dump_and_restore(dsn_18, fresh_server, tmp_path))
     assert [each.id for _ in made[1:] for each in restored.dequeue()] == made[1:]
     new = restored.create("new")

@@ -79,10 +79,10 @@ def test_a_setting_is_obeyed_that_was_committed_while_another_dequeue_had_the_ch
         channel = f"c{reading}"
         producer.set(channel, max_concurrency=8)
         producer.fill(channel, 12)
-        folder.sweep()  # seats the channel
+        folder.maintain()  # seats the channel
         with other.open():
             with folder.open():
-                folder.sweep()  # has the fold lock, so that the next one only locks the channel
+                folder.maintain()  # has the fold lock, so that the next one only locks the channel
                 assert len(other.dequeue_once()) == 1
             setting(producer, channel)
             call = breakpoint_.stop(consumer, reading, lambda: consumer.dequeue_once(3))

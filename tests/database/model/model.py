@@ -16,16 +16,16 @@ class Policy:
     """What holds for a channel: said by people, or the queue's defaults at its birth."""
 
     max_concurrency: int | None = None
-    release_interval_ms: int | None = None
+    min_interval_ms: int | None = None
     burst: int = 1
     max_size: int | None = None
-    when_full: str = "refuse"
+    when_full: str = "reject"
     weight: int = 1
     max_attempts: int = 5
     retry_delays_ms: list[int] = field(default_factory=lambda: [1000, 5000, 30000, 120000, 600000])
     retry_jitter: float = 0
     paused: bool = False
-    releasing: bool = False
+    retiring: bool = False
 
 
 @dataclass
@@ -46,7 +46,7 @@ class Message:
     content: bytes
     dequeue_at: int
     created_at: int
-    name: str | None = None
+    key: str | None = None
     kind: str | None = None
     attempt: int = 0
     state: bytes | None = None
@@ -120,9 +120,9 @@ class Model:
             if each.token is not None and name in (None, each.channel)
         ]
 
-    def holder(self, channel: str, name: str | None) -> Message | None:
-        """The live message that has the name."""
-        return next((each for each in self.of(channel) if name and each.name == name), None)
+    def holder(self, channel: str, key: str | None) -> Message | None:
+        """The live message that has the key."""
+        return next((each for each in self.of(channel) if key and each.key == key), None)
 
     # ---- what may be leased
 
@@ -134,16 +134,16 @@ class Model:
     def allowed_at(self, name: str) -> int | None:
         """From when on the channel's rate allows one more: the generic cell rate algorithm."""
         channel = self.channels[name]
-        interval = channel.policy.release_interval_ms
+        interval = channel.policy.min_interval_ms
         return None if interval is None else channel.tat - (channel.policy.burst - 1) * interval
 
     def rate(self, name: str) -> float:
         """How many leases the channel's rate allows at this moment."""
         policy, tat = self.channels[name].policy, self.channels[name].tat
-        if policy.release_interval_ms is None:
+        if policy.min_interval_ms is None:
             return inf
-        horizon = self.now + policy.burst * policy.release_interval_ms
-        return max(0, (horizon - max(tat, self.now)) // policy.release_interval_ms)
+        horizon = self.now + policy.burst * policy.min_interval_ms
+        return max(0, (horizon - max(tat, self.now)) // policy.min_interval_ms)
 
     def eligible(self, name: str) -> int:
         """How many messages of a channel may be leased now, the queue's own limit aside."""
@@ -181,16 +181,16 @@ class Model:
         """For when a message is meant."""
         return self.now + (delay_ms or 0) if dequeue_at is None else dequeue_at
 
-    def refusal(self, channel: str, name: str | None) -> tuple[str, int | None, str | None] | None:
+    def rejection(self, channel: str, key: str | None) -> tuple[str, int | None, str | None] | None:
         """Why a message would not be let in, if it would not."""
-        policy, holder = self.policy(channel), self.holder(channel, name)
+        policy, holder = self.policy(channel), self.holder(channel, key)
         is_full = policy.max_size is not None and len(self.of(channel)) >= policy.max_size
         if holder:
             return "duplicate", holder.id, None
-        if policy.releasing:
-            return "refused", None, "releasing"
+        if policy.retiring:
+            return "rejected", None, "retiring"
         if is_full:
-            return ("dropped" if policy.when_full == "drop" else "refused"), None, "full"
+            return ("dropped" if policy.when_full == "drop" else "rejected"), None, "full"
         return None
 
     def create(self, message: Message) -> None:
@@ -246,7 +246,7 @@ class Model:
             return
         content = message.content if self.history_mode == "content" else None
         self.history.append(
-            (message.id, message.channel, message.kind, message.name, message.attempt,
+            (message.id, message.channel, message.kind, message.key, message.attempt,
              message.worker, outcome, message.created_at, message.dequeue_at, message.dequeued_at,
              self.now, len(message.content), error, content)
         )  # fmt: skip
@@ -265,8 +265,8 @@ class Model:
         message.dequeued_at, message.lease_until = self.now, self.now + lease_ms
         message.attempt += 1
         channel.used_at = self.now
-        if channel.policy.release_interval_ms is not None:
-            channel.tat = max(channel.tat, self.now) + channel.policy.release_interval_ms
+        if channel.policy.min_interval_ms is not None:
+            channel.tat = max(channel.tat, self.now) + channel.policy.min_interval_ms
 
     def held(self, id_: int, token: Any) -> Message | str:
         """The message under this lease, or what to answer instead."""
@@ -357,8 +357,8 @@ class Model:
     def redrive(self, picked: list[Message]) -> dict[int, str]:
         """Put dead messages back where they stood in time, with all their attempts before them."""
         answers = {}
-        for message in sorted(picked, key=lambda each: (each.channel, each.name or "~", each.id)):
-            if self.holder(message.channel, message.name):
+        for message in sorted(picked, key=lambda each: (each.channel, each.key or "~", each.id)):
+            if self.holder(message.channel, message.key):
                 answers[message.id] = "duplicate"
                 continue
             answers[message.id] = "redriven"
@@ -388,7 +388,7 @@ class Model:
     def forget(self, name: str) -> None:
         """A channel that is done with vanishes."""
         self.channels.pop(name, None)
-        if self.policy(name).releasing:
+        if self.policy(name).retiring:
             del self.settings[name]
 
     def is_done(self, name: str) -> bool:
@@ -397,7 +397,7 @@ class Model:
 
     def must_vanish(self, name: str) -> bool:
         """A released channel vanishes when it is done."""
-        return self.policy(name).releasing and self.is_done(name)
+        return self.policy(name).retiring and self.is_done(name)
 
     def may_vanish(self, name: str) -> bool:
         """So does one that nobody has set, when it has been idle for long."""

@@ -58,14 +58,14 @@ def judge_dequeue(model: Model, taken: list[tuple[int, str]], limit: int) -> lis
     return backlogged
 
 
-def judge_nothing(model: Model, look_at: int | None) -> None:
+def judge_nothing(model: Model, retry_at: int | None) -> None:
     """A dequeue that finds nothing says to look again before something becomes eligible.
 
     A lease that a heartbeat moved may be looked at a second after its end."""
     moment = model.next_moment()
     ends = [each.lease_until for each in model.leased()]
     slack = A_SECOND if moment in ends else 0
-    assert look_at is None or look_at > model.now, f"look again at {look_at}, now is {model.now}"
-    assert moment is None or (look_at is not None and look_at <= moment + slack), (
-        f"look again at {look_at}, but something is eligible at {moment}"
+    assert retry_at is None or retry_at > model.now, f"look again at {retry_at}, now is {model.now}"
+    assert moment is None or (retry_at is not None and retry_at <= moment + slack), (
+        f"look again at {retry_at}, but something is eligible at {moment}"
     )

@@ -25,17 +25,17 @@ ANY_AT_ALL = ("channel_capacity_ix", "channel_setting_capacity_ix")
 CALLS = {
     "create": "message_create('channel 1', 'x')",
     "create, in a new channel": "message_create('new', 'x')",
-    "create, with a name": "message_create('channel 1', 'x', p_name => 'n')",
+    "create, with a key": "message_create('channel 1', 'x', p_key => 'n')",
     "create, with a capacity": "message_create('full', 'x')",
     "create_many": """message_create_many(
         array(select 'channel ' || i % 7 from generate_series(1, 100) as i),
         array_fill('x'::bytea, array[100]))""",
-    "create_many, with names": """message_create_many(array_fill('channel 1'::text, array[100]),
+    "create_many, with keys": """message_create_many(array_fill('channel 1'::text, array[100]),
         array_fill('x'::bytea, array[100]),
-        p_names => array(select 'n' || i from generate_series(1, 100) as i))""",
-    "create_many, with names and a capacity": """message_create_many(array_fill('full'::text, array[100]),
+        p_keys => array(select 'n' || i from generate_series(1, 100) as i))""",
+    "create_many, with keys and a capacity": """message_create_many(array_fill('full'::text, array[100]),
         array_fill('x'::bytea, array[100]),
-        p_names => array(select 'n' || i from generate_series(1, 100) as i))""",
+        p_keys => array(select 'n' || i from generate_series(1, 100) as i))""",
     "dequeue": "message_dequeue(20)",
     "dequeue, of one": "message_dequeue(1)",
     "heartbeat": "message_heartbeat({ids}, {tokens})",
@@ -56,9 +56,9 @@ CALLS = {
     "dead_ids": "dead_ids('channel 1', p_limit => 10)",
     "channel_set": """channel_set('channel 1', '{{"weight": 2}}')""",
     "channel_pause": "channel_pause('channel 1')",
-    "channel_release": "channel_release('channel 1')",
+    "channel_retire": "channel_retire('channel 1')",
     "channel_stats": "channel_stats('channel 1')",
-    "sweep": "queue_sweep()",
+    "sweep": "queue_maintain()",
 }
 PARTS = {
     "ids": "array(select id from taken order by id)",
@@ -73,7 +73,7 @@ def stock(connection: psycopg.Connection[Any], rows: int) -> None:
     keep_quiet(connection)
     connection.execute(
         """select lonnymq.channel_set('full', '{"max_size": 5}'),
-        lonnymq.channel_set('slow', '{"release_interval_ms": 1, "burst": 5}'),
+        lonnymq.channel_set('slow', '{"min_interval_ms": 1, "burst": 5}'),
         lonnymq.channel_set('narrow', '{"max_concurrency": 3}')"""
     )
     channels = max(rows // 10, 1)

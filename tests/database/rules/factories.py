@@ -18,7 +18,7 @@ from support import eventually
 
 T = TypeVar("T")
 Lease = namedtuple("Lease", "id token channel attempt dequeued_at dequeue_at lease_until state")
-LEASE = "answer, id, token, channel, attempt, dequeued_at, dequeue_at, lease_until, state, look_at, cursor"
+LEASE = "answer, id, token, channel, attempt, dequeued_at, dequeue_at, lease_until, state, retry_at, cursor"
 ENTRIES_READ = """
 select coalesce(sum(pg_stat_get_xact_tuples_returned(i.indexrelid)), 0)::bigint
 from pg_index i join pg_class c on c.oid = i.indrelid
@@ -39,7 +39,7 @@ class Session:
         self.impatient = impatient
         self.cursor: list[int] | None = None
         self.answer = ""
-        self.look_at: int | None = None
+        self.retry_at: int | None = None
 
     def __enter__(self) -> Session:
         return self
@@ -119,7 +119,11 @@ class Session:
     def dequeue_once(self, limit: int = 1, lease_ms: int = 30_000) -> list[Lease]:
         statement = f"select {LEASE} from lonnymq.message_dequeue(%s, %s, null, %s::bigint[])"
         found = self.rows(statement, limit, lease_ms, self.cursor)
-        self.cursor, self.answer, self.look_at = found[-1].cursor, found[0].answer, found[0].look_at
+        self.cursor, self.answer, self.retry_at = (
+            found[-1].cursor,
+            found[0].answer,
+            found[0].retry_at,
+        )
         return [lease(each) for each in found if each.answer == "leased"]
 
     def complete(self, *leases: Lease) -> list[str]:
@@ -140,8 +144,8 @@ class Session:
             had += leases
         return had
 
-    def sweep(self) -> Any:
-        return self.row("select * from lonnymq.queue_sweep()")
+    def maintain(self) -> Any:
+        return self.row("select * from lonnymq.queue_maintain()")
 
     # What tests look at
 

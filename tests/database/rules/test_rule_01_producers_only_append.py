@@ -1,4 +1,4 @@
-"""Rule 1: a producer takes no lock that anybody could wait for, except on an equal name.
+"""Rule 1: a producer takes no lock that anybody could wait for, except on an equal key.
 
 Both sessions are impatient: where one waits for a lock of the other, the test fails with an error.
 """
@@ -29,7 +29,7 @@ def test_an_open_transaction_that_made_a_channel_s_first_message_holds_up_nobody
 
 @on_18
 @pytest.mark.parametrize(
-    "limits", [{}, {"max_concurrency": 2}, {"max_size": 100}, {"release_interval_ms": 1}]
+    "limits", [{}, {"max_concurrency": 2}, {"max_size": 100}, {"min_interval_ms": 1}]
 )
 def test_an_open_transaction_in_a_busy_channel_delays_only_its_own_messages(
     session: Session, another: Session, clock: Clock, limits: dict[str, int]
@@ -64,7 +64,7 @@ def test_settings_of_a_new_channel_that_are_not_yet_committed_hold_up_nobody(
     [
         "select lonnymq.channel_set('a', '{\"max_concurrency\": 1}')",
         "select lonnymq.channel_pause('a')",
-        "select lonnymq.channel_release('a')",
+        "select lonnymq.channel_retire('a')",
         "select lonnymq.queue_set('{\"max_concurrency\": 1}')",
         "select lonnymq.message_purge('a', 1)",
         "select lonnymq.message_announce(array['a'])",
@@ -81,7 +81,7 @@ def test_a_change_that_is_not_yet_committed_holds_up_nobody(
         assert len(session.dequeue()) == 1
         assert session.settle("heartbeat", held) == ["extended"]
         assert session.complete(*held) == ["completed"]
-        session.sweep()
+        session.maintain()
     assert session.check() == []
 
 
@@ -99,7 +99,7 @@ def test_a_settlement_in_an_open_transaction_holds_up_nobody_else(
         session.create("a")
         assert session.settle(how, [second]) != ["lease_lost"]
         assert len(session.dequeue(2)) == 2
-        session.sweep()
+        session.maintain()
     assert session.check() == []
 
 
@@ -119,7 +119,7 @@ def test_two_transactions_that_write_to_the_same_new_channels_in_opposite_order_
 def test_a_producer_holds_no_lock_but_those_that_go_with_any_insert(
     session: Session, another: Session
 ) -> None:
-    session.set("limited", max_concurrency=1, max_size=9, release_interval_ms=1)
+    session.set("limited", max_concurrency=1, max_size=9, min_interval_ms=1)
     session.fill("limited", 2)
     session.dequeue()
     with another.open():
@@ -146,22 +146,22 @@ def test_an_equal_name_waits_for_its_holder_and_then_is_a_duplicate(
     holder, other, watcher = (open_session(dsn_18) for _ in range(3))
 
     with holder.open():
-        held = holder.create("a", name="n")
-        waiting = aside(partial(other.create_answer, "a", name="n"))
+        held = holder.create("a", key="n")
+        waiting = aside(partial(other.create_answer, "a", key="n"))
         eventually(lambda: waits_for_a_lock(watcher.connection, other.pid))
     answer = waiting.result()
     assert (answer.answer, answer.id) == ("duplicate", held)
 
 
-def test_calls_with_equal_names_in_opposite_order_cannot_deadlock(
+def test_calls_with_equal_keys_in_opposite_order_cannot_deadlock(
     open_session: OpenSession, dsn_18: str
 ) -> None:
     holder, first, second, watcher = (open_session(dsn_18) for _ in range(4))
     with holder.connection.transaction(force_rollback=True):
-        holder.create("a", name="m")
-        one = aside(partial(first.create_many, ["a"] * 3, names=["z", "m", "a"]))
+        holder.create("a", key="m")
+        one = aside(partial(first.create_many, ["a"] * 3, keys=["z", "m", "a"]))
         eventually(lambda: waits_for_a_lock(watcher.connection, first.pid))
-        two = aside(partial(second.create_many, ["a"] * 3, names=["a", "m", "z"]))
+        two = aside(partial(second.create_many, ["a"] * 3, keys=["a", "m", "z"]))
         eventually(lambda: waits_for_a_lock(watcher.connection, second.pid))
     assert [each.answer for each in one.result()] == ["created"] * 3
     assert [each.answer for each in two.result()] == ["duplicate"] * 3
@@ -178,8 +178,8 @@ def test_transactions_over_many_channels_in_random_order_never_deadlock(
             with producer.open():
                 for channel in chance.sample("abcdefgh", 5):
                     producer.create(channel)
-            names = chance.sample("klmnopqrst", 6)
-            producer.create_many([chance.choice("abc") for _ in names], names=names)
+            keys = chance.sample("klmnopqrst", 6)
+            producer.create_many([chance.choice("abc") for _ in keys], keys=keys)
 
     watcher = open_session(dsn_18)
     deadlocks = "select deadlocks from pg_stat_database where datname = current_database()"

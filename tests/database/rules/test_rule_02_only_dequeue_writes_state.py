@@ -137,17 +137,17 @@ def test_capacity_is_overshot_only_by_what_is_uncommitted_and_says_so(
             ("created", 1),
             ("created", 2),
             ("created", 3),
-            ("refused", 3),
+            ("rejected", 3),
         ]
         own = another.create_answer("a")  # it sees the three that are committed, and its own
         assert (unseen.answer, own.answer, own.reason, own.size) == (
             "created",
-            "refused",
+            "rejected",
             "full",
             4,
         )
     after = session.create_answer("a")
-    assert (after.answer, after.size, after.max_size) == ("refused", 4, 3)
+    assert (after.answer, after.size, after.max_size) == ("rejected", 4, 3)
     session.complete(*session.dequeue(2))
     assert session.create_answer("a").size == 3
     assert session.check() == []
@@ -159,7 +159,7 @@ def test_a_capacity_given_to_a_channel_that_has_messages_counts_them_at_once(
     session.fill("a", 10)
     session.set("a", max_size=5)
     answer = session.create_answer("a")
-    assert (answer.answer, answer.size) == ("refused", 10)
+    assert (answer.answer, answer.size) == ("rejected", 10)
 
 
 @pytest.mark.heavy

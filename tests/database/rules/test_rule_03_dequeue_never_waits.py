@@ -20,7 +20,7 @@ def test_a_limited_channel_that_another_call_is_counting_is_contended_and_not_wa
         assert len(another.dequeue_once()) == 1
         assert session.dequeue_once() == []
         assert session.answer == "contended"
-        assert session.look_at <= session.now()
+        assert session.retry_at <= session.now()
     assert len(session.dequeue_once()) == 1
 
 
@@ -49,7 +49,7 @@ def test_what_another_call_gives_back_by_a_rollback_is_found_again(
     for channel, limits in {
         "a": {},
         "b": {"max_concurrency": 5},
-        "c": {"release_interval_ms": 1},
+        "c": {"min_interval_ms": 1},
     }.items():
         session.set(channel, **limits)
         session.create(channel)
@@ -117,7 +117,7 @@ def saturated(session: Session) -> None:
 
 
 def throttled(session: Session) -> None:
-    session.set("a", release_interval_ms=60_000)
+    session.set("a", min_interval_ms=60_000)
     session.fill("a", 3)
     session.dequeue()
 
@@ -164,30 +164,30 @@ def test_an_idle_poll_writes_no_wal(
     assert session.row(written).wal_records == before
 
 
-@pytest.mark.parametrize("call", ["message_dequeue", "queue_sweep", "queue_repair"])
+@pytest.mark.parametrize("call", ["message_dequeue", "queue_maintain", "queue_repair"])
 def test_in_the_middle_of_somebody_s_transaction_it_refuses_with_advice(
     session: Session, call: str
 ) -> None:
     with session.connection.transaction(force_rollback=True):
         session.create("a")
-        with pytest.raises(psycopg.Error) as refusal:
+        with pytest.raises(psycopg.Error) as rejection:
             session.rows(f"select * from lonnymq.{call}()")
-    assert refusal.value.sqlstate == "LM003"
-    assert refusal.value.diag.message_hint
+    assert rejection.value.sqlstate == "LM003"
+    assert rejection.value.diag.message_hint
     assert session.dequeue() == []
 
 
 @pytest.mark.parametrize("level", ["repeatable read", "serializable"])
-@pytest.mark.parametrize("call", ["message_dequeue", "queue_sweep"])
+@pytest.mark.parametrize("call", ["message_dequeue", "queue_maintain"])
 def test_under_an_isolation_level_that_hides_what_others_did_it_refuses(
     session: Session, level: str, call: str
 ) -> None:
     with session.connection.transaction(force_rollback=True):
         session.rows(f"set transaction isolation level {level}")
-        with pytest.raises(psycopg.Error) as refusal:
+        with pytest.raises(psycopg.Error) as rejection:
             session.rows(f"select * from lonnymq.{call}()")
-    assert refusal.value.sqlstate == "LM004"
-    assert refusal.value.diag.message_hint
+    assert rejection.value.sqlstate == "LM004"
+    assert rejection.value.diag.message_hint
 
 
 DAY = 86_400_000
@@ -198,7 +198,7 @@ def a_sweep_does_not_wait(session: Session) -> bool:
     """Whether one of many is quick: one that waits until it gives up takes its 100 ms each time."""
     for _ in range(50):
         begun = time.monotonic()
-        session.sweep()
+        session.maintain()
         if time.monotonic() - begun < 0.09:
             return True
     return False
@@ -216,7 +216,7 @@ def test_a_sweep_that_would_make_room_in_history_waits_for_no_open_completion(
         another.complete(leases[0])  # on a day that has no partition of its own
         assert a_sweep_does_not_wait(session)
         assert session.complete(leases[1]) == ["completed"]
-    session.sweep()
+    session.maintain()
     assert session.value(PARTITIONS) == 4
     clock.advance(DAY)
     with another.open():
@@ -230,14 +230,14 @@ def test_a_sweep_that_would_drop_old_history_waits_for_no_open_completion(
     session: Session, another: Session, clock: Clock
 ) -> None:
     session.queue_set(history_keep_ms=DAY)
-    session.sweep()
+    session.maintain()
     clock.advance(5 * DAY)
     session.create("a")
     leases = session.dequeue()
     with another.open():
         another.complete(*leases)
         assert a_sweep_does_not_wait(session)
-    assert session.sweep().partitions_dropped == 4
+    assert session.maintain().partitions_dropped == 4
     assert session.value("select count(*) from lonnymq.history") == 1
 
 
@@ -277,7 +277,7 @@ def test_a_lease_that_ran_out_behind_many_that_ended_is_looked_for_at_once(
     [stuck] = session.dequeue(1, 1001)
     clock.advance(2000)
     had = session.dequeue()
-    while not had and session.look_at is not None and session.look_at <= clock.now():
+    while not had and session.retry_at is not None and session.retry_at <= clock.now():
         had = session.dequeue()
     assert [each.id for each in had] == [stuck.id]
 
@@ -287,12 +287,12 @@ def test_every_consumer_is_told_when_to_look_again(session: Session, clock: Cloc
         session.dequeue()  # a channel that was emptied keeps its seat until the next look
         session.rest()
         assert session.dequeue() == []
-        return session.look_at
+        return session.retry_at
 
     assert looks() is None
     session.create("later", delay_ms=5000)
     assert looks() == clock.now() + 5000
-    session.set("rate", release_interval_ms=700)
+    session.set("rate", min_interval_ms=700)
     session.fill("rate", 2)
     session.dequeue()
     assert looks() == clock.now() + 700

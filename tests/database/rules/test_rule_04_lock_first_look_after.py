@@ -17,7 +17,7 @@ DEADLOCKS = "select deadlocks from pg_stat_database where datname = current_data
 
 @pytest.mark.heavy
 @pytest.mark.parametrize(
-    "limits", [{}, {"max_concurrency": 5000}, {"release_interval_ms": 1, "burst": 5000}]
+    "limits", [{}, {"max_concurrency": 5000}, {"min_interval_ms": 1, "burst": 5000}]
 )
 def test_eight_consumers_pick_nothing_twice(
     open_session: OpenSession, dsn_18: str, limits: dict[str, int]
@@ -96,12 +96,12 @@ def test_the_count_of_deadlocks_sees_one_that_is_made(
     one, two, watcher = (open_session(dsn_18) for _ in range(3))
     before = watcher.value(DEADLOCKS)
 
-    for holder, name in ((one, "x"), (two, "y")):
+    for holder, key in ((one, "x"), (two, "y")):
         holder.rows("begin")
-        holder.create("a", name=name)
-    first = aside(partial(one.create, "a", name="y"))
+        holder.create("a", key=key)
+    first = aside(partial(one.create, "a", key="y"))
     eventually(lambda: waits_for_a_lock(watcher.connection, one.pid))
-    second = aside(partial(two.create, "a", name="x"))
+    second = aside(partial(two.create, "a", key="x"))
     failures = [second.exception()]
     two.rows("rollback")
     failures.append(first.exception())

@@ -139,7 +139,7 @@ def test_a_rate_is_never_exceeded_between_any_two_leases(
     session = open_session(dsn_18)
     rates = {"plain": (20, 1), "burst": (15, 5), "fast": (2, 3), "both": (5, 4)}
     for channel, (interval, burst) in rates.items():
-        session.set(channel, release_interval_ms=interval, burst=burst, max_attempts=1000)
+        session.set(channel, min_interval_ms=interval, burst=burst, max_attempts=1000)
         session.fill(channel, 3000)
     session.set("both", max_concurrency=2)
 
@@ -245,18 +245,18 @@ def test_every_message_of_a_batch_counts_when_it_is_leased(session: Session) -> 
 def test_a_rate_lets_through_its_burst_and_then_one_in_each_interval(
     session: Session, clock: Clock
 ) -> None:
-    session.set("a", release_interval_ms=100, burst=3)
+    session.set("a", min_interval_ms=100, burst=3)
     session.fill("a", 30)
     seen = [batch(session)]
     for pause in (99, 1, 99, 1, 50, 50, 200, 1000):
         clock.advance(pause)
         seen.append(batch(session))
     assert seen == [3, 0, 1, 0, 1, 0, 1, 2, 3]
-    assert session.look_at is None or session.look_at >= clock.now()
+    assert session.retry_at is None or session.retry_at >= clock.now()
 
 
 def test_a_burst_of_one_is_a_minimum_interval(session: Session, clock: Clock) -> None:
-    session.set("a", release_interval_ms=100)
+    session.set("a", min_interval_ms=100)
     session.fill("a", 9)
     moments = []
     for _ in range(50):
@@ -268,7 +268,7 @@ def test_a_burst_of_one_is_a_minimum_interval(session: Session, clock: Clock) ->
 def test_an_attempt_that_was_deferred_or_failed_counts_against_the_rate(
     session: Session, clock: Clock
 ) -> None:
-    session.set("a", release_interval_ms=100)
+    session.set("a", min_interval_ms=100)
     session.fill("a", 2)
     for how in ("defer", "fail"):
         session.settle(how, session.dequeue(5))
@@ -367,11 +367,11 @@ def test_a_lowered_limit_lets_nothing_through_until_enough_has_ended(session: Se
 def test_a_channel_that_was_forgotten_and_comes_back_still_pays_for_its_rate(
     session: Session, clock: Clock
 ) -> None:
-    session.queue_set(default_release_interval_ms=10_000, default_burst=2, channel_idle_ms=1)
+    session.queue_set(default_min_interval_ms=10_000, default_burst=2, channel_idle_ms=1)
     session.create("a")
     session.drain()
     session.dequeue()
     clock.advance(1000)
-    session.sweep()
+    session.maintain()
     session.fill("a", 5)
     assert batch(session) == 1

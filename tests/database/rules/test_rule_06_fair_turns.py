@@ -269,7 +269,7 @@ def make_saturated(session: Session, channels: list[str]) -> None:
 
 
 def make_throttled(session: Session, channels: list[str]) -> None:
-    session.queue_set(default_release_interval_ms=10**9)
+    session.queue_set(default_min_interval_ms=10**9)
     session.create_many(channels * 2)
     while session.dequeue(1000, 10**9):
         pass
@@ -298,7 +298,7 @@ def test_a_channel_that_cannot_be_served_is_not_scanned(
     """The pages that a dequeue touches with ten such channels and with a thousand."""
     assert callable(make)
     session = open_session(dsn_18)
-    session.set("busy", weight=1, max_concurrency=None, release_interval_ms=None)
+    session.set("busy", weight=1, max_concurrency=None, min_interval_ms=None)
     touched = []
     for channels in (numbered("few", 10), numbered("many", 1000)):
         make(session, channels)

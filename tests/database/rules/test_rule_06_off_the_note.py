@@ -66,13 +66,13 @@ def test_a_limit_a_pause_a_time_to_come_and_a_setting_are_heeded(
     assert session.dequeue() == []
     session.create("later", delay_ms=1000)
     assert session.dequeue() == []
-    assert session.look_at == clock.now() + 1000 or session.look_at <= clock.now() + 6
+    assert session.retry_at == clock.now() + 1000 or session.retry_at <= clock.now() + 6
     session.create("limited")
     assert len(session.dequeue()) == 1
     session.create("limited")
     assert session.dequeue() == []
     session.create("set")
-    session.set("set", release_interval_ms=60_000)
+    session.set("set", min_interval_ms=60_000)
     assert [each.channel for each in session.dequeue()] == ["set"]
     session.create("set")
     assert session.dequeue() == []

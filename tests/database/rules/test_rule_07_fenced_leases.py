@@ -60,8 +60,8 @@ def test_a_stale_token_beside_the_right_one_of_the_same_message_is_told_apart(
     session: Session, clock: Clock, how: str
 ) -> None:
     stale, present = run_out_and_lease_again(session, clock)
-    refused = "not_found" if how == "complete" else "lease_lost"
-    assert session.settle(how, [stale, present]) == [refused, SETTLE[how]]
+    rejected = "not_found" if how == "complete" else "lease_lost"
+    assert session.settle(how, [stale, present]) == [rejected, SETTLE[how]]
 
 
 @on_18
@@ -137,7 +137,7 @@ def test_what_is_being_settled_when_its_lease_runs_out_stays_with_its_settler(
         another.complete(lease)
         clock.advance(5000)
         assert session.dequeue() == []
-        assert session.sweep().expired == 0
+        assert session.maintain().expired == 0
     clock.advance(5000)
     assert session.dequeue() == []
     assert session.column("select outcome from lonnymq.history") == ["completed"]

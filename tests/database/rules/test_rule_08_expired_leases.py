@@ -62,7 +62,7 @@ def test_leases_that_ran_out_stay_under_the_limit_of_their_channel(
     assert len(session.dequeue(9, 1000)) == 0
     clock.advance(1000)
     if by == "sweep":
-        assert session.sweep().expired == 2
+        assert session.maintain().expired == 2
     assert len(session.dequeue(9, 1000)) == 2
     assert len(session.dequeue(9, 1000)) == 0
     assert session.check() == []
@@ -71,7 +71,7 @@ def test_leases_that_ran_out_stay_under_the_limit_of_their_channel(
 def test_leases_that_ran_out_stay_under_the_rate_of_their_channel(
     session: Session, clock: Clock
 ) -> None:
-    session.set("a", release_interval_ms=10_000)
+    session.set("a", min_interval_ms=10_000)
     session.create("a")
     assert len(session.dequeue(9, 1000)) == 1
     clock.advance(5000)
@@ -102,7 +102,7 @@ def test_a_lease_that_was_committed_long_after_it_was_given_runs_out_all_the_sam
         for _ in range(3):
             clock.advance(int(minutes * 20_000))
             session.dequeue_once()
-    session.sweep()
+    session.maintain()
     clock.advance(2000)
     assert late.id in [each.id for each in session.dequeue(2)]
     assert session.check() == []
@@ -112,7 +112,7 @@ def test_a_lease_that_was_committed_long_after_it_was_given_runs_out_all_the_sam
 def test_a_channel_that_was_throttled_by_a_dequeue_that_committed_late_wakes_all_the_same(
     session: Session, another: Session, clock: Clock, minutes: float
 ) -> None:
-    session.set("a", release_interval_ms=1000)
+    session.set("a", min_interval_ms=1000)
     session.fill("a", 3)
     with another.open():
         assert len(another.dequeue_once(1, 10**9)) == 1
@@ -120,7 +120,7 @@ def test_a_channel_that_was_throttled_by_a_dequeue_that_committed_late_wakes_all
             clock.advance(int(minutes * 20_000))
             session.dequeue_once()
     clock.advance(2000)
-    session.sweep()
+    session.maintain()
     assert len(session.dequeue(2)) == 1
     assert session.check() == []
 

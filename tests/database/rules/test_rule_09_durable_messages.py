@@ -23,7 +23,7 @@ WRITERS = {
     "dead_purge": "select lonnymq.dead_purge(p_channel => 'a')",
     "channel_set": "select lonnymq.channel_set('a', '{{\"weight\": 7}}')",
     "channel_pause": "select lonnymq.channel_pause('a')",
-    "channel_release": "select lonnymq.channel_release('a')",
+    "channel_retire": "select lonnymq.channel_retire('a')",
     "queue_set": "select lonnymq.queue_set('{{\"max_concurrency\": 7}}')",
 }
 

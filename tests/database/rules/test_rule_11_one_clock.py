@@ -31,7 +31,7 @@ def test_every_time_that_the_queue_writes_down_is_the_clock_s(
     session: Session, clock: Clock
 ) -> None:
     clock.set(LONG_AGO)
-    session.set("a", max_attempts=1, release_interval_ms=5, max_concurrency=50)
+    session.set("a", max_attempts=1, min_interval_ms=5, max_concurrency=50)
     session.create("a")
     session.settle("fail", session.dequeue())
     for _ in range(8):
@@ -45,7 +45,7 @@ def test_every_time_that_the_queue_writes_down_is_the_clock_s(
         session.settle("defer", later, delays_ms=[100] * len(later))
         session.settle("heartbeat", session.dequeue(1, 1000))
         clock.advance(700)
-        session.sweep()
+        session.maintain()
     seen = moments(session)
     strange = {
         column: [at for at in times if not LONG_AGO <= at <= LONG_AGO + YEAR]
@@ -67,7 +67,7 @@ def test_no_message_is_early_by_a_millisecond_and_none_is_late(
     session.settle("defer", session.dequeue(), delays_ms=[hour])
     clock.advance(hour - 1)
     assert session.dequeue(9) == []
-    assert session.look_at == clock.now() + 1
+    assert session.retry_at == clock.now() + 1
     clock.advance(1)
     assert {each.channel for each in session.dequeue(9)} == {"by delay", "by moment", "held"}
 
@@ -82,7 +82,7 @@ def test_a_lease_ends_by_the_clock(session: Session, clock: Clock) -> None:
 
 
 def test_a_clock_that_is_set_back_loses_nothing(session: Session, clock: Clock) -> None:
-    session.set("rate", release_interval_ms=1000)
+    session.set("rate", min_interval_ms=1000)
     session.fill("rate", 3)
     session.fill("a", 3)
     held = session.dequeue(2, 5000)

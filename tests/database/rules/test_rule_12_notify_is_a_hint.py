@@ -166,8 +166,8 @@ def test_a_moment_after_a_notified_message_was_folded_the_next_is_not_notified_b
         "update lonnymq.checkpoint set notified_at = clock_timestamp() + interval '1 minute'"
     )
     assert session.dequeue() == []
-    assert session.look_at is not None
-    assert session.look_at <= session.value("select lonnymq.epoch() + 6")
+    assert session.retry_at is not None
+    assert session.retry_at <= session.value("select lonnymq.epoch() + 6")
     session.rows(
         "update lonnymq.checkpoint set notified_at = clock_timestamp() - interval '1 minute'"
     )
@@ -185,8 +185,8 @@ def test_who_looked_looks_again_until_transactions_of_that_time_have_ended(
         session.dequeue()
         session.dequeue_once()
         session.dequeue_once()
-        assert session.look_at is not None
-        assert session.look_at <= session.value("select lonnymq.epoch() + 50")
+        assert session.retry_at is not None
+        assert session.retry_at <= session.value("select lonnymq.epoch() + 50")
     assert heard() == NEVER
     assert [each.channel for each in session.dequeue()] == ["b"]
 
@@ -195,7 +195,7 @@ def test_a_channel_that_is_held_is_not_notified_for_what_it_may_not_run(
     session: Session, clock: Clock, heard: Heard
 ) -> None:
     session.set("saturated", max_concurrency=1)
-    session.set("throttled", release_interval_ms=60_000)
+    session.set("throttled", min_interval_ms=60_000)
     session.fill("paused", 2)
     for channel in ("saturated", "throttled"):
         session.fill(channel, 2)
@@ -229,7 +229,7 @@ def test_a_lease_that_the_sweep_takes_back_is_notified(
     session.dequeue()
     heard()
     clock.advance(1000)
-    assert session.sweep().expired == 1
+    assert session.maintain().expired == 1
     assert heard() == ONCE
 
 
@@ -260,10 +260,10 @@ def test_a_worker_that_hears_nothing_is_told_when_to_look(session: Session, cloc
     assert session.dequeue() == []
     clock.advance(5)
     assert session.dequeue() == []
-    assert session.look_at is not None
-    assert clock.now() < session.look_at <= clock.now() + 4995
+    assert session.retry_at is not None
+    assert clock.now() < session.retry_at <= clock.now() + 4995
     clock.advance(4994)
     assert session.dequeue() == []
-    assert session.look_at == clock.now() + 1
-    clock.set(session.look_at)
+    assert session.retry_at == clock.now() + 1
+    clock.set(session.retry_at)
     assert len(session.dequeue()) == 1

@@ -46,9 +46,9 @@ def test_many_are_created_in_the_order_given_and_keep_it(session: Session) -> No
 def test_named_and_capped_and_plain_ones_keep_their_order_in_one_call(session: Session) -> None:
     session.set("capped", max_size=2)
     channels = ["z", "capped", "a", "capped", "z", "capped"]
-    answers = session.create_many(channels, names=["n", None, "m", "x", "n", None])
+    answers = session.create_many(channels, keys=["n", None, "m", "x", "n", None])
     assert [each.answer for each in answers] == [
-        "created", "created", "created", "created", "duplicate", "refused",
+        "created", "created", "created", "created", "duplicate", "rejected",
     ]  # fmt: skip
     assert answers[4].id == answers[0].id
     made = [each.id for each in answers[:4]]
@@ -65,29 +65,29 @@ def test_a_capacity_takes_the_first_ones_of_a_batch_that_fit(session: Session) -
     assert session.check() == []
 
 
-def test_a_capacity_takes_the_first_ones_of_a_batch_whatever_their_names(session: Session) -> None:
+def test_a_capacity_takes_the_first_ones_of_a_batch_whatever_their_keys(session: Session) -> None:
     session.set("a", max_size=3)
-    session.create("a", name="taken")
-    answers = session.create_many(["a"] * 6, names=["z", "taken", None, "b", "z", "a"])
+    session.create("a", key="taken")
+    answers = session.create_many(["a"] * 6, keys=["z", "taken", None, "b", "z", "a"])
     assert [(each.answer, each.reason, each.size, each.max_size) for each in answers] == [
         ("created", None, 2, 3),
         ("duplicate", None, 2, 3),
         ("created", None, 3, 3),
-        ("refused", "full", 3, 3),
+        ("rejected", "full", 3, 3),
         ("duplicate", None, 3, 3),
-        ("refused", "full", 3, 3),
+        ("rejected", "full", 3, 3),
     ]
     assert answers[4].id == answers[0].id
     assert [each.id is None for each in answers] == [False, False, False, True, False, True]
-    assert session.create_answer("a").answer == "refused"
+    assert session.create_answer("a").answer == "rejected"
     session.dequeue()
     assert session.check() == []
 
 
 def test_a_name_given_twice_is_refused_twice_where_there_is_no_room(session: Session) -> None:
     session.set("a", max_size=1)
-    answers = session.create_many(["a", "a", "b", "a"], names=["m", "b", "b", "b"])
-    assert [each.answer for each in answers] == ["created", "refused", "created", "refused"]
+    answers = session.create_many(["a", "a", "b", "a"], keys=["m", "b", "b", "b"])
+    assert [each.answer for each in answers] == ["created", "rejected", "created", "rejected"]
 
 
 def test_what_another_transaction_names_meanwhile_takes_the_room_that_it_was_given(
@@ -96,12 +96,12 @@ def test_what_another_transaction_names_meanwhile_takes_the_room_that_it_was_giv
     session.set("a", max_size=2)
     other, watcher = open_session(dsn), open_session(direct_dsn)
     with session.open():
-        held = session.create("a", name="m")
-        pending = aside(lambda: other.create_many(["a"] * 3, names=["z", "m", "b"]))
+        held = session.create("a", key="m")
+        pending = aside(lambda: other.create_many(["a"] * 3, keys=["z", "m", "b"]))
         waiting = "select count(*) from pg_stat_activity where wait_event_type = 'Lock'"
         eventually(lambda: watcher.value(waiting) == 1)
     answers = pending.result(timeout=30)
-    assert [each.answer for each in answers] == ["created", "duplicate", "refused"]
+    assert [each.answer for each in answers] == ["created", "duplicate", "rejected"]
     assert answers[1].id == held
     assert session.value("select count(*) from lonnymq.message") == 2
     session.dequeue()
@@ -199,7 +199,7 @@ UNEQUAL = {
     "contents": "select lonnymq.message_create_many('{a,b}', array[''::bytea])",
     "no contents": "select lonnymq.message_create_many('{a}', null)",
     "no channels": "select lonnymq.message_create_many(null, array[''::bytea])",
-    "names": "select lonnymq.message_create_many('{a}', array[''::bytea], p_names => '{n,m}')",
+    "keys": "select lonnymq.message_create_many('{a}', array[''::bytea], p_keys => '{n,m}')",
     "delays": "select lonnymq.message_create_many('{a}', array[''::bytea], p_delays_ms => '{}')",
     "complete": "select lonnymq.message_complete('{1,2}', '{}'::uuid[])",
     "complete none": "select lonnymq.message_complete(null::bigint[], null::uuid[])",
@@ -221,16 +221,16 @@ UNEQUAL = {
 def test_arrays_and_numbers_that_make_no_sense_are_refused_and_nothing_is_stored(
     session: Session, statement: str
 ) -> None:
-    with pytest.raises(psycopg.Error) as refusal:
+    with pytest.raises(psycopg.Error) as rejection:
         session.rows(statement)
-    assert refusal.value.sqlstate == "LM001"
+    assert rejection.value.sqlstate == "LM001"
     assert session.value("select count(*) from lonnymq.message") == 0
 
 
 def test_one_bad_message_of_a_batch_refuses_all_of_it(session: Session) -> None:
-    with pytest.raises(psycopg.Error) as refusal:
+    with pytest.raises(psycopg.Error) as rejection:
         session.create_many(["a", "b", ""])
-    assert refusal.value.sqlstate == "LM001"
+    assert rejection.value.sqlstate == "LM001"
     assert session.value("select count(*) from lonnymq.message") == 0
     assert session.value("select count(*) from lonnymq.change") == 0
 
@@ -243,9 +243,9 @@ def test_more_than_ten_thousand_in_a_call_are_too_many(
         "select lonnymq.message_create_many(array_fill('a'::text, '{10001}'), array_fill(''::bytea, '{10001}'))",
         "select lonnymq.message_complete(array_fill(1::bigint, '{10001}'), array_fill(gen_random_uuid(), '{10001}'))",
     ):
-        with pytest.raises(psycopg.Error) as refusal:
+        with pytest.raises(psycopg.Error) as rejection:
             session.rows(statement)
-        assert refusal.value.sqlstate == "LM002"
+        assert rejection.value.sqlstate == "LM002"
 
 
 @pytest.mark.heavy
@@ -338,9 +338,9 @@ def test_of_many_that_fail_the_dead_are_counted_and_the_first_that_runs_again_is
 def test_a_batch_of_names_from_two_sides_is_created_once(
     session: Session, another: Session
 ) -> None:
-    names = [f"n{number}" for number in range(20)]
-    first = session.create_many(["a"] * 20, names=names)
-    second = another.create_many(["a"] * 20, names=names[::-1])
+    keys = [f"n{number}" for number in range(20)]
+    first = session.create_many(["a"] * 20, keys=keys)
+    second = another.create_many(["a"] * 20, keys=keys[::-1])
     assert {each.answer for each in second} == {"duplicate"}
     assert [each.id for each in second] == [each.id for each in first][::-1]
 

@@ -105,11 +105,11 @@ def wider(session: Session) -> None:
 
 
 def throttled(session: Session) -> None:
-    session.set("c0", release_interval_ms=10)
+    session.set("c0", min_interval_ms=10)
 
 
 def bursting(session: Session) -> None:
-    session.set("c0", release_interval_ms=10, burst=5)
+    session.set("c0", min_interval_ms=10, burst=5)
 
 
 def capped(session: Session) -> None:

@@ -34,9 +34,9 @@ def drop_roles(root: psycopg.Connection, schema: str) -> None:
 
 def test_who_may_not_create_roles_is_told_what_to_run(root, builder: str) -> None:
     install(builder, schema="shop")
-    with pytest.raises(RolesMissing, match="builder may not create the roles") as refused:
+    with pytest.raises(RolesMissing, match="builder may not create the roles") as rejected:
         install(builder, schema="shop", roles=True)
-    said = str(refused.value).partition("install again: ")[2]
+    said = str(rejected.value).partition("install again: ")[2]
     root.execute(said.encode())
     install(builder, schema="shop", roles=True)
     with lonnymq.Queue(builder, schema="shop") as queue:
@@ -49,9 +49,9 @@ def test_who_is_no_member_of_the_owner_is_told_what_to_run(root, builder: str) -
     install(builder, schema="shop")
     for role in ("owner", *ROLES):
         root.execute(f"create role shop_{role}".encode())
-    with pytest.raises(RolesMissing, match="builder is no member of shop_owner") as refused:
+    with pytest.raises(RolesMissing, match="builder is no member of shop_owner") as rejected:
         install(builder, schema="shop", roles=True)
-    root.execute(str(refused.value).partition("install again: ")[2].encode())
+    root.execute(str(rejected.value).partition("install again: ")[2].encode())
     install(builder, schema="shop", roles=True)
     drop_roles(root, "shop")
 

@@ -1,4 +1,4 @@
-"""`lonnymq role`: what a DBA does by hand with GRANT, and confinement."""
+"""`lonnymq role`: what a DBA does by hand with GRANT, and restriction."""
 
 import psycopg
 import pytest
@@ -24,8 +24,8 @@ def test_a_role_is_granted_and_revoked(root, guarded: str, login: Login) -> None
 
 def test_a_producer_is_confined_and_freed(guarded: str, login: Login) -> None:
     admin = login("a_admin")
-    ran = run("role", "confine", "a_producer", "--channel", "acme", "--prefix", "b/", dsn=admin)
-    assert ran.out == "confined: a_producer\n"
+    ran = run("role", "restrict", "a_producer", "--channel", "acme", "--prefix", "b/", dsn=admin)
+    assert ran.out == "restricted: a_producer\n"
     with lonnymq.Queue(login("a_producer")) as queue:
         queue.create("b/1", b"x")
         with pytest.raises(NotAllowed):
@@ -34,7 +34,7 @@ def test_a_producer_is_confined_and_freed(guarded: str, login: Login) -> None:
         assert "only acme, b/…" in listed.out
         assert run("role", "free", "a_producer", dsn=admin).out == "freed: a_producer\n"
         queue.create("globex", b"x")
-    assert "is not confined" in run("role", "free", "a_producer", dsn=admin).err
+    assert "is not restricted" in run("role", "free", "a_producer", dsn=admin).err
 
 
 def test_the_list_has_every_role_and_its_members(guarded: str) -> None:

@@ -29,8 +29,8 @@ def test_a_worker_needs_the_consumers_role_and_no_more(login: Login, root, tmp_p
         for number in range(20):
             producer.create(f"channel {number}", b"x", kind="short")
         worker.noted("short", 20)
-        ticked = "select count(*) from lonnymq.schedule where answer is not null"
-        eventually(lambda: root.execute(ticked).fetchone() == (1,), within=60)
+        advanced = "select count(*) from lonnymq.schedule where answer is not null"
+        eventually(lambda: root.execute(advanced).fetchone() == (1,), within=60)
         worker.tell()
         assert worker.ends() == 0
         assert "permission denied" not in worker.errors.read_text()
@@ -50,9 +50,9 @@ def test_the_commands_that_act_work_for_admins_only(login: Login, root) -> None:
     ran = {words: run(*words, dsn=login("a_admin")) for words in TO_ACT}
     assert {words: each.err for words, each in ran.items() if each.code != 0} == {}
     for words in TO_ACT:
-        refused = run(*words, dsn=login("a_viewer"))
-        assert refused.code == 1
-        assert "The server does not allow it: permission denied for function" in refused.err
+        rejected = run(*words, dsn=login("a_viewer"))
+        assert rejected.code == 1
+        assert "The server does not allow it: permission denied for function" in rejected.err
 
 
 def test_a_listener_needs_no_privilege_and_hears_nothing_but_that_there_is_something(

@@ -34,7 +34,7 @@ def caught(root: psycopg.Connection) -> set[str]:
 
 def create(connection: psycopg.Connection) -> None:
     connection.execute("set search_path = trap, pg_catalog")
-    connection.execute("select lonnymq.message_create('acme', 'x', p_name => 'n')")
+    connection.execute("select lonnymq.message_create('acme', 'x', p_key => 'n')")
 
 
 def test_operators_and_functions_of_the_caller_are_not_used(root, login: Login) -> None:
@@ -58,10 +58,10 @@ def test_a_temporary_table_is_not_taken_for_a_catalog(root, login: Login) -> Non
             "create temporary table pg_roles (rolname text, oid oid, rolsuper boolean)"
         )
         connection.execute("insert into pg_roles values ('a_producer', 10, true)")
-        root.execute("select lonnymq.producer_confine('a_producer', array['acme'])")
-        with pytest.raises(psycopg.Error) as refused:
+        root.execute("select lonnymq.producer_restrict('a_producer', array['acme'])")
+        with pytest.raises(psycopg.Error) as rejected:
             connection.execute("select lonnymq.message_create('globex', 'x')")
-        assert refused.value.sqlstate == "LM007"
+        assert rejected.value.sqlstate == "LM007"
 
 
 @pytest.mark.parametrize("name", ["a_consumer", "a_admin"])

@@ -1,4 +1,4 @@
-"""Texts are data: stored as they are, or refused with a word about why, wherever they go in."""
+"""Texts are data: stored as they are, or rejected with a word about why, wherever they go in."""
 
 import json
 from collections.abc import Iterator
@@ -159,10 +159,14 @@ def test_a_role_of_any_name_can_be_confined(
     queue = Queue(root)
     root.execute(sql.SQL("create role {}").format(sql.Identifier(role)))
     try:
-        assert queue.producer_confine(role, channels=[channel], prefixes=[channel]) == "confined"
-        [confined] = queue.producer_list()
-        assert (confined.role, confined.channels, confined.prefixes) == (role, [channel], [channel])
-        assert queue.producer_free(role) == "freed"
+        assert queue.producer_restrict(role, channels=[channel], prefixes=[channel]) == "restricted"
+        [restricted] = queue.producer_list()
+        assert (restricted.role, restricted.channels, restricted.prefixes) == (
+            role,
+            [channel],
+            [channel],
+        )
+        assert queue.producer_unrestrict(role) == "freed"
     finally:
         root.execute(sql.SQL("drop role {}").format(sql.Identifier(role)))
 

@@ -25,7 +25,7 @@ class Service:
             self.queue.channel_set(
                 name,
                 max_concurrency=each.max_concurrency,
-                release_interval_ms=each.release_interval_ms,
+                min_interval_ms=each.min_interval_ms,
                 burst=each.burst,
                 weight=each.weight,
             )
@@ -56,7 +56,7 @@ class Service:
 
 LIMITS = {
     "tenant-1": Limits(max_concurrency=1),
-    "tenant-2": Limits(release_interval_ms=400, burst=2),
+    "tenant-2": Limits(min_interval_ms=400, burst=2),
 }
 SHAPE = WorkloadShape(
     messages=250, tenants=4, workers=WORKERS, load=1.1, noisy=0.4, service_ms=100, seed=11

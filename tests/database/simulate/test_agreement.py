@@ -70,7 +70,7 @@ class Both:
             self.queue.channel_set(
                 name,
                 max_concurrency=each.max_concurrency,
-                release_interval_ms=each.release_interval_ms,
+                min_interval_ms=each.min_interval_ms,
                 burst=each.burst,
                 weight=each.weight,
             )
@@ -154,7 +154,7 @@ def seen(message: int | None) -> str:
 def some_limits(rng: random.Random) -> Limits:
     return Limits(
         max_concurrency=rng.choice([None, None, 1, 2, 5]),
-        release_interval_ms=rng.choice([None, None, None, 7, 60]),
+        min_interval_ms=rng.choice([None, None, None, 7, 60]),
         burst=rng.choice([1, 1, 3]),
         weight=rng.choice([1, 1, 1, 2, 5]),
     )

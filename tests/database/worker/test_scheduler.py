@@ -1,4 +1,4 @@
-"""Schedules at work: declared by the program or stored by SQL, ticked when the database's clock says so."""
+"""Schedules at work: declared by the program or stored by SQL, advanced when the database's clock says so."""
 
 import logging
 from datetime import datetime
@@ -29,14 +29,16 @@ async def scheduler(dsn_18):
     await database.close()
 
 
-def ms(text: str, zone: str = "Europe/Berlin") -> int:
-    return int(datetime.fromisoformat(text).replace(tzinfo=ZoneInfo(zone)).timestamp()) * 1000
+def ms(text: str, timezone: str = "Europe/Berlin") -> int:
+    return int(datetime.fromisoformat(text).replace(tzinfo=ZoneInfo(timezone)).timestamp()) * 1000
 
 
-def ticks(queue, channel: str = "reports") -> list[str]:
-    zone = ZoneInfo("Europe/Berlin")
-    found = [each.headers["tick_at"] for each in queue.peek(channel, limit=1000)]
-    return [datetime.fromtimestamp(each / 1000, zone).strftime("%m-%d %H:%M%z") for each in found]
+def runs(queue, channel: str = "reports") -> list[str]:
+    timezone = ZoneInfo("Europe/Berlin")
+    found = [each.headers["run_at"] for each in queue.peek(channel, limit=1000)]
+    return [
+        datetime.fromtimestamp(each / 1000, timezone).strftime("%m-%d %H:%M%z") for each in found
+    ]
 
 
 async def test_a_declared_schedule_is_stored_and_its_ticks_reach_the_handler(dsn, queue) -> None:
@@ -44,7 +46,7 @@ async def test_a_declared_schedule_is_stored_and_its_ticks_reach_the_handler(dsn
 
     @worker.handler("report")
     async def report(content: str, context) -> None:
-        seen.append((content, context.headers["schedule"], context.headers["tick_at"] % 1000))
+        seen.append((content, context.headers["schedule"], context.headers["run_at"] % 1000))
 
     worker.schedule("often", channel="reports", every_ms=1000, kind="report", content=b"daily")
     async with working(worker, dsn):
@@ -56,7 +58,7 @@ async def test_a_declared_schedule_is_stored_and_its_ticks_reach_the_handler(dsn
 async def test_starting_again_changes_nothing_about_a_schedule(dsn_18, queue_18, clock) -> None:
     worker = Worker()
     worker.handler()(lambda: None)
-    worker.schedule("nightly", channel="reports", cron="0 3 * * *", zone="Europe/Berlin")
+    worker.schedule("nightly", channel="reports", cron="0 3 * * *", timezone="Europe/Berlin")
     versions = set()
     for _ in range(2):
         async with working(worker, dsn_18):
@@ -73,43 +75,43 @@ async def test_starting_again_changes_nothing_about_a_schedule(dsn_18, queue_18,
     ],
     ids=["spring", "autumn"],
 )
-async def test_a_nightly_schedule_ticks_once_a_night_when_the_clocks_change(
+async def test_a_nightly_schedule_advances_once_a_night_when_the_clocks_change(
     queue_18, clock, scheduler, start: str, seen: list[str]
 ) -> None:
     clock.set(ms(start))
-    queue_18.schedule_set("nightly", channel="reports", cron="30 2 * * *", zone="Europe/Berlin")
+    queue_18.schedule_set("nightly", channel="reports", cron="30 2 * * *", timezone="Europe/Berlin")
     for _ in range(4 * 40):
         await scheduler.create_due()
         clock.advance(HOUR // 4)
-    assert ticks(queue_18) == seen
+    assert runs(queue_18) == seen
 
 
-@pytest.mark.parametrize(("missed", "count"), [("skip", 0), ("once", 1), ("all", 5)])
+@pytest.mark.parametrize(("misfire", "count"), [("skip", 0), ("once", 1), ("all", 5)])
 async def test_ticks_that_nobody_was_there_for_are_dealt_with_as_chosen(
-    queue_18, clock, scheduler, missed, count: int
+    queue_18, clock, scheduler, misfire, count: int
 ) -> None:
     clock.set(ms("2026-05-05 02:30"))
-    queue_18.schedule_set("hourly", channel="reports", cron="0 * * * *", missed=missed)
+    queue_18.schedule_set("hourly", channel="reports", cron="0 * * * *", misfire=misfire)
     await scheduler.create_due()
     clock.advance(5 * HOUR)
     await scheduler.create_due()
     await scheduler.create_due()
-    assert len(ticks(queue_18)) == count
+    assert len(runs(queue_18)) == count
     clock.advance(HOUR // 2)
     await scheduler.create_due()
-    assert len(ticks(queue_18)) == count + 1
+    assert len(runs(queue_18)) == count + 1
 
 
 async def test_no_tick_comes_early(queue_18, clock, scheduler) -> None:
     clock.set(ms("2026-05-05 02:59"))
-    queue_18.schedule_set("nightly", channel="reports", cron="0 3 * * *", zone="Europe/Berlin")
+    queue_18.schedule_set("nightly", channel="reports", cron="0 3 * * *", timezone="Europe/Berlin")
     await scheduler.create_due()
     clock.advance(59_999)
     assert await scheduler.create_due() <= 0.001
-    assert ticks(queue_18) == []
+    assert runs(queue_18) == []
     clock.advance(1)
     await scheduler.create_due()
-    assert ticks(queue_18) == ["05-05 03:00+0200"]
+    assert runs(queue_18) == ["05-05 03:00+0200"]
 
 
 async def test_a_line_that_no_worker_can_read_is_told_of_once_and_harms_no_other(

@@ -74,9 +74,9 @@ def test_a_cursor_comes_out_as_it_went_in(parts: list[str | int]) -> None:
 
 @given(st.text(max_size=50))
 def test_what_is_no_cursor_is_refused(text: str) -> None:
-    with pytest.raises(ApiError) as refused:
+    with pytest.raises(ApiError) as rejected:
         decode_cursor(text, (), str, int, str, int)
-    assert refused.value.code == "invalid"
+    assert rejected.value.code == "invalid"
 
 
 @pytest.mark.parametrize(

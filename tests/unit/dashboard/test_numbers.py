@@ -7,7 +7,7 @@ from lonnymq.dashboard.api.queue import measure_fairness
 from lonnymq.dashboard.api.schemas import build_count
 from lonnymq.dashboard.queues import CreationRate, per_second
 
-ACTIVE = {"state": "ready", "waiting": 1, "max_concurrency": None, "release_interval_ms": None,
+ACTIVE = {"state": "ready", "waiting": 1, "max_concurrency": None, "min_interval_ms": None,
           "finished": 10, "weight": 1}  # fmt: skip
 
 
@@ -33,7 +33,7 @@ def test_fairness_is_of_backlogged_channels_without_limits_by_weight() -> None:
         row(finished=0, state="paused"),
         row(finished=0, waiting=0),
         row(finished=0, max_concurrency=1),
-        row(finished=0, release_interval_ms=5),
+        row(finished=0, min_interval_ms=5),
         row(finished=None),
     ]
     assert measure_fairness(even + others) == {"jain": 1.0, "channels": 2, "attempts": 40}

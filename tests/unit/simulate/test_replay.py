@@ -52,7 +52,7 @@ def test_a_concurrency_limit_holds_with_workers_to_spare() -> None:
 
 
 def test_a_rate_limit_spaces_messages_after_its_burst() -> None:
-    limits = {"a": Limits(release_interval_ms=100, burst=2)}
+    limits = {"a": Limits(min_interval_ms=100, burst=2)}
     assert starts(work(*[("a", 0, 1)] * 4), limits, workers=8) == [0, 0, 100, 200]
 
 

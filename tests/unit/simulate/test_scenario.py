@@ -11,7 +11,7 @@ from lonnymq.simulate.scenario import check_channels, parse_settings
     ("text", "expected"),
     [
         ("acme.max_concurrency=4", Setting("acme", "max_concurrency", 4)),
-        ("*.release_interval_ms=50", Setting(None, "release_interval_ms", 50)),
+        ("*.min_interval_ms=50", Setting(None, "min_interval_ms", 50)),
         (r"\*.burst=3", Setting("*", "burst", 3)),
         (r"\\*.burst=3", Setting(r"\*", "burst", 3)),
         (r"a\b.burst=3", Setting(r"a\b", "burst", 3)),
@@ -38,7 +38,7 @@ def test_a_setting_is_a_channel_an_option_and_a_value(text, expected) -> None:
         *("acme.weight=none", "acme.weight=0", "acme.weight=-1", "acme.weight=1.5"),
         *("acme.weight=many", "acme.burst=", "acme.max_concurrency=", "acme.weight=1001"),
         *("acme.burst=1000001", "acme.max_concurrency=2147483648", "acme.weight=२"),
-        *("acme.weight=1,,2", "acme.release_interval_ms=99999999999999999999999"),
+        *("acme.weight=1,,2", "acme.min_interval_ms=99999999999999999999999"),
     ],
 )
 def test_what_is_no_setting_is_refused_with_what_to_write(text) -> None:

@@ -1,4 +1,4 @@
-"""What may be registered as a handler, and what is refused with which words."""
+"""What may be registered as a handler, and what is rejected with which words."""
 
 from functools import partial
 
@@ -148,7 +148,7 @@ def test_settings_out_of_range_are_refused(settings, said: str) -> None:
     ("schedule", "said"),
     [
         ({"cron": "61 * * * *"}, "is not a cron line"),
-        ({"cron": "0 3 * * *", "zone": "Atlantis"}, "unknown time zone"),
+        ({"cron": "0 3 * * *", "timezone": "Atlantis"}, "unknown time zone"),
         ({"every_ms": -5}, "every_ms must be"),
         ({"every_ms": 5000, "content": "text"}, "content must be bytes"),
     ],

@@ -35,14 +35,14 @@ async def test_a_task_that_takes_its_first_cancellation_for_trouble_is_cancelled
 async def test_a_task_that_refuses_to_end_is_left_and_told_of() -> None:
     is_over = asyncio.Event()
 
-    async def refuse() -> None:
+    async def reject() -> None:
         while not is_over.is_set():
             try:
                 await is_over.wait()
             except asyncio.CancelledError:
                 continue
 
-    task = asyncio.create_task(refuse())
+    task = asyncio.create_task(reject())
     await asyncio.sleep(0)
     assert not await cancel_tasks([task], 0.01)
     is_over.set()

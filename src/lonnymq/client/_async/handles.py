@@ -89,7 +89,7 @@ class AsyncChannel:
 
     async def release(self) -> ReleaseAnswer:
         """Retire the channel: the channel takes no new messages and is removed when the last message is done."""
-        return await self.queue.channel_release(self.name)
+        return await self.queue.channel_retire(self.name)
 
     async def stats(self) -> ChannelStats | None:
         """Show the state and the options of the channel, or None if the channel does not exist."""
@@ -101,7 +101,7 @@ class AsyncChannel:
         *,
         delay_ms: Duration | None = None,
         dequeue_at: Moment | None = None,
-        name: str | None = None,
+        key: str | None = None,
         kind: str | None = None,
         headers: Mapping[str, Any] | None = None,
         using: Any = None,
@@ -112,7 +112,7 @@ class AsyncChannel:
             content,
             delay_ms=delay_ms,
             dequeue_at=dequeue_at,
-            name=name,
+            key=key,
             kind=kind,
             headers=headers,
             using=using,
@@ -121,7 +121,7 @@ class AsyncChannel:
     async def create_many(
         self, messages: Iterable[Bytes | NewMessage], *, using: Any = None
     ) -> list[CreateManyResult]:
-        """Add many messages in one call, in this order. Each message has a result, and refusals are not raised."""
+        """Add many messages in one call, in this order. Each message has a result, and rejections are not raised."""
         return await self.queue.create_many(messages, channel=self.name, using=using)
 
     async def copy(self, messages: Iterable[Bytes | NewMessage]) -> int:

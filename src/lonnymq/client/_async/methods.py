@@ -17,7 +17,6 @@ from lonnymq.results import (
     CompleteAnswer,
     Completed,
     ConfineAnswer,
-    Confined,
     ConfirmAnswer,
     DeadMessage,
     DeferAnswer,
@@ -37,19 +36,20 @@ from lonnymq.results import (
     Horizon,
     Installed,
     Leased,
-    MissedTicks,
+    MaintenanceResult,
+    Misfire,
     PauseAnswer,
     PeekedMessage,
     QueueStats,
     Redriven,
     ReleaseAnswer,
     Repair,
+    Restricted,
     ResumeAnswer,
     Schedule,
     ScheduleDeleteAnswer,
     ScheduleRan,
     ScheduleSetAnswer,
-    Swept,
     Ticked,
     Violation,
     WorkerGoneAnswer,
@@ -69,9 +69,9 @@ class AsyncMethods(AsyncBase):
         """Resume a paused channel."""
         return await self._run(calls.channel_resume(self.schema, channel))
 
-    async def channel_release(self, channel: str) -> ReleaseAnswer:
+    async def channel_retire(self, channel: str) -> ReleaseAnswer:
         """Retire a channel: the channel takes no new messages and is removed when the last message is done."""
-        return await self._run(calls.channel_release(self.schema, channel))
+        return await self._run(calls.channel_retire(self.schema, channel))
 
     async def channel_stats(
         self, channel: str | None = None, *, after: str | None = None, limit: int = 100
@@ -94,23 +94,23 @@ class AsyncMethods(AsyncBase):
         )
 
     async def channel_permitted(self, channel: str) -> bool:
-        """Tell whether the connected login may use a channel: True unless the login is confined to other channels."""
+        """Tell whether the connected login may use a channel: True unless the login is restricted to other channels."""
         return await self._run(calls.channel_permitted(self.schema, channel))
 
-    async def producer_confine(
+    async def producer_restrict(
         self, role: str, *, channels: Iterable[str] = (), prefixes: Iterable[str] = ()
     ) -> ConfineAnswer:
         """Confine a role and its members to some channels: by name, or by the beginning of the name."""
         return await self._run(
-            calls.producer_confine(self.schema, role, channels=channels, prefixes=prefixes)
+            calls.producer_restrict(self.schema, role, channels=channels, prefixes=prefixes)
         )
 
-    async def producer_free(self, role: str) -> FreeAnswer:
+    async def producer_unrestrict(self, role: str) -> FreeAnswer:
         """Let a role use every channel again."""
-        return await self._run(calls.producer_free(self.schema, role))
+        return await self._run(calls.producer_unrestrict(self.schema, role))
 
-    async def producer_list(self) -> list[Confined]:
-        """List the roles that are confined to some channels."""
+    async def producer_list(self) -> list[Restricted]:
+        """List the roles that are restricted to some channels."""
         return await self._run(calls.producer_list(self.schema))
 
     async def dead_list(
@@ -325,9 +325,9 @@ class AsyncMethods(AsyncBase):
         """Show the state and the options of the queue."""
         return await self._run(calls.queue_stats(self.schema))
 
-    async def sweep(self, *, limit: int = 1000) -> Swept:
-        """Expire leases, remove idle channels and drop old history. Any number of processes can sweep at once."""
-        return await self._run(calls.queue_sweep(self.schema, limit=limit))
+    async def maintain(self, *, limit: int = 1000) -> MaintenanceResult:
+        """Expire leases, remove idle channels and drop old history. Any number of processes can run this at once."""
+        return await self._run(calls.queue_maintain(self.schema, limit=limit))
 
     async def check(self) -> list[Violation]:
         """Check the queue for broken invariants. An empty list means that the queue is healthy."""
@@ -344,11 +344,11 @@ class AsyncMethods(AsyncBase):
         channel: str,
         cron: str | None = None,
         every_ms: Duration | None = None,
-        zone: str = "UTC",
+        timezone: str = "UTC",
         content: Bytes = b"",
         kind: str | None = None,
         headers: Mapping[str, Any] | None = None,
-        missed: MissedTicks = "once",
+        misfire: Misfire = "once",
     ) -> ScheduleSetAnswer:
         """Create or change a schedule, with a cron line or an interval. Workers create the messages."""
         return await self._run(
@@ -358,11 +358,11 @@ class AsyncMethods(AsyncBase):
                 channel=channel,
                 cron=cron,
                 every_ms=every_ms,
-                zone=zone,
+                timezone=timezone,
                 content=content,
                 kind=kind,
                 headers=headers,
-                missed=missed,
+                misfire=misfire,
             )
         )
 
@@ -371,27 +371,27 @@ class AsyncMethods(AsyncBase):
         return await self._run(calls.schedule_list(self.schema, after=after, limit=limit))
 
     async def schedule_due(self, *, within_ms: Duration = 0, limit: int = 1000) -> list[Schedule]:
-        """List the schedules with a tick within `within_ms`, and the schedules whose next tick is not known yet."""
+        """List the schedules with a run within `within_ms`, and the schedules whose next run is not known yet."""
         return await self._run(calls.schedule_due(self.schema, within_ms=within_ms, limit=limit))
 
-    async def schedule_tick(
+    async def schedule_advance(
         self,
         name: str,
         *,
         version: int,
         upto_at: Moment,
-        ticks: Iterable[Moment],
+        runs: Iterable[Moment],
         next_at: Moment | None = None,
     ) -> Ticked:
-        """Create the messages of ticks that are due, each message once."""
+        """Create the messages of runs that are due, each message once."""
         return await self._run(
-            calls.schedule_tick(
-                self.schema, name, version=version, upto_at=upto_at, ticks=ticks, next_at=next_at
+            calls.schedule_advance(
+                self.schema, name, version=version, upto_at=upto_at, runs=runs, next_at=next_at
             )
         )
 
     async def schedule_run(self, name: str) -> ScheduleRan:
-        """Create the message of a schedule now, in addition to the ticks."""
+        """Create the message of a schedule now, in addition to the runs."""
         return await self._run(calls.schedule_run(self.schema, name))
 
     async def schedule_pause(self, name: str) -> PauseAnswer:
@@ -399,7 +399,7 @@ class AsyncMethods(AsyncBase):
         return await self._run(calls.schedule_pause(self.schema, name))
 
     async def schedule_resume(self, name: str) -> ResumeAnswer:
-        """Resume a paused schedule with the first tick after now."""
+        """Resume a paused schedule with the first run after now."""
         return await self._run(calls.schedule_resume(self.schema, name))
 
     async def schedule_delete(self, name: str) -> ScheduleDeleteAnswer:
@@ -414,9 +414,9 @@ class AsyncMethods(AsyncBase):
         running: int = 0,
         stopping: bool = False,
         about: Mapping[str, Any] | None = None,
-        again_ms: Duration = 10_000,
+        interval_ms: Duration = 10_000,
     ) -> WorkerSeenAnswer:
-        """Report that a worker is alive. The next report is due within `again_ms`."""
+        """Report that a worker is alive. The next report is due within `interval_ms`."""
         return await self._run(
             calls.worker_seen(
                 self.schema,
@@ -425,7 +425,7 @@ class AsyncMethods(AsyncBase):
                 running=running,
                 stopping=stopping,
                 about=about,
-                again_ms=again_ms,
+                interval_ms=interval_ms,
             )
         )
 

@@ -90,7 +90,7 @@ class Channel:
 
     def release(self) -> ReleaseAnswer:
         """Retire the channel: the channel takes no new messages and is removed when the last message is done."""
-        return self.queue.channel_release(self.name)
+        return self.queue.channel_retire(self.name)
 
     def stats(self) -> ChannelStats | None:
         """Show the state and the options of the channel, or None if the channel does not exist."""
@@ -102,7 +102,7 @@ class Channel:
         *,
         delay_ms: Duration | None = None,
         dequeue_at: Moment | None = None,
-        name: str | None = None,
+        key: str | None = None,
         kind: str | None = None,
         headers: Mapping[str, Any] | None = None,
         using: Any = None,
@@ -113,7 +113,7 @@ class Channel:
             content,
             delay_ms=delay_ms,
             dequeue_at=dequeue_at,
-            name=name,
+            key=key,
             kind=kind,
             headers=headers,
             using=using,
@@ -122,7 +122,7 @@ class Channel:
     def create_many(
         self, messages: Iterable[Bytes | NewMessage], *, using: Any = None
     ) -> list[CreateManyResult]:
-        """Add many messages in one call, in this order. Each message has a result, and refusals are not raised."""
+        """Add many messages in one call, in this order. Each message has a result, and rejections are not raised."""
         return self.queue.create_many(messages, channel=self.name, using=using)
 
     def copy(self, messages: Iterable[Bytes | NewMessage]) -> int:

@@ -80,13 +80,13 @@ class Queue(Methods):
         *,
         delay_ms: Duration | None = None,
         dequeue_at: Moment | None = None,
-        name: str | None = None,
+        key: str | None = None,
         kind: str | None = None,
         headers: Mapping[str, Any] | None = None,
         using: Any = None,
     ) -> CreateResult:
-        """Add a message to a channel. Raises ChannelFull or ChannelReleasing if the channel refuses the message."""
-        message = NewMessage(content, channel, dequeue_at, delay_ms, name, kind, headers)
+        """Add a message to a channel. Raises ChannelFull or ChannelRetiring if the channel rejects the message."""
+        message = NewMessage(content, channel, dequeue_at, delay_ms, key, kind, headers)
         if tracing.PACKAGE in tracing.modules:
             with tracing.creating(self.schema, message) as carrying:
                 return self._run(calls.message_create(self.schema, carrying), using)
@@ -99,7 +99,7 @@ class Queue(Methods):
         channel: str | None = None,
         using: Any = None,
     ) -> list[CreateManyResult]:
-        """Add many messages in one call, in this order. Each message has a result, and refusals are not raised."""
+        """Add many messages in one call, in this order. Each message has a result, and rejections are not raised."""
         if tracing.PACKAGE in tracing.modules:
             with tracing.creating_many(self.schema, messages, NewMessage) as carrying:
                 call = calls.message_create_many(self.schema, carrying, channel=channel)
@@ -119,7 +119,7 @@ class Queue(Methods):
         """Lease up to `limit` messages, fair to all channels. An empty batch says why, and when to dequeue again."""
         for pause in retry_pauses():
             batch = self._dequeue_once(limit, lease_ms, worker)
-            if batch.why != "contended":
+            if batch.reason != "contended":
                 break
             time.sleep(pause)
         return batch

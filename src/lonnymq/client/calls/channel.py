@@ -14,10 +14,10 @@ from lonnymq.results import (
     ChannelSetAnswer,
     ChannelStats,
     ConfineAnswer,
-    Confined,
     FreeAnswer,
     PauseAnswer,
     ReleaseAnswer,
+    Restricted,
     ResumeAnswer,
 )
 
@@ -40,7 +40,7 @@ def channel_resume(channel: Name) -> ResumeAnswer:
 
 
 @sql_function(ADMIN)
-def channel_release(channel: Name) -> ReleaseAnswer:
+def channel_retire(channel: Name) -> ReleaseAnswer:
     """Retire a channel: the channel takes no new messages and is removed when the last message is done."""
 
 
@@ -67,19 +67,19 @@ def channel_active(
 
 @sql_function(EVERYBODY)
 def channel_permitted(channel: Name) -> bool:
-    """Tell whether the connected login may use a channel: True unless the login is confined to other channels."""
+    """Tell whether the connected login may use a channel: True unless the login is restricted to other channels."""
 
 
 @sql_function(ADMIN)
-def producer_confine(role: Name, *, channels: Names = (), prefixes: Names = ()) -> ConfineAnswer:
+def producer_restrict(role: Name, *, channels: Names = (), prefixes: Names = ()) -> ConfineAnswer:
     """Confine a role and its members to some channels: by name, or by the beginning of the name."""
 
 
 @sql_function(ADMIN)
-def producer_free(role: Name) -> FreeAnswer:
+def producer_unrestrict(role: Name) -> FreeAnswer:
     """Let a role use every channel again."""
 
 
 @sql_function(VIEWER)
-def producer_list() -> list[Confined]:
-    """List the roles that are confined to some channels."""
+def producer_list() -> list[Restricted]:
+    """List the roles that are restricted to some channels."""

@@ -37,8 +37,8 @@ from lonnymq.results import (
 DEFERRED = Record(Deferred)
 FAILED = Record(Failed)
 DEQUEUED_COLUMNS = (
-    "r.answer, r.look_at, r.cursor, "
-    "r.id, r.token, r.channel, r.content, r.state, r.attempt, r.kind, r.headers::text, r.name, "
+    "r.answer, r.retry_at, r.cursor, "
+    "r.id, r.token, r.channel, r.content, r.state, r.attempt, r.kind, r.headers::text, r.key, "
     "r.created_at, r.dequeue_at, r.dequeued_at, r.lease_until"
 )
 HEADERS = 10
@@ -66,9 +66,9 @@ def message_dequeue(
     """Lease up to `limit` messages. `make` gets the values of each message in the order of LeasedMessage."""
 
     def parse(rows: Sequence[Row]) -> Dequeued[Handle]:
-        answer, look_at, position = rows[-1][:3]
+        answer, retry_at, position = rows[-1][:3]
         if answer != "leased":
-            return Dequeued(Batch((), answer, look_at, rows[-1][DEQUEUED_AT]), position)
+            return Dequeued(Batch((), answer, retry_at, rows[-1][DEQUEUED_AT]), position)
         return Dequeued(Batch(tuple(make(*lease_values(row)) for row in rows)), position)
 
     values = (

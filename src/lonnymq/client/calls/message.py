@@ -8,7 +8,7 @@ from lonnymq.client.arguments import Bytes, Count, Identifier, Ids, Name
 from lonnymq.client.call import Call, Row, scalar, statement
 from lonnymq.client.describe import ADMIN, NOBODY, PRODUCER, VIEWER, sql_builder, sql_function
 from lonnymq.client.new_message import NewMessage, check_message, message_columns
-from lonnymq.errors import ChannelFull, ChannelReleasing
+from lonnymq.errors import ChannelFull, ChannelRetiring
 from lonnymq.results import (
     CancelAnswer,
     Cancelled,
@@ -19,7 +19,7 @@ from lonnymq.results import (
     Duplicate,
     Explanation,
     PeekedMessage,
-    Refused,
+    Rejected,
 )
 
 CREATED = "r.answer, r.id, r.reason, r.size, r.max_size"
@@ -29,7 +29,7 @@ CREATE_MANY_TYPES = "text[] bytea[] bigint[] bigint[] text[] text[] jsonb[]"
 
 @sql_builder(PRODUCER, method=False)
 def message_create(schema: str, message: NewMessage) -> Call[CreateResult]:
-    """Add a message to a channel. A refusal is raised."""
+    """Add a message to a channel. A rejection is raised."""
     values = check_message(message)
 
     def parse(rows: Sequence[Row]) -> CreateResult:
@@ -57,15 +57,15 @@ def decode_creation(row: Row) -> CreateManyResult:
         return Created(message_id)
     if answer == "duplicate":
         return Duplicate(message_id)
-    return (Dropped if answer == "dropped" else Refused)(reason, size, max_size)
+    return (Dropped if answer == "dropped" else Rejected)(reason, size, max_size)
 
 
 def raise_refusal(channel: str, result: CreateManyResult) -> CreateResult:
-    """The result, unless it is a refusal: that is raised."""
-    if not isinstance(result, Refused):
+    """The result, unless it is a rejection: that is raised."""
+    if not isinstance(result, Rejected):
         return result
-    if result.reason == "releasing":
-        raise ChannelReleasing(channel)
+    if result.reason == "retiring":
+        raise ChannelRetiring(channel)
     raise ChannelFull(channel, size=result.size, max_size=result.max_size)
 
 

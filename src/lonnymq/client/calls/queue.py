@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from lonnymq.client.arguments import Count, Json
 from lonnymq.client.describe import ADMIN, CONSUMER, EVERYBODY, VIEWER, sql_function
-from lonnymq.results import Installed, QueueSetAnswer, QueueStats, Repair, Swept, Violation
+from lonnymq.results import (
+    Installed,
+    MaintenanceResult,
+    QueueSetAnswer,
+    QueueStats,
+    Repair,
+    Violation,
+)
 
 
 @sql_function(EVERYBODY)
@@ -28,8 +35,8 @@ def queue_stats() -> QueueStats:
 
 
 @sql_function(CONSUMER)
-def queue_sweep(*, limit: Count = 1000) -> Swept:
-    """Expire leases, remove idle channels and drop old history. Any number of processes can sweep at once."""
+def queue_maintain(*, limit: Count = 1000) -> MaintenanceResult:
+    """Expire leases, remove idle channels and drop old history. Any number of processes can run this at once."""
 
 
 @sql_function(VIEWER)

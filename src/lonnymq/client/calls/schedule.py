@@ -9,7 +9,7 @@ from lonnymq.client.arguments import (
     Identifier,
     Json,
     JsonOrEmpty,
-    Missed,
+    MisfireArgument,
     Name,
     Period,
     Text,
@@ -38,11 +38,11 @@ def schedule_set(
     channel: Name,
     cron: Text | None = None,
     every_ms: Period | None = None,
-    zone: Text = "UTC",
+    timezone: Text = "UTC",
     content: Content = b"",
     kind: Name | None = None,
     headers: Json | None = None,
-    missed: Missed = "once",
+    misfire: MisfireArgument = "once",
 ) -> ScheduleSetAnswer:
     """Create or change a schedule, with a cron line or an interval. Workers create the messages."""
 
@@ -54,19 +54,19 @@ def schedule_list(*, after: Text | None = None, limit: Count = 100) -> list[Sche
 
 @sql_function(CONSUMER)
 def schedule_due(*, within_ms: Period = 0, limit: Count = 1000) -> list[Schedule]:
-    """List the schedules with a tick within `within_ms`, and the schedules whose next tick is not known yet."""
+    """List the schedules with a run within `within_ms`, and the schedules whose next run is not known yet."""
 
 
 @sql_function(CONSUMER)
-def schedule_tick(
-    name: Text, *, version: Identifier, upto_at: Time, ticks: Times, next_at: Time | None = None
+def schedule_advance(
+    name: Text, *, version: Identifier, upto_at: Time, runs: Times, next_at: Time | None = None
 ) -> Ticked:
-    """Create the messages of ticks that are due, each message once."""
+    """Create the messages of runs that are due, each message once."""
 
 
 @sql_function(ADMIN)
 def schedule_run(name: Text) -> ScheduleRan:
-    """Create the message of a schedule now, in addition to the ticks."""
+    """Create the message of a schedule now, in addition to the runs."""
 
 
 @sql_function(ADMIN)
@@ -76,7 +76,7 @@ def schedule_pause(name: Text) -> PauseAnswer:
 
 @sql_function(ADMIN)
 def schedule_resume(name: Text) -> ResumeAnswer:
-    """Resume a paused schedule with the first tick after now."""
+    """Resume a paused schedule with the first run after now."""
 
 
 @sql_function(ADMIN)
@@ -92,9 +92,9 @@ def worker_seen(
     running: Count = 0,
     stopping: Flag = False,
     about: JsonOrEmpty = None,
-    again_ms: Period = 10_000,
+    interval_ms: Period = 10_000,
 ) -> WorkerSeenAnswer:
-    """Report that a worker is alive. The next report is due within `again_ms`."""
+    """Report that a worker is alive. The next report is due within `interval_ms`."""
 
 
 @sql_function(CONSUMER)

@@ -43,7 +43,7 @@ class Load:
     created: int
     duplicate: int
     dropped: int
-    refused: int
+    rejected: int
     invalid: int
 
 
@@ -54,7 +54,7 @@ class StageTaken:
     created: int
     duplicate: int
     dropped: int
-    refused: int
+    rejected: int
     invalid: int
 
 
@@ -97,7 +97,7 @@ class ClaimTaken:
     token: str | None
     messages: int
     is_limited: bool
-    look_at: int | None
+    retry_at: int | None
     cursor: list[int]
 
 
@@ -153,7 +153,7 @@ class ClaimedMessage:
     state: bytes | None
     kind: str | None
     headers: Mapping[str, Any] | None
-    name: str | None
+    key: str | None
     created_at: int
     dequeue_at: int
 
@@ -171,7 +171,7 @@ def load_end(
     created: Identifier,
     duplicate: Identifier,
     dropped: Identifier,
-    refused: Identifier,
+    rejected: Identifier,
     invalid: Identifier,
 ) -> None:
     """Write down what became of the rows of a load."""
@@ -198,7 +198,7 @@ def stage_drop(stages: Ids) -> int:
 
 
 @sql_function(PRODUCER, method=False)
-def stage_sweep(stage_ms: Period = 86_400_000, *, load_ms: Period = 2_592_000_000) -> StageSwept:
+def stage_cleanup(stage_ms: Period = 86_400_000, *, load_ms: Period = 2_592_000_000) -> StageSwept:
     """Drop stages that nobody has published, and forget old loads."""
 
 

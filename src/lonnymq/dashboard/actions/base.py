@@ -81,7 +81,7 @@ class ChannelBody(Body):
 
 
 def require_found(answer: str) -> None:
-    """Refuse to act on a thing that does not exist."""
+    """Reject to act on a thing that does not exist."""
     if answer == "not_found":
         raise not_found("The thing does not exist any more.", "Load the page again.")
 

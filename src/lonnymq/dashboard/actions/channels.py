@@ -72,10 +72,10 @@ class ChannelOptions(Body):
     """The settings to change. The database checks the values."""
 
     max_concurrency: int | UnsetType | None = UNSET
-    release_interval_ms: int | UnsetType | None = UNSET
+    min_interval_ms: int | UnsetType | None = UNSET
     burst: int | UnsetType | None = UNSET
     max_size: int | UnsetType | None = UNSET
-    when_full: Literal["refuse", "drop"] | UnsetType = UNSET
+    when_full: Literal["reject", "drop"] | UnsetType = UNSET
     weight: int | UnsetType | None = UNSET
     max_attempts: int | UnsetType | None = UNSET
     retry_delays_ms: list[int] | UnsetType | None = UNSET

@@ -80,7 +80,7 @@ class DeadFilter(Body):
     all: bool = False
 
     def check(self) -> None:
-        """Refuse a filter that names nothing."""
+        """Reject a filter that names nothing."""
         if self.ids is UNSET and not (self.group or self.channel or self.kind or self.all):
             raise invalid("Name the dead messages: ids, group, channel, kind or all.")
 
@@ -145,7 +145,7 @@ class Redrive(Action[DeadFilter]):
         duplicates = sum(each.answer == "duplicate" for each in answers)
         message = f"{format_messages(count)} queued again."
         if duplicates:
-            message += f" {format_messages(duplicates)} stay dead: other messages have their names."
+            message += f" {format_messages(duplicates)} stay dead: other messages have their keys."
         return ActionResult(
             message, "redriven", body.subject, count,
             more=has_more and count > 0, parameters=body.document(),

@@ -19,7 +19,7 @@ RANK = "select * from {schema}.channel_rank(%(by)s, 1000)"
 IN_STATE = "select * from {schema}.channel_in_state(%(state)s, 1000)"
 ROWS = "select * from {schema}.channel_active(1, 1000, %(names)s)"
 DEAD = "select * from {schema}.channel_dead(%(names)s)"
-FIGURES = "select * from {schema}.queue_figures()"
+FIGURES = "select * from {schema}.queue_metrics()"
 STATS = "select * from {schema}.channel_stats(%(name)s)"
 OPTIONS = "select {schema}.queue_options_now() as options"
 SAMPLES = """
@@ -194,8 +194,8 @@ def format_row(
         "running": row["in_flight"],
         "max_concurrency": row["max_concurrency"],
         "out_per_s": per_second(row["finished"], row["finished_ms"]),
-        "rate_limit_per_s": per_second(1, row["release_interval_ms"]),
-        "release_interval_ms": row["release_interval_ms"],
+        "rate_limit_per_s": per_second(1, row["min_interval_ms"]),
+        "min_interval_ms": row["min_interval_ms"],
         "burst": row["burst"],
         "oldest_at": row["waiting_since"],
         "next_at": row["next_at"],
@@ -203,7 +203,7 @@ def format_row(
         "weight": row["weight"],
         "max_size": row["max_size"],
         "paused": row["paused"],
-        "releasing": row["releasing"],
+        "retiring": row["retiring"],
     }
 
 
@@ -215,10 +215,10 @@ def explain_hold(row: Mapping[str, Any]) -> str | None:
         case "saturated":
             return f"At the limit: {row['in_flight']} of {row['max_concurrency']} are running."
         case "throttled":
-            return f"At the rate limit: one message every {row['release_interval_ms']} ms."
+            return f"At the rate limit: one message every {row['min_interval_ms']} ms."
         case "scheduled":
             return "Scheduled: the first message is due later."
-        case "releasing":
+        case "retiring":
             return "Being released: the channel accepts no new messages."
         case _:
             return None

@@ -14,7 +14,7 @@ MATCH = """
 select * from {schema}.dead_match(
   %(group)s, %(channel)s, %(kind)s, %(before)s, %(limit)s, 10000, %(bytes)s)
 """
-FIGURES = "select * from {schema}.queue_figures()"
+FIGURES = "select * from {schema}.queue_metrics()"
 MAX_GROUPED = 10_000
 
 
@@ -87,4 +87,4 @@ def format_row(row: Row) -> dict[str, Any]:
     }
 
 
-ROW_FIELDS = ("channel", "kind", "name", "attempt", "created_at", "died_at", "size")
+ROW_FIELDS = ("channel", "kind", "key", "attempt", "created_at", "died_at", "size")

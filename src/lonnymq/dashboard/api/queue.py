@@ -13,7 +13,7 @@ from lonnymq.dashboard.queues import MonitoredQueue, Row, fetch, per_second
 from lonnymq.dashboard.request import MAX_ID, decode_cursor, encode_cursor
 from lonnymq.fairness import jain_index
 
-FIGURES = "select * from {schema}.queue_figures()"
+FIGURES = "select * from {schema}.queue_metrics()"
 ENDED = """
 select * from {schema}.history_recent(({schema}.epoch() - 10000)::bigint, 10000, null, 5000)
 """
@@ -29,7 +29,7 @@ select w.name, w.alive, w.stopping, w.concurrency, w.running, w.started_at, w.se
 from {schema}.worker_list(null, 1000) w
 """
 SCHEDULES = """
-select s.name, s.cron, s.every_ms, s.zone, s.channel, s.kind, s.missed, s.paused, s.tick_at,
+select s.name, s.cron, s.every_ms, s.timezone, s.channel, s.kind, s.misfire, s.paused, s.last_run_at,
   s.next_at, s.message_id, s.answer, s.set_at
 from {schema}.schedule_list(null, 1000) s
 """
@@ -159,7 +159,7 @@ def measure_fairness(active: Iterable[Row]) -> dict[str, Any]:
         if row["state"] == "ready"
         and row["waiting"] > 0
         and row["max_concurrency"] is None
-        and row["release_interval_ms"] is None
+        and row["min_interval_ms"] is None
         and row["finished"] is not None
     ]
     index = jain_index(row["finished"] / row["weight"] for row in backlogged)

@@ -8,9 +8,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 Digits = Annotated[str, Meta(pattern="^-?[0-9]+$")]
 Time = Annotated[int, Meta(description="Epoch milliseconds of the database's clock.")]
-ChannelState = Literal[
-    "ready", "idle", "scheduled", "saturated", "throttled", "paused", "releasing"
-]
+ChannelState = Literal["ready", "idle", "scheduled", "saturated", "throttled", "paused", "retiring"]
 STATES: Final[tuple[str, ...]] = get_args(ChannelState)
 OUTCOMES: Final = ("completed", "failed", "deferred", "expired", "died")
 
@@ -152,12 +150,12 @@ class ChannelRow(Document):
     oldest_at: Time | None
     next_at: Time | None
     max_concurrency: int | None
-    release_interval_ms: int | None
+    min_interval_ms: int | None
     burst: int
     weight: int
     max_size: int | None
     paused: bool
-    releasing: bool
+    retiring: bool
 
 
 class Channels(Page):
@@ -169,7 +167,7 @@ class Channels(Page):
 
 
 class ChannelDetails(ChannelRow):
-    when_full: Literal["refuse", "drop"]
+    when_full: Literal["reject", "drop"]
     max_attempts: int
     retry_delays_ms: list[int]
     retry_jitter: float
@@ -178,10 +176,10 @@ class ChannelDetails(ChannelRow):
 
 class ChannelDefaults(Document):
     max_concurrency: int | None
-    release_interval_ms: int | None
+    min_interval_ms: int | None
     burst: int
     max_size: int | None
-    when_full: Literal["refuse", "drop"]
+    when_full: Literal["reject", "drop"]
     weight: int
     max_attempts: int
     retry_delays_ms: list[int]
@@ -213,7 +211,7 @@ class MessageBase(Document):
     id: Digits
     channel: str
     kind: str | None
-    name: str | None
+    key: str | None
     attempt: int
     created_at: Time
 
@@ -339,12 +337,12 @@ class Schedule(Document):
     name: str
     cron: str | None
     every_ms: int | None
-    zone: str
+    timezone: str
     channel: str
     kind: str | None
-    missed: Literal["skip", "once", "all"]
+    misfire: Literal["skip", "once", "all"]
     paused: bool
-    tick_at: Time
+    last_run_at: Time
     next_at: Time | None
     message_id: Digits | None
     answer: str | None

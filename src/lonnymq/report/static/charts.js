@@ -84,7 +84,7 @@ const legendLook = (more) => ({
 });
 
 const tooltipLook = (content, more) => ({
-  confine: true, backgroundColor: colour("card"), borderColor: colour("line"), borderWidth: 1, padding: [8, 12],
+  restrict: true, backgroundColor: colour("card"), borderColor: colour("line"), borderWidth: 1, padding: [8, 12],
   textStyle: { color: colour("ink"), fontSize: 12.5 }, extraCssText: "border-radius: 8px; box-shadow: 0 6px 24px rgb(0 0 0 / 0.16)",
   formatter: content, ...more,
 });

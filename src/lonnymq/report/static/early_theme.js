@@ -3,6 +3,6 @@
   var chosen = new URLSearchParams(location.search).get("theme");
   try {
     chosen = chosen || localStorage.getItem("lonnymq.theme");
-  } catch (refused) { /* storage is closed to us: the system's theme it is */ }
+  } catch (rejected) { /* storage is closed to us: the system's theme it is */ }
   if (chosen === "light" || chosen === "dark") document.documentElement.dataset.theme = chosen;
 })();

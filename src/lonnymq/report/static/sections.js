@@ -100,7 +100,7 @@ function limits() {
     table("Limits reached", [
       { title: "Tenant", value: nameOf, show: tenantLink, head: true },
       { title: "Concurrency", value: (each) => each.max_concurrency, show: (each) => count(each.max_concurrency), number: true },
-      { title: "Interval", value: (each) => each.release_interval_ms, show: (each) => span(each.release_interval_ms), number: true },
+      { title: "Interval", value: (each) => each.min_interval_ms, show: (each) => span(each.min_interval_ms), number: true },
       { title: `${cap(steps(data.every_ms))} at concurrency`, value: (each) => each.hours_at_concurrency, show: (each) => count(each.hours_at_concurrency), number: true },
       { title: `${cap(steps(data.every_ms))} at rate`, value: (each) => each.hours_at_rate, show: (each) => count(each.hours_at_rate), number: true },
       { title: "Maximum use", value: (each) => Math.max(each.concurrency_used_most ?? 0, each.rate_used_most ?? 0), show: (each) => share(Math.max(each.concurrency_used_most ?? 0, each.rate_used_most ?? 0)), number: true },

@@ -172,7 +172,7 @@ class BatchReader(DataSourceReader):
 
 
 class FilteringReader(BatchReader):
-    """A read that lets PostgreSQL filter too. Spark refuses a reader with this method unless a setting allows it."""
+    """A read that lets PostgreSQL filter too. Spark rejects a reader with this method unless a setting allows it."""
 
     def pushFilters(self, filters: list[Filter]) -> Iterator[Filter]:  # noqa: N802 (Spark's name)
         """Note the filters that SQL can express, on the driver; Spark applies all filters again."""

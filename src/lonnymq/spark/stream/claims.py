@@ -38,7 +38,7 @@ class TakenMessages:
     token: str | None
     messages: int
     is_limited: bool
-    look_at: int | None
+    retry_at: int | None
     cursor: list[int]
 
 

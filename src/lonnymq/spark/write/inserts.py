@@ -30,7 +30,7 @@ CREATE = """
       %s::text[]::jsonb[]) r
     order by r.ordinal
 """
-DETAILS = {"full": "channel {} is full", "releasing": "channel {} is being released"}
+DETAILS = {"full": "channel {} is full", "retiring": "channel {} is being released"}
 
 
 def group_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -96,7 +96,7 @@ def choose_encoder(field: pa.Field, json_columns: tuple[str, ...]) -> Any:
 def create_messages(
     connection: Connection[Any], options: Options, rows: pa.RecordBatch
 ) -> tuple[Counts, pa.RecordBatch | None]:
-    """Create a message from each row, for names, capacities and few rows; returns the counts and the rejected rows."""
+    """Create a message from each row, for keys, capacities and few rows; returns the counts and the rejected rows."""
     counts, rejected = Counts(), []
     statement = CREATE.format(schema=options.schema).encode()
     for start in range(0, rows.num_rows, ROWS_PER_CALL):
@@ -107,7 +107,7 @@ def create_messages(
         ]
         answers = connection.execute(statement, arguments).fetchall()
         counts += count_answers(answer for answer, _ in answers)
-        no = [at for at, (answer, _) in enumerate(answers) if answer in ("dropped", "refused")]
+        no = [at for at, (answer, _) in enumerate(answers) if answer in ("dropped", "rejected")]
         if no:
             rejected.append(describe_rejected(part.take(pa.array(no)), [answers[at] for at in no]))
     if not rejected:

@@ -25,12 +25,12 @@ MEASURE = """
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many rows became messages, had a name that exists, or were rejected, by reason."""
+    """How many rows became messages, had a key that exists, or were rejected, by reason."""
 
     created: int = 0
     duplicate: int = 0
     dropped: int = 0
-    refused: int = 0
+    rejected: int = 0
     invalid: int = 0
 
     def __add__(self, other: Counts) -> Counts:
@@ -39,9 +39,9 @@ class Counts:
         )
 
     @property
-    def rejected(self) -> int:
-        """The number of rejected rows."""
-        return self.dropped + self.refused + self.invalid
+    def not_created(self) -> int:
+        """The number of rows that became no message."""
+        return self.dropped + self.rejected + self.invalid
 
     def __str__(self) -> str:
         return ", ".join(f"{getattr(self, each.name)} {each.name}" for each in fields(self))
@@ -109,7 +109,7 @@ def drop_stages(connection: Connection[Any], options: Options, stages: list[int]
 
 def sweep_stages(connection: Connection[Any], options: Options) -> None:
     """Drop the stages that failed jobs left behind."""
-    fetch_value(connection, f"select {options.schema}.stage_sweep()")
+    fetch_value(connection, f"select {options.schema}.stage_cleanup()")
 
 
 def measure_headers(connection: Connection[Any], texts: list[str]) -> list[int]:

@@ -23,7 +23,7 @@ CREATE = """
     create table if not exists {table} (
       rejected_at timestamptz not null default now(),
       load_app text, load_version bigint, answer text not null, reason text not null, detail text,
-      channel text, kind text, name text, dequeue_at bigint, delay_ms bigint, headers text, content bytea
+      channel text, kind text, key text, dequeue_at bigint, delay_ms bigint, headers text, content bytea
     )
 """
 logger = logging.getLogger("lonnymq.spark")
@@ -83,15 +83,15 @@ def store_batch(
 
 def check_rejected(options: Options, counts: Counts) -> None:
     """Raise if rows were rejected and the option failOnReject is set."""
-    if counts.rejected and options["failOnReject"]:
+    if counts.not_created and options["failOnReject"]:
         raise RowsRejected(f"{RowsRejected.__doc__} ({counts})")
 
 
 def log_rejected(options: Options, counts: Counts, app: str) -> None:
     """Log on the driver how many rows were rejected, and where they are."""
-    if not counts.rejected:
+    if not counts.not_created:
         return
     table = options["rejectsTable"]
     where = f"stored in {table}" if table else "not stored: set rejectsTable to store them"
-    values = (counts.rejected, where, app, counts)
+    values = (counts.not_created, where, app, counts)
     logger.warning("lonnymq: %s rows were rejected and are %s (load %s: %s)", *values)

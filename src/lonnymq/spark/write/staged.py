@@ -122,7 +122,7 @@ def publish_task(
         batches = deserialize_batches(commit.inline)
         return sum((publish_batch(connection, options, key, each) for each in batches), Counts())
     counts = take_stage(connection, options, commit.stage, commit.rows)
-    if counts.rejected and options["rejectsTable"]:
+    if counts.not_created and options["rejectsTable"]:
         store_stage(connection, options, commit.stage, key)
     return counts
 

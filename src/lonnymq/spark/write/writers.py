@@ -49,7 +49,7 @@ COLUMN_TYPES: dict[str, tuple[type[DataType], ...]] = {
     "content": (BinaryType, StringType),
     "dequeue_at": (*NUMBER, TimestampType),
     "delay_ms": NUMBER,
-    "name": (StringType,),
+    "key": (StringType,),
     "kind": (StringType,),
     "headers": (StringType, MapType),
 }
@@ -93,7 +93,7 @@ class WriteJob:
         """Log the rows that direct tasks rejected, on the driver."""
         commits = (each for each in messages if isinstance(each, DirectCommit))
         counts = sum((each.counts for each in commits), Counts())
-        if counts.rejected:
+        if counts.not_created:
             from lonnymq.spark.write.rejects import log_rejected
 
             log_rejected(self.options, counts, self.name)

@@ -11,7 +11,7 @@ do $install$
 declare
   c_roles constant text[] := '{producer,consumer,viewer,admin}';
   c_confined constant text[] :=
-    '{message channel,note channel,dead channel,history channel,schedule channel,channel name,channel_setting name}';
+    '{message channel,change channel,dead channel,history channel,schedule channel,channel name,channel_setting name}';
   v_prefix constant text := 'lonnymq' || '_';
   v_owner constant text := v_prefix || 'owner';
   v_is_on boolean := :roles;
@@ -37,7 +37,7 @@ begin
       raise exception using errcode = 'LM008',
         message = format('%s may not create the roles of the queue: %s', current_user,
           array_to_string(v_missing, ', ')),
-        hint = format('Have them created by somebody who may, and install running_xids: %s; grant %I to %I;', (
+        hint = format('Have them created by somebody who may, and install again: %s; grant %I to %I;', (
           select string_agg(format('create role %I', m), '; ') from unnest(v_missing) as m
         ), v_owner, current_user);
     end if;
@@ -54,7 +54,7 @@ begin
       exception when insufficient_privilege then
         raise exception using errcode = 'LM008',
           message = format('%s is no member of %s', current_user, v_owner),
-          hint = format('Have it run by somebody who may, and install running_xids: grant %I to %I;', v_owner,
+          hint = format('Have it run by somebody who may, and install again: grant %I to %I;', v_owner,
             current_user);
       end;
     end if;
@@ -144,9 +144,9 @@ begin
       join pg_class c on c.oid = to_regclass('lonnymq.' || split_part(t.pair, ' ', 1))
       where c.relrowsecurity <> v_is_on
     loop
-      execute format('drop policy if exists confined on lonnymq.%I', v_each.name);
+      execute format('drop policy if exists restricted on lonnymq.%I', v_each.name);
       if v_is_on then
-        execute format('create policy confined on lonnymq.%I using (lonnymq.channel_permitted(%I))',
+        execute format('create policy restricted on lonnymq.%I using (lonnymq.channel_permitted(%I))',
           v_each.name, v_each.channel);
       end if;
       execute format('alter table lonnymq.%I %s row level security', v_each.name,

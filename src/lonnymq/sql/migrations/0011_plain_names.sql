@@ -47,6 +47,19 @@ begin
 end
 $$;
 
+-- Policies of roles that may use some channels only.
+do $$
+declare
+  v_each record;
+begin
+  for v_each in
+    select p.tablename from pg_policies p where p.schemaname = 'lonnymq' and p.policyname = 'confined'
+  loop
+    execute format('alter policy confined on lonnymq.%I rename to restricted', v_each.tablename);
+  end loop;
+end
+$$;
+
 alter table lonnymq.change rename column told to notified;
 alter table lonnymq.change rename column quiet to can_wait;
 alter table lonnymq.change rename column look to rescan;
@@ -61,3 +74,36 @@ alter type lonnymq.walk rename attribute tick_id to checkpoint_id;
 alter type lonnymq.fold_batch rename attribute has_told to has_notified;
 alter type lonnymq.fold_batch rename attribute looks to rescans;
 alter type lonnymq.fold_batch rename attribute again to running_xids;
+
+-- The words that people use.
+alter table lonnymq.queue rename column default_release_interval_ms to default_min_interval_ms;
+alter table lonnymq.channel rename column release_interval_ms to min_interval_ms;
+alter table lonnymq.channel rename column releasing to retiring;
+alter table lonnymq.channel_setting rename column release_interval_ms to min_interval_ms;
+alter table lonnymq.channel_setting rename column releasing to retiring;
+alter index lonnymq.channel_setting_releasing_ix rename to channel_setting_retiring_ix;
+alter table lonnymq.load rename column refused to rejected;
+alter table lonnymq.schedule rename column zone to timezone;
+alter table lonnymq.schedule rename column missed to misfire;
+alter table lonnymq.schedule rename column tick_at to last_run_at;
+alter table lonnymq.worker rename column again_ms to interval_ms;
+alter type lonnymq.dequeued rename attribute look_at to retry_at;
+alter table lonnymq.message rename column name to key;
+alter table lonnymq.dead rename column name to key;
+alter table lonnymq.history rename column name to key;
+alter table lonnymq.stage_row rename column name to key;
+alter type lonnymq.dequeued rename attribute name to key;
+alter index lonnymq.message_name_ix rename to message_key_ix;
+
+alter table lonnymq.queue drop constraint queue_default_when_full_check;
+alter table lonnymq.channel_setting drop constraint channel_setting_when_full_check;
+update lonnymq.queue q
+set default_when_full = 'reject',
+  written_by = case when q.written_by = q.xmin then pg_current_xact_id()::xid else q.written_by end
+where q.default_when_full = 'refuse';
+update lonnymq.channel_setting set when_full = 'reject' where when_full = 'refuse';
+update lonnymq.channel set when_full = 'reject' where when_full = 'refuse';
+alter table lonnymq.queue alter column default_when_full set default 'reject',
+  add constraint queue_default_when_full_check check (default_when_full in ('reject', 'drop'));
+alter table lonnymq.channel_setting
+  add constraint channel_setting_when_full_check check (when_full in ('reject', 'drop'));

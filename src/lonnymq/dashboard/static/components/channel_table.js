@@ -15,7 +15,7 @@ function NextTurn({ row }) {
 
 /** The reason why a channel is held, without the state. */
 export function formatHold(row) {
-  if (row.state === "throttled") return `one message every ${formatDuration(row.release_interval_ms)}`;
+  if (row.state === "throttled") return `one message every ${formatDuration(row.min_interval_ms)}`;
   return row.held.replace(/^[^:]*: /, "").replace(/\.$/, "");
 }
 

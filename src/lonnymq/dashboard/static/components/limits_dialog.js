@@ -7,7 +7,7 @@ import { useQueue } from "../lib/queue.js";
 
 const FIELDS = [
   ["max_concurrency", "Maximum running", "empty: no limit", 1],
-  ["release_interval_ms", "Minimum milliseconds between two messages", "empty: no rate limit", 1],
+  ["min_interval_ms", "Minimum milliseconds between two messages", "empty: no rate limit", 1],
   ["burst", "Burst", "messages that may start together after a pause", 1],
   ["max_size", "Maximum size", "messages, empty: no limit", 1],
   ["weight", "Weight", "messages per turn", 1],
@@ -77,7 +77,7 @@ export function LimitsDialog({ name, row, onClose, onDone }) {
       ${FIELDS.map(([key, label, hint, min]) => html`<label class="field" key=${key}><span>${label}</span>
         <input class="input" type="number" inputmode="numeric" step="1" min=${min} name=${key} value=${fields[key]} onInput=${type(key)} /><span class="hint">${hint}</span></label>`)}
       <label class="field"><span>When full</span><select class="input" name="when_full" value=${fields.when_full} onChange=${type("when_full")}>
-        <option value="refuse">refuse new messages</option><option value="drop">drop new messages</option></select></label>
+        <option value="reject">reject new messages</option><option value="drop">drop new messages</option></select></label>
       <label class="field"><span>Retry delays in milliseconds</span><input class="input" name="retry_delays_ms" value=${fields.retry_delays_ms} onInput=${type("retry_delays_ms")} /><span class="hint">the last delay repeats</span></label>
     </div>
     <div class="say" aria-live="polite">

@@ -5,7 +5,7 @@ import { formatClock, formatCount, formatDayTime, formatDecimal, formatDuration,
 
 const TONES = {
   ready: "good", running: "good", completed: "good", alive: "good", leased: "good", redriven: "good",
-  scheduled: "calm", deferred: "calm", releasing: "calm", created: "calm",
+  scheduled: "calm", deferred: "calm", retiring: "calm", created: "calm",
   saturated: "warn", throttled: "warn", paused: "warn", stopping: "warn", failed: "warn", expired: "warn", retrying: "warn",
   dead: "bad", gone: "bad", silent: "bad",
 };

@@ -64,8 +64,8 @@ function Limits({ row }) {
   const none = html`<span class="soft">no limit</span>`;
   return html`<section class="card"><header><h2>Limits</h2></header><dl class="values">
     ${value("Maximum running", row.max_concurrency == null ? none : `${formatCount(row.max_concurrency)} running`)}
-    ${value("Rate", row.release_interval_ms == null ? none : `one message every ${formatDuration(row.release_interval_ms)}`)}
-    ${value("Burst", row.release_interval_ms == null ? html`<span class="soft">${formatCount(row.burst)}</span>` : `${formatCount(row.burst)} after a pause`)}
+    ${value("Rate", row.min_interval_ms == null ? none : `one message every ${formatDuration(row.min_interval_ms)}`)}
+    ${value("Burst", row.min_interval_ms == null ? html`<span class="soft">${formatCount(row.burst)}</span>` : `${formatCount(row.burst)} after a pause`)}
     ${value("Size", row.max_size == null ? none : html`<${Count} of=${row.size} /> of ${formatCompact(row.max_size)}, then ${row.when_full}`)}
     ${value("Weight", `${pluralize(row.weight, "message")} per turn`)}
     ${value("Attempts", row.max_attempts == null ? none : formatCount(row.max_attempts))}
@@ -88,7 +88,7 @@ function Messages({ name }) {
 function MessageTable({ rows }) {
   const { link } = useQueue();
   const columns = [
-    { key: "id", label: "Message", cell: (row) => html`<a href=${link("message", [row.id])}>${row.id}</a>${row.name && html` <span class="soft cut"><${Name} of=${row.name} /></span>`}` },
+    { key: "id", label: "Message", cell: (row) => html`<a href=${link("message", [row.id])}>${row.id}</a>${row.key && html` <span class="soft cut"><${Name} of=${row.key} /></span>`}` },
     { key: "state", label: "State", hideLabel: true, what: true, cell: (row) => html`<${StateBadge} of=${row.state} />${row.worker && html` <span class="soft">by <${Name} of=${row.worker} /></span>`}${row.error && html` <span class="cut soft" title=${row.error}>${row.error}</span>`}` },
     { key: "kind", label: "Kind", cell: (row) => (row.kind == null ? NONE : html`<span class="brief"><${Name} of=${row.kind} /></span>`) },
     { key: "due", label: "Due", number: true, cell: (row) => html`<${RelativeTime} at=${row.dequeue_at} />` },

@@ -11,7 +11,7 @@ import { replaceHash } from "../lib/router.js";
 
 const LIMIT = 50;
 const TYPING_MS = 250; // after the last key
-const STATES = ["ready", "saturated", "throttled", "paused", "scheduled", "releasing", "idle"];
+const STATES = ["ready", "saturated", "throttled", "paused", "scheduled", "retiring", "idle"];
 
 export function Channels() {
   const { queue, link, search, beat } = useQueue();

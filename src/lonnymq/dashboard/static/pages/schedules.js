@@ -15,11 +15,11 @@ export function Schedules() {
   const body = (row) => ({ name: row.name });
   const columns = [
     { key: "name", label: "Schedule", what: true, cell: (row) => html`<span class="cut-2"><${Name} of=${row.name} /></span>` },
-    { key: "when", label: "When", cell: (row) => (row.cron ? html`<code>${row.cron}</code> <span class="soft">${row.zone}</span>` : `every ${formatDuration(row.every_ms)}`) },
+    { key: "when", label: "When", cell: (row) => (row.cron ? html`<code>${row.cron}</code> <span class="soft">${row.timezone}</span>` : `every ${formatDuration(row.every_ms)}`) },
     { key: "into", label: "Creates", cell: (row) => html`${row.kind != null && html`<${Name} of=${row.kind} /> in `}<a href=${link("channel", [row.channel])}><${Name} of=${row.channel} /></a>` },
     { key: "next", label: "Next", number: true, cell: (row) => (row.paused ? html`<${StateBadge} of="paused" />` : row.next_at == null ? "when a worker runs" : html`<${RelativeTime} at=${row.next_at} />`) },
     { key: "last", label: "Last message", number: true, cell: (row) => (row.message_id == null ? row.answer ?? NONE : html`<a href=${link("message", [row.message_id])}>${row.message_id}</a>`) },
-    { key: "missed", label: "Missed runs are", cell: (row) => MISSED[row.missed] ?? row.missed },
+    { key: "misfire", label: "Misfire runs are", cell: (row) => MISSED[row.misfire] ?? row.misfire },
     { key: "acts", label: "Actions", acts: true, hideLabel: true, cell: (row) => html`
       <${ActionButton} small label="Run now" action="run_schedule" body=${body(row)} title=${html`Run <${Name} of=${row.name} /> now?`} verb="Run now" onDone=${found.reload} />
       ${row.paused

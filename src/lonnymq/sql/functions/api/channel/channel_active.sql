@@ -16,8 +16,8 @@ returns table (
   channel text, state text, waiting bigint, scheduled bigint, leased bigint,
   counted_exactly boolean,
   waiting_since bigint, next_at bigint, in_flight bigint, finished bigint, finished_ms bigint,
-  max_concurrency integer, release_interval_ms bigint, burst integer, max_size bigint,
-  weight integer, paused boolean, releasing boolean, now_at bigint
+  max_concurrency integer, min_interval_ms bigint, burst integer, max_size bigint,
+  weight integer, paused boolean, retiring boolean, now_at bigint
 )
 language plpgsql
 stable
@@ -65,7 +65,7 @@ begin
     case
       when p.paused then 'paused'
       when w.hold is not null then w.hold
-      when p.releasing then 'releasing'
+      when p.retiring then 'retiring'
       when l.waiting > 0 or (w.seat is not null and l.leased >= p_count) then 'ready'
       when l.scheduled > 0 then 'scheduled'
       else 'idle'
@@ -75,8 +75,8 @@ begin
     case when w.seat is null then w.wake_at end,
     coalesce(m.in_flight, l.leased),
     case when v_is_kept then coalesce(r.finished, 0) end, s.ms,
-    p.max_concurrency, p.release_interval_ms, p.burst, p.max_size, p.weight,
-    p.paused, p.releasing, v_now
+    p.max_concurrency, p.min_interval_ms, p.burst, p.max_size, p.weight,
+    p.paused, p.retiring, v_now
   from named n
   cross join span s
   cross join lateral lonnymq.channel_policy(n.name) p

@@ -47,13 +47,13 @@ begin
   elsif p_state = 'paused' then
     return query
     select s.name from lonnymq.channel_setting s where s.paused order by s.name limit p_limit;
-  elsif p_state = 'releasing' then
+  elsif p_state = 'retiring' then
     return query
-    select s.name from lonnymq.channel_setting s where s.releasing order by s.name limit p_limit;
+    select s.name from lonnymq.channel_setting s where s.retiring order by s.name limit p_limit;
   else
     raise exception using errcode = 'LM001',
       message = format('there is no state %s', quote_nullable(left(p_state, 100))),
-      hint = 'States: ready, scheduled, throttled, saturated, paused, releasing, idle.';
+      hint = 'States: ready, scheduled, throttled, saturated, paused, retiring, idle.';
   end if;
 end
 $$;

@@ -30,4 +30,4 @@ end
 $$;
 
 comment on function lonnymq.channel_pause(text) is
-'Stops a channel: nothing of it is leased until_xid it is resumed.';
+'Stops a channel: nothing of it is leased until it is resumed.';

@@ -1,6 +1,6 @@
--- Whether who is connected may use a channel: everybody may, but for those whom producer_confine was told
+-- Whether who is connected may use a channel: everybody may, but for those whom producer_restrict was told
 -- of. Asked are both the login and the role that it has taken on (set role): taking one on frees nobody.
--- A superuser is not confined.
+-- A superuser is not restricted.
 --
 -- Answers: true or false.
 -- Locks: none.

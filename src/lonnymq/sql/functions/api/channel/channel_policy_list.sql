@@ -6,7 +6,7 @@ create or replace function lonnymq.channel_policy_list(
   p_limit integer default 1000
 )
 returns table (
-  channel text, max_concurrency integer, release_interval_ms bigint, burst integer, max_size bigint,
+  channel text, max_concurrency integer, min_interval_ms bigint, burst integer, max_size bigint,
   when_full text, weight integer, max_attempts integer, paused boolean
 )
 language plpgsql
@@ -22,7 +22,7 @@ as $$
 begin
   perform lonnymq.guard_range('limit', p_limit, 1, 10000);
   return query
-  select ''::text, q.default_max_concurrency, q.default_release_interval_ms, q.default_burst,
+  select ''::text, q.default_max_concurrency, q.default_min_interval_ms, q.default_burst,
     q.default_max_size, q.default_when_full, q.default_weight, q.default_max_attempts, false
   from lonnymq.queue q
   where q.only_row and p_after is null;
@@ -41,7 +41,7 @@ begin
     ) n
     order by n.name limit p_limit
   )
-  select n.name, p.max_concurrency, p.release_interval_ms, p.burst, p.max_size, p.when_full,
+  select n.name, p.max_concurrency, p.min_interval_ms, p.burst, p.max_size, p.when_full,
     p.weight, p.max_attempts, p.paused
   from named n
   cross join lateral lonnymq.channel_policy(n.name) p

@@ -82,4 +82,4 @@ end
 $$;
 
 comment on function lonnymq.channel_rank(text, integer) is
-'Ranks channels by a figure, from rescans that cost the same however many there are.';
+'Ranks channels by a figure, from looks that cost the same however many there are.';

@@ -1,7 +1,7 @@
 -- Sets the policy of a channel, which need not exist yet. Only what is given changes; null takes a
 -- limit away. It holds for every dequeue that begins after the commit.
 --
--- Options: max_concurrency, release_interval_ms, burst, max_size, when_full (refuse, drop), weight,
+-- Options: max_concurrency, min_interval_ms, burst, max_size, when_full (reject, drop), weight,
 --   max_attempts, retry_delays_ms, retry_jitter.
 -- Answers: created (it had no settings of its own); changed; unchanged.
 -- Locks: the settings of the channel, against others who set them. The engine waits for none of it.
@@ -31,7 +31,7 @@ begin
   end if;
   update lonnymq.channel_setting s
   set max_concurrency = v_new.max_concurrency,
-    release_interval_ms = v_new.release_interval_ms,
+    min_interval_ms = v_new.min_interval_ms,
     burst = v_new.burst,
     max_size = v_new.max_size,
     when_full = v_new.when_full,

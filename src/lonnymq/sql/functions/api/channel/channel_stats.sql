@@ -9,9 +9,9 @@ create or replace function lonnymq.channel_stats(
 returns table (
   channel text, state text, waiting bigint, scheduled bigint, leased bigint, dead bigint,
   oldest_at bigint, next_at bigint, in_flight bigint, size bigint, counted_exactly boolean,
-  max_concurrency integer, release_interval_ms bigint, burst integer, max_size bigint,
+  max_concurrency integer, min_interval_ms bigint, burst integer, max_size bigint,
   when_full text, weight integer, max_attempts integer, retry_delays_ms bigint[],
-  retry_jitter double precision, paused boolean, releasing boolean
+  retry_jitter double precision, paused boolean, retiring boolean
 )
 language plpgsql
 stable
@@ -58,7 +58,7 @@ begin
     case
       when p.paused then 'paused'
       when w.hold is not null then w.hold
-      when p.releasing then 'releasing'
+      when p.retiring then 'retiring'
       when w.seat is not null or l.waiting > 0 then 'ready'
       when l.scheduled > 0 then 'scheduled'
       else 'idle'
@@ -70,8 +70,8 @@ begin
       then lonnymq.channel_size(n.name, c.id, c.max_size is not null, p.max_size)
       else l.waiting + l.scheduled + l.leased end,
     l.waiting + l.scheduled + l.leased < 10000 and d.dead < 10000,
-    p.max_concurrency, p.release_interval_ms, p.burst, p.max_size, p.when_full, p.weight,
-    p.max_attempts, p.retry_delays_ms, p.retry_jitter, p.paused, p.releasing
+    p.max_concurrency, p.min_interval_ms, p.burst, p.max_size, p.when_full, p.weight,
+    p.max_attempts, p.retry_delays_ms, p.retry_jitter, p.paused, p.retiring
   from named n
   cross join lateral lonnymq.channel_policy(n.name) p
   left join lonnymq.channel c on c.name = n.name

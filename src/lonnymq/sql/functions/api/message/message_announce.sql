@@ -27,4 +27,4 @@ end
 $$;
 
 comment on function lonnymq.message_announce(text[]) is
-'After a COPY into message: tells the engine which channels to rescan at.';
+'After a COPY into message: tells the engine which channels to look at.';

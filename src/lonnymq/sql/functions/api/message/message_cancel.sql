@@ -28,7 +28,7 @@ begin
   )) then
     raise exception using errcode = 'LM007',
       message = format('a message among these is in a channel that is not for %s', session_user),
-      hint = 'An admin may allow it: see producer_confine.';
+      hint = 'An admin may allow it: see producer_restrict.';
   end if;
   perform lonnymq.commit_durably();
   v_gone := lonnymq.message_remove(p_ids);

@@ -11,7 +11,7 @@
 --
 -- Answers: one row a message, answer leased. When there is none, exactly one row: empty, or contended
 --   where another call holds what is eligible, or this one has just found out about more: try again at
---   once. look_at says when to look again if nobody notifies (null: nothing is scheduled, and no lease was
+--   once. retry_at says when to look again if nobody notifies (null: nothing is scheduled, and no lease was
 --   taken that might still run out).
 -- Locks: channels that have limits, and messages, without ever waiting for one. The commit of this
 --   transaction is not waited for: a lease that a crash loses is one more delivery.
@@ -24,8 +24,8 @@ create or replace function lonnymq.message_dequeue(
 )
 returns table (
   answer text, id bigint, token uuid, channel text, content bytea, state bytea, attempt integer,
-  kind text, headers jsonb, name text, created_at bigint, dequeue_at bigint, dequeued_at bigint,
-  lease_until bigint, look_at bigint, cursor bigint[]
+  kind text, headers jsonb, key text, created_at bigint, dequeue_at bigint, dequeued_at bigint,
+  lease_until bigint, retry_at bigint, cursor bigint[]
 )
 language plpgsql
 set plan_cache_mode = force_generic_plan

@@ -55,8 +55,8 @@ begin
     'max_concurrency', v_policy.max_concurrency,
     'queue_in_flight', case when v_queue.max_concurrency is not null then v_queue.in_flight end,
     'queue_max_concurrency', v_queue.max_concurrency, 'wake_at', v_place.wake_at,
-    'paused', v_policy.paused, 'releasing', v_policy.releasing, 'error', v_message.error));
-  if v_policy.releasing then
+    'paused', v_policy.paused, 'retiring', v_policy.retiring, 'error', v_message.error));
+  if v_policy.retiring then
     v_releasing := ' The channel is being released: it takes no new messages.';
   end if;
 
@@ -74,7 +74,7 @@ begin
     else 'next'
   end;
   explanation := case answer
-    when 'leased' then format('It is leased by %s until_xid %s, attempt %s of %s.',
+    when 'leased' then format('It is leased by %s until %s, attempt %s of %s.',
       coalesce(v_message.worker, 'a worker without a name'),
       lonnymq.epoch_text(v_message.lease_until), v_message.attempt, v_policy.max_attempts)
     when 'scheduled' then format('It is scheduled for %s%s.',
@@ -85,7 +85,7 @@ begin
     when 'unfolded' then 'It is committed, and no dequeue has looked at its channel since.'
     when 'saturated' then format('Its channel is at its limit: %s of %s are running.', v_in_flight,
       v_policy.max_concurrency)
-    when 'throttled' then format('Its channel is throttled until_xid %s.',
+    when 'throttled' then format('Its channel is throttled until %s.',
       lonnymq.epoch_text(v_place.wake_at))
     when 'queue_saturated' then format('The queue is at its limit: %s of %s are running.',
       v_queue.in_flight, v_queue.max_concurrency)

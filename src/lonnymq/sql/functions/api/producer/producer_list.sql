@@ -1,4 +1,4 @@
--- Lists the roles that are confined to some channels, by name.
+-- Lists the roles that are restricted to some channels, by name.
 --
 -- Answers: one row a role. is_known is false where there is no role of that name any more.
 -- Locks: none.
@@ -19,4 +19,4 @@ end
 $$;
 
 comment on function lonnymq.producer_list() is
-'Lists the roles that are confined to some channels.';
+'Lists the roles that are restricted to some channels.';

@@ -40,7 +40,7 @@ begin
         when 'size' then
           update lonnymq.channel c set recount_after = '0' where c.name = v_found.channel;
           insert into lonnymq.change (channel, rescan) values (v_found.channel, true);
-        when 'note_read', 'wakes' then
+        when 'change_read', 'wakes' then
           null;  -- all changes and all moments are looked at again below
         when 'stands_once', 'reachable' then
           insert into lonnymq.change (channel, rescan) values (v_found.channel, true);
@@ -72,7 +72,7 @@ begin
   delete from lonnymq.checkpoint;
   insert into lonnymq.checkpoint (until_xid, running_xids, seat_floor, notified_at) values ('0', '{}', 0, '-infinity');
   loop
-    exit when (select f.answer from lonnymq.fold_run(v_now) f) not in ('notes', 'late');
+    exit when (select f.answer from lonnymq.fold_run(v_now) f) not in ('changes', 'late');
   end loop;
 end
 $$;

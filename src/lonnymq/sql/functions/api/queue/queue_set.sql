@@ -34,7 +34,7 @@ begin
     history_keep_ms = v_new.history_keep_ms,
     channel_idle_ms = v_new.channel_idle_ms,
     default_max_concurrency = v_new.default_max_concurrency,
-    default_release_interval_ms = v_new.default_release_interval_ms,
+    default_min_interval_ms = v_new.default_min_interval_ms,
     default_burst = v_new.default_burst,
     default_max_size = v_new.default_max_size,
     default_when_full = v_new.default_when_full,

@@ -1,4 +1,4 @@
--- Stops a schedule: no checkpoint creates a message until it is resumed.
+-- Stops a schedule: no run creates a message until it is resumed.
 --
 -- Answers: paused; already_paused; not_found.
 -- Locks: the schedule.
@@ -19,4 +19,4 @@ end
 $$;
 
 comment on function lonnymq.schedule_pause(text) is
-'Stops a schedule: no tick creates a message until_xid it is resumed.';
+'Stops a schedule: no run creates a message until it is resumed.';

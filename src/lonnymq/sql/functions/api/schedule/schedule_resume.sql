@@ -1,4 +1,4 @@
--- Lets a paused schedule go on with the first checkpoint after now: those of the pause were not missed, they
+-- Lets a paused schedule go on with the first run after now: those of the pause were not misfire, they
 -- were not wanted.
 --
 -- Answers: resumed; not_paused; not_found.
@@ -10,7 +10,7 @@ language plpgsql
 as $$
 begin
   update lonnymq.schedule s
-  set paused = false, version = default, tick_at = lonnymq.epoch(), next_at = null
+  set paused = false, version = default, last_run_at = lonnymq.epoch(), next_at = null
   where s.name = p_name and s.paused;
   if found then
     return 'resumed';
@@ -21,4 +21,4 @@ end
 $$;
 
 comment on function lonnymq.schedule_resume(text) is
-'Lets a paused schedule go on with the first tick after now.';
+'Lets a paused schedule go on with the first run after now.';

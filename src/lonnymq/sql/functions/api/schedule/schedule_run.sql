@@ -1,4 +1,4 @@
--- Creates the message of a schedule now, beside its checkpoints, paused or not.
+-- Creates the message of a schedule now, beside its runs, paused or not.
 --
 -- Answers: not_found, or as message_create does, with the id.
 -- Locks: as message_create does.

@@ -16,7 +16,7 @@ declare
 begin
   perform lonnymq.guard_range('limit', p_limit, 1, 10000);
   return query
-  select w.name, w.seen_at + 3 * w.again_ms >= v_now, w.stopping, w.concurrency, w.running,
+  select w.name, w.seen_at + 3 * w.interval_ms >= v_now, w.stopping, w.concurrency, w.running,
     w.started_at, w.seen_at, w.about, v_now
   from lonnymq.worker w
   where w.name > coalesce(p_after, '')

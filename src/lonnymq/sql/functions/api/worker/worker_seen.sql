@@ -1,4 +1,4 @@
--- Says that a worker is there, and what it is at; to be said again within p_again_ms. Forgets workers
+-- Says that a worker is there, and what it is at; to be said again within p_interval_ms. Forgets workers
 -- that have not been heard of for a day.
 --
 -- Answers: started (it was not known); seen.
@@ -10,7 +10,7 @@ create or replace function lonnymq.worker_seen(
   p_running integer default 0,
   p_stopping boolean default false,
   p_about jsonb default '{}',
-  p_again_ms bigint default 10000
+  p_interval_ms bigint default 10000
 )
 returns text
 language plpgsql
@@ -21,20 +21,20 @@ begin
   perform lonnymq.guard_text('worker', p_name);
   perform lonnymq.guard_range('concurrency', p_concurrency, 1, 1000000);
   perform lonnymq.guard_range('running', p_running, 0, 1000000);
-  perform lonnymq.guard_range('again_ms', p_again_ms, 1, 86400000);
+  perform lonnymq.guard_range('interval_ms', p_interval_ms, 1, 86400000);
   perform lonnymq.guard_range('bytes of about', octet_length(p_about::text), 2, 16384);
 
   update lonnymq.worker w
-  set seen_at = v_now, again_ms = p_again_ms, concurrency = p_concurrency, running = p_running,
+  set seen_at = v_now, interval_ms = p_interval_ms, concurrency = p_concurrency, running = p_running,
     stopping = p_stopping, about = p_about
   where w.name = p_name;
   if found then
     return 'seen';
   end if;
   insert into lonnymq.worker (
-    name, started_at, seen_at, again_ms, concurrency, running, stopping, about
+    name, started_at, seen_at, interval_ms, concurrency, running, stopping, about
   )
-  values (p_name, v_now, v_now, p_again_ms, p_concurrency, p_running, p_stopping, p_about)
+  values (p_name, v_now, v_now, p_interval_ms, p_concurrency, p_running, p_stopping, p_about)
   on conflict (name) do nothing;
   delete from lonnymq.worker w
   where w.name in (

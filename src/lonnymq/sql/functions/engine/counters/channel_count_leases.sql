@@ -17,11 +17,11 @@ declare
 begin
   with metered as materialized (
     select i.id, i.taken, m.tid, coalesce(m.version, 0) + 1 as version, coalesce(m.size, 0) as size,
-      l.max_concurrency, (l.burst - 1) * l.release_interval_ms as ahead_ms,
+      l.max_concurrency, (l.burst - 1) * l.min_interval_ms as ahead_ms,
       l.in_flight + case when i.bits & 1 = 1 then i.taken else 0 end as in_flight,
       case
-        when l.release_interval_ms is null or i.taken = 0 then l.tat
-        else greatest(l.tat, p_now) + i.taken * l.release_interval_ms
+        when l.min_interval_ms is null or i.taken = 0 then l.tat
+        else greatest(l.tat, p_now) + i.taken * l.min_interval_ms
       end as tat, coalesce(m.epoch, 0) as epoch, l.is_begun
     from unnest(p_ids, p_taken, p_bits) as i (id, taken, bits)
     cross join lateral lonnymq.channel_limit(i.id) l

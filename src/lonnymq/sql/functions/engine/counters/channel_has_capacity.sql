@@ -8,7 +8,7 @@ as $$
   select coalesce(array_agg(i.name), '{}')
   from unnest(p_channels) as i (name)
   cross join lateral lonnymq.channel_policy(i.name) p
-  where p.max_size is not null or p.releasing
+  where p.max_size is not null or p.retiring
 $$;
 
 comment on function lonnymq.channel_has_capacity(text[]) is

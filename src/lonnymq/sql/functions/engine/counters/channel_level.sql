@@ -12,7 +12,7 @@ declare
   v_policy record;
   v_channel record;
 begin
-  select p.max_size, p.when_full, p.releasing into v_policy from lonnymq.channel_policy(p_channel) p;
+  select p.max_size, p.when_full, p.retiring into v_policy from lonnymq.channel_policy(p_channel) p;
   max_size := v_policy.max_size;
   if max_size is not null then
     select c.id, c.max_size is not null as is_folded into v_channel
@@ -20,13 +20,13 @@ begin
     size := lonnymq.channel_size(p_channel, v_channel.id, coalesce(v_channel.is_folded, false),
       max_size);
     room := greatest(0, max_size - size);
-    answer := case when v_policy.when_full = 'drop' then 'dropped' else 'refused' end;
+    answer := case when v_policy.when_full = 'drop' then 'dropped' else 'rejected' end;
     reason := 'full';
   end if;
-  if v_policy.releasing then
+  if v_policy.retiring then
     room := 0;
-    answer := 'refused';
-    reason := 'releasing';
+    answer := 'rejected';
+    reason := 'retiring';
   end if;
 end
 $$;

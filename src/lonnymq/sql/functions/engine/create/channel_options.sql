@@ -5,7 +5,7 @@ language sql
 immutable
 as $$
   select '{
-    "max_concurrency": "count?", "release_interval_ms": "ms?", "burst": "burst",
+    "max_concurrency": "count?", "min_interval_ms": "ms?", "burst": "burst",
     "max_size": "ms?", "when_full": "full", "weight": "weight", "max_attempts": "count",
     "retry_delays_ms": "delays", "retry_jitter": "share"
   }'::jsonb

@@ -3,7 +3,7 @@
 create or replace function lonnymq.channel_policy(
   p_channel text,
   out max_concurrency integer,
-  out release_interval_ms bigint,
+  out min_interval_ms bigint,
   out burst integer,
   out max_size bigint,
   out when_full text,
@@ -12,7 +12,7 @@ create or replace function lonnymq.channel_policy(
   out retry_delays_ms bigint[],
   out retry_jitter double precision,
   out paused boolean,
-  out releasing boolean
+  out retiring boolean
 )
 language sql
 stable
@@ -20,8 +20,8 @@ as $$
   select
     case when s.name is not null then s.max_concurrency when c.name is not null
       then c.max_concurrency else q.default_max_concurrency end,
-    case when s.name is not null then s.release_interval_ms when c.name is not null
-      then c.release_interval_ms else q.default_release_interval_ms end,
+    case when s.name is not null then s.min_interval_ms when c.name is not null
+      then c.min_interval_ms else q.default_min_interval_ms end,
     coalesce(s.burst, c.burst, q.default_burst),
     case when s.name is not null then s.max_size when c.name is not null
       then c.max_size else q.default_max_size end,
@@ -31,7 +31,7 @@ as $$
     coalesce(s.retry_delays_ms, c.retry_delays_ms, q.default_retry_delays_ms),
     coalesce(s.retry_jitter, c.retry_jitter, q.default_retry_jitter),
     coalesce(s.paused, false),
-    coalesce(s.releasing, false)
+    coalesce(s.retiring, false)
   from lonnymq.queue q
   left join lonnymq.channel_setting s on s.name = p_channel
   left join lonnymq.channel c on c.name = p_channel

@@ -10,10 +10,10 @@ declare
 begin
   perform lonnymq.guard_text('channel', p_channel);
   insert into lonnymq.channel_setting (
-    name, max_concurrency, release_interval_ms, burst, max_size, when_full, weight, max_attempts,
+    name, max_concurrency, min_interval_ms, burst, max_size, when_full, weight, max_attempts,
     retry_delays_ms, retry_jitter
   )
-  select p_channel, p.max_concurrency, p.release_interval_ms, p.burst, p.max_size, p.when_full,
+  select p_channel, p.max_concurrency, p.min_interval_ms, p.burst, p.max_size, p.when_full,
     p.weight, p.max_attempts, p.retry_delays_ms, p.retry_jitter
   from lonnymq.channel_policy(p_channel) p
   on conflict (name) do nothing;

@@ -39,9 +39,9 @@ begin
       case
         when p.hold = 'paused' then 'paused'
         when m.in_flight >= c.max_concurrency then 'saturated'
-        when m.tat - (c.burst - 1) * c.release_interval_ms > p_now then 'throttled'
+        when m.tat - (c.burst - 1) * c.min_interval_ms > p_now then 'throttled'
       end as next_hold,
-      m.tat - (c.burst - 1) * c.release_interval_ms as allowed_at
+      m.tat - (c.burst - 1) * c.min_interval_ms as allowed_at
     from unnest(p_names, p_due_ats, p_due_ids) as i (name, due_at, due_id)
     cross join lateral (select * from lonnymq.channel c where c.name = i.name limit 1) c
     cross join lateral (

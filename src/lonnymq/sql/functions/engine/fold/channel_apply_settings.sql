@@ -8,7 +8,7 @@ as $$
 begin
   update lonnymq.channel c
   set max_concurrency = n.max_concurrency,
-    release_interval_ms = n.release_interval_ms,
+    min_interval_ms = n.min_interval_ms,
     burst = n.burst,
     max_size = n.max_size,
     when_full = n.when_full,
@@ -17,7 +17,7 @@ begin
     most_attempts = greatest(c.most_attempts, n.max_attempts),
     retry_delays_ms = n.retry_delays_ms,
     retry_jitter = n.retry_jitter,
-    releasing = n.releasing,
+    retiring = n.retiring,
     recount_after = case when n.max_size is null then null
       when c.max_size is null or c.size_epoch <> n.epoch then '0'::xid8 else c.recount_after end,
     size_epoch = n.epoch,

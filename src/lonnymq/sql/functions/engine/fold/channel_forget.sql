@@ -16,7 +16,7 @@ begin
   select array_agg(d.name) into v_names
   from (
     (
-      select s.name from lonnymq.channel_setting s where s.releasing
+      select s.name from lonnymq.channel_setting s where s.retiring
       order by s.name limit p_limit
     )
     union all
@@ -36,7 +36,7 @@ begin
   select array_agg(l.name) into v_released
   from (
     select s.name from lonnymq.channel_setting s
-    where s.name = any (v_names) and s.releasing
+    where s.name = any (v_names) and s.retiring
     for update skip locked
   ) l;
   select array_agg(n.name) into v_names
@@ -68,7 +68,7 @@ begin
   delete from lonnymq.channel_counter m where m.channel_id = any (v_ids);
   delete from lonnymq.channel_position p where p.channel_id = any (v_ids);
   delete from lonnymq.channel c where c.id = any (v_ids);
-  delete from lonnymq.channel_setting s where s.name = any (v_names) and s.releasing;
+  delete from lonnymq.channel_setting s where s.name = any (v_names) and s.retiring;
   return coalesce(cardinality(v_ids), 0);
 end
 $$;

@@ -16,12 +16,12 @@ as $$
     order by i.name
   ), found as (
     insert into lonnymq.channel (
-      name, max_concurrency, release_interval_ms, burst, max_size, when_full, weight, max_attempts,
-      most_attempts, retry_delays_ms, retry_jitter, releasing, recount_after,
+      name, max_concurrency, min_interval_ms, burst, max_size, when_full, weight, max_attempts,
+      most_attempts, retry_delays_ms, retry_jitter, retiring, recount_after,
       size_epoch
     )
-    select m.name, m.max_concurrency, m.release_interval_ms, m.burst, m.max_size, m.when_full,
-      m.weight, m.max_attempts, m.max_attempts, m.retry_delays_ms, m.retry_jitter, m.releasing,
+    select m.name, m.max_concurrency, m.min_interval_ms, m.burst, m.max_size, m.when_full,
+      m.weight, m.max_attempts, m.max_attempts, m.retry_delays_ms, m.retry_jitter, m.retiring,
       case when m.max_size is not null then '0'::xid8 end, coalesce((
         select s.limit_epoch from lonnymq.channel_setting s where s.name = m.name), 0)
     from missing m

@@ -18,4 +18,4 @@ end
 $$;
 
 comment on function lonnymq.checkpoint_notified() is
-'Remembers that a note was dealt with of which those who wait were notified.';
+'Remembers that a change was dealt with of which those who wait were notified.';

@@ -80,7 +80,7 @@ begin
 
   v_batch.is_more := v_batch.is_more or v_leases.is_more;
   perform lonnymq.fold_mark(v_old, v_checkpoint, v_batch, v_leases.snapshot, p_now);
-  answer := case when v_batch.is_more then 'notes' when v_expired.is_more or v_woken.is_more then 'late'
+  answer := case when v_batch.is_more then 'changes' when v_expired.is_more or v_woken.is_more then 'late'
     when v_batch.busy is not null then 'busy' else 'done' end;
 end
 $$;

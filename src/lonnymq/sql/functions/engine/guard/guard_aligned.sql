@@ -1,4 +1,4 @@
--- Refuses an optional array that is neither absent nor as long as the others of its call.
+-- Rejects an optional array that is neither absent nor as long as the others of its call.
 -- Answers: nothing; raises LM001.
 create or replace function lonnymq.guard_aligned(p_what text, p_value anyarray, p_length integer)
 returns void
@@ -15,4 +15,4 @@ end
 $$;
 
 comment on function lonnymq.guard_aligned(text, anyarray, integer) is
-'Refuses an optional array that is neither absent nor as long as the others of its call.';
+'Rejects an optional array that is neither absent nor as long as the others of its call.';

@@ -1,4 +1,4 @@
--- Refuses a channel that is not for who is connected: the first line of what producer_confine says.
+-- Rejects a channel that is not for who is connected: the first line of what producer_restrict says.
 -- Asked where a function runs with other rights than those of the login, as it does for roles.
 -- Answers: nothing; raises LM007.
 create or replace function lonnymq.guard_channel(p_channel text)
@@ -10,10 +10,10 @@ begin
   if not lonnymq.channel_permitted(p_channel) then
     raise exception using errcode = 'LM007',
       message = format('channel %L is not for %s', p_channel, session_user),
-      hint = 'An admin may allow it: see producer_confine.';
+      hint = 'An admin may allow it: see producer_restrict.';
   end if;
 end
 $$;
 
 comment on function lonnymq.guard_channel(text) is
-'Refuses a channel that is not for who is connected.';
+'Rejects a channel that is not for who is connected.';

@@ -1,4 +1,4 @@
--- Refuses to redrive or purge dead messages without saying which.
+-- Rejects to redrive or purge dead messages without saying which.
 -- Answers: nothing; raises LM001.
 create or replace function lonnymq.guard_dead_filter(
   p_ids bigint[], p_channel text, p_kind text, p_limit integer
@@ -17,4 +17,4 @@ end
 $$;
 
 comment on function lonnymq.guard_dead_filter(bigint[], text, text, integer) is
-'Refuses to redrive or purge dead messages without saying which.';
+'Rejects to redrive or purge dead messages without saying which.';

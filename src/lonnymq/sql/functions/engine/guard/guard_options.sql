@@ -1,7 +1,7 @@
--- Refuses options that are not an object, have a name that is not known, or a value out of range.
+-- Rejects options that are not an object, have a name that is not known, or a value out of range.
 -- p_known names each option and what it must be: 'count' (1 to 2147483647), 'ms' (1 or more),
 -- 'burst' (1 to 1000000: times the longest interval that is still a bigint), 'weight' (1 to 1000),
--- 'share' (0 to 1), 'delays' (an array of milliseconds), 'full' (refuse, drop), 'history' (off,
+-- 'share' (0 to 1), 'delays' (an array of milliseconds), 'full' (reject, drop), 'history' (off,
 -- outcomes, content); 'count?' and the like allow null.
 -- Answers: nothing; raises LM001.
 create or replace function lonnymq.guard_options(p_options jsonb, p_known jsonb)
@@ -37,7 +37,7 @@ begin
       when 'burst' then v_number between 1 and 1000000 and v_number = trunc(v_number)
       when 'weight' then v_number between 1 and 1000 and v_number = trunc(v_number)
       when 'share' then v_number between 0 and 1
-      when 'full' then v_option.value in ('"refuse"', '"drop"')
+      when 'full' then v_option.value in ('"reject"', '"drop"')
       when 'history' then v_option.value in ('"off"', '"outcomes"', '"content"')
       when 'delays' then v_option.type = 'array'
         and jsonb_array_length(v_option.value) between 1 and 100
@@ -56,7 +56,7 @@ begin
           when 'burst' then 'a whole number from 1 to 1000000'
           when 'weight' then 'a whole number from 1 to 1000'
           when 'share' then 'a number from 0 to 1'
-          when 'full' then '"refuse" or "drop"'
+          when 'full' then '"reject" or "drop"'
           when 'history' then '"off", "outcomes" or "content"'
           else 'an array of 1 to 100 whole numbers of milliseconds' end
           || case when right(p_known ->> v_option.key, 1) = '?' then ', or null for none' else ''
@@ -68,4 +68,4 @@ end
 $$;
 
 comment on function lonnymq.guard_options(jsonb, jsonb) is
-'Refuses options that are not known or out of range.';
+'Rejects options that are not known or out of range.';

@@ -1,4 +1,4 @@
--- Refuses to go on in the middle of somebody's transaction, or under an isolation level in which a
+-- Rejects to go on in the middle of somebody's transaction, or under an isolation level in which a
 -- second look shows what the first one did.
 -- Answers: nothing; raises LM003 or LM004.
 create or replace function lonnymq.guard_own_transaction(p_function text)
@@ -22,4 +22,4 @@ end
 $$;
 
 comment on function lonnymq.guard_own_transaction(text) is
-'Refuses to go on in the middle of somebody''s transaction.';
+'Rejects to go on in the middle of somebody''s transaction.';

@@ -1,4 +1,4 @@
--- Refuses arrays of ids and tokens that do not belong together, or are too long for one call.
+-- Rejects arrays of ids and tokens that do not belong together, or are too long for one call.
 -- Answers: nothing; raises LM001 or LM002.
 create or replace function lonnymq.guard_pairs(p_ids bigint[], p_tokens uuid[])
 returns void
@@ -20,4 +20,4 @@ end
 $$;
 
 comment on function lonnymq.guard_pairs(bigint[], uuid[]) is
-'Refuses arrays of ids and tokens that do not belong together, or are too long for one call.';
+'Rejects arrays of ids and tokens that do not belong together, or are too long for one call.';

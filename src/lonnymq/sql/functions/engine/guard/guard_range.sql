@@ -1,4 +1,4 @@
--- Refuses a number outside of what is allowed, null included.
+-- Rejects a number outside of what is allowed, null included.
 -- Answers: nothing; raises LM001.
 create or replace function lonnymq.guard_range(
   p_what text, p_value bigint, p_least bigint, p_most bigint
@@ -17,4 +17,4 @@ end
 $$;
 
 comment on function lonnymq.guard_range(text, bigint, bigint, bigint) is
-'Refuses a number outside of what is allowed, null included.';
+'Rejects a number outside of what is allowed, null included.';

@@ -1,8 +1,8 @@
--- Refuses what cannot be a schedule, with what is allowed instead. Of a cron line only the form is
+-- Rejects what cannot be a schedule, with what is allowed instead. Of a cron line only the form is
 -- looked at: whether its numbers make sense is for the worker to say, which reads it.
 -- Answers: nothing; raises LM001.
 create or replace function lonnymq.guard_schedule(
-  p_name text, p_cron text, p_every_ms bigint, p_zone text, p_missed text
+  p_name text, p_cron text, p_every_ms bigint, p_timezone text, p_misfire text
 )
 returns void
 language plpgsql
@@ -27,23 +27,23 @@ begin
   if p_every_ms is not null then
     perform lonnymq.guard_range('every_ms', p_every_ms, 1000, 3155760000000);
   end if;
-  if p_missed is null or p_missed not in ('skip', 'once', 'all') then
+  if p_misfire is null or p_misfire not in ('skip', 'once', 'all') then
     raise exception using errcode = 'LM001',
-      message = format('missed must be skip, once or all, not %s', coalesce(p_missed, 'null'));
+      message = format('misfire must be skip, once or all, not %s', coalesce(p_misfire, 'null'));
   end if;
   -- PostgreSQL reads all zones from their files to list them: 40 ms.
-  perform from lonnymq.schedule s where s.zone = p_zone limit 1;
-  if found or p_zone = 'UTC' then
+  perform from lonnymq.schedule s where s.timezone = p_timezone limit 1;
+  if found or p_timezone = 'UTC' then
     return;
   end if;
-  perform from pg_catalog.pg_timezone_names z where z.name = p_zone;
+  perform from pg_catalog.pg_timezone_names z where z.name = p_timezone;
   if not found then
     raise exception using errcode = 'LM001',
-      message = format('there is no time zone %s', coalesce(quote_literal(left(p_zone, 100)), 'null')),
+      message = format('there is no time zone %s', coalesce(quote_literal(left(p_timezone, 100)), 'null')),
       hint = 'Names are like UTC or Europe/Berlin: see pg_timezone_names.';
   end if;
 end
 $$;
 
 comment on function lonnymq.guard_schedule(text, text, bigint, text, text) is
-'Refuses what cannot be a schedule.';
+'Rejects what cannot be a schedule.';

@@ -36,12 +36,12 @@ as $$
     left join early e on e.channel_id = c.id
   )
   select 'in_flight', s.name, null::bigint,
-    format('the meter says %s in flight, %s are leased and %s are notified of', s.in_flight, s.leases,
+    format('the counter says %s in flight, %s are leased and %s are notified of', s.in_flight, s.leases,
       s.told_slots)
   from stood s
   where s.in_flight <> s.leases + s.told_slots
   union all
-  select 'queue_in_flight', null, null, format('the meter says %s in flight, %s are leased or notified of',
+  select 'queue_in_flight', null, null, format('the counter says %s in flight, %s are leased or notified of',
     coalesce(m.in_flight, 0), c.slots)
   from (
     select coalesce((select sum(c.queue_slots) from counted c), 0)
@@ -51,7 +51,7 @@ as $$
   left join metered m on m.channel_id = 0
   where coalesce(m.in_flight, 0) <> c.slots
   union all
-  select 'size', s.name, null, format('the meter says %s, there are %s less %s to be notified',
+  select 'size', s.name, null, format('the counter says %s, there are %s less %s to be notified',
     s.size, s.messages, s.told_size)
   from stood s
   where s.max_size is not null and s.recount_after is distinct from '0'::xid8
@@ -70,9 +70,9 @@ as $$
   select 'stands_once', null, null, format('channel %s has %s versions of %s', v.channel_id, v.versions,
     v.kind)
   from (
-    select p.channel_id, 'place' as kind, count(*) as versions from lonnymq.channel_position p group by 1
+    select p.channel_id, 'position' as kind, count(*) as versions from lonnymq.channel_position p group by 1
     union all
-    select m.channel_id, 'meter', count(*) from lonnymq.channel_counter m group by 1
+    select m.channel_id, 'counter', count(*) from lonnymq.channel_counter m group by 1
   ) v
   where v.versions > 1
   union all

@@ -26,8 +26,8 @@ as $$
     ) l
     cross join unnest(l.message_ids) as i (id) group by i.id
   )
-  select 'note_read', n.channel, n.message_id,
-    format('transaction %s left a note that is taken for read', n.xid)
+  select 'change_read', n.channel, n.message_id,
+    format('transaction %s left a change that is taken for read', n.xid)
   from noted n
   where not n.is_read
   union all

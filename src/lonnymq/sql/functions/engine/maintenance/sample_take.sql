@@ -1,5 +1,5 @@
 -- Writes down how the queue stands, for charts, unless somebody did so less than 5 seconds ago.
--- Called by queue_sweep. It counts the attempts that ended since the sample before it: those of
+-- Called by queue_maintain. It counts the attempts that ended since the sample before it: those of
 -- transactions that its snapshot, in positions, did not see, up to 200,000 of them, and each once. Nothing is
 -- counted after a pause of more than 5 minutes: charts have a gap there. The 100 channels with the
 -- most of them are told apart, by the minute. Samples are kept for 25 hours.
@@ -29,7 +29,7 @@ begin
   end if;
   -- The clock was set back: what it says now comes after all that was counted.
   delete from lonnymq.sample s where s.at > p_now;
-  select * into v_figures from lonnymq.queue_figures(100);
+  select * into v_figures from lonnymq.queue_metrics(100);
 
   with ended as materialized (
     (

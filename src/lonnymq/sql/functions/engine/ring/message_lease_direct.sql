@@ -43,10 +43,10 @@ begin
   cross join lateral (
     select p.seat, p.hold from lonnymq.channel_position p where p.channel_id = c.id order by p.version desc limit 1
   ) p
-  where c.name = v_change.channels[1] and c.max_concurrency is null and c.release_interval_ms is null
+  where c.name = v_change.channels[1] and c.max_concurrency is null and c.min_interval_ms is null
     and c.max_size is null and p.seat is null and p.hold is null
     and (select s.name from lonnymq.channel_setting s where s.name = c.name and (
-      s.max_concurrency is not null or s.release_interval_ms is not null or s.max_size is not null
+      s.max_concurrency is not null or s.min_interval_ms is not null or s.max_size is not null
       or s.paused)) is null;
   if not found then
     return;
@@ -70,7 +70,7 @@ begin
     perform lonnymq.checkpoint_notified();
   end if;
   return query select 'leased', v_message.id, v_message.token, v_message.channel, v_message.content,
-    v_message.state, v_message.attempt, v_message.kind, v_message.headers, v_message.name,
+    v_message.state, v_message.attempt, v_message.kind, v_message.headers, v_message.key,
     v_message.created_at, v_message.dequeue_at, v_message.dequeued_at, v_message.lease_until,
     null::bigint, array[coalesce(p_walk.seat, p_walk.seat_floor),
       coalesce(p_walk.lap, p_walk.seat_floor), coalesce(p_walk.used, 0)];
@@ -78,4 +78,4 @@ end
 $$;
 
 comment on function lonnymq.message_lease_direct(lonnymq.walk, bigint, text) is
-'Leases one message straight off the note that tells of it.';
+'Leases one message straight off the change that tells of it.';

@@ -21,8 +21,8 @@ as $$
     case when case when s.name is null then c.max_concurrency else s.max_concurrency end is null
       then 0 else 1 end + case when case when s.name is null then c.max_size else s.max_size end is null
       then 0 else 4 end,
-    case when s.name is null then c.max_concurrency is not null or c.release_interval_ms is not null
-      else s.max_concurrency is not null or s.release_interval_ms is not null end,
+    case when s.name is null then c.max_concurrency is not null or c.min_interval_ms is not null
+      else s.max_concurrency is not null or s.min_interval_ms is not null end,
     coalesce(s.paused, false)
   from (
     (

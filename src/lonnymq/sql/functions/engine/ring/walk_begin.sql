@@ -28,4 +28,4 @@ end
 $$;
 
 comment on function lonnymq.walk_begin(bigint[], integer) is
-'Begins a dequeue: rescans how the engine stands, and takes the fold lock if nobody has it.';
+'Begins a dequeue: looks how the engine stands, and takes the fold lock if nobody has it.';

@@ -17,7 +17,7 @@ begin
     v_stop := clock_timestamp() + interval '50 milliseconds';
     loop
       select f.answer into v_folded from lonnymq.fold_run(p_walk.now_at) f;
-      exit when v_folded <> 'notes' or clock_timestamp() > v_stop;
+      exit when v_folded <> 'changes' or clock_timestamp() > v_stop;
     end loop;
     p_walk.is_contended := v_folded <> 'done';
     -- Leases are dated after what was folded: what they were waiting for has happened by then.
@@ -26,7 +26,7 @@ begin
     into p_walk.until_xid, p_walk.running_xids, p_walk.has_moved, p_walk.seat_floor, p_walk.seat_last
     from lonnymq.checkpoint_now() t cross join lonnymq.seat_seq s;
   end if;
-  if v_folded = 'notes' then
+  if v_folded = 'changes' then
     p_walk.remaining := 0;
   elsif (p_walk.has_changes or p_walk.is_late) and v_folded is distinct from 'done' then
     p_walk := lonnymq.change_pending(p_walk);

@@ -22,4 +22,4 @@ end
 $$;
 
 comment on function lonnymq.walk_look_again(lonnymq.walk) is
-'Makes sure that no folder has moved a floor between two rescans of a call.';
+'Makes sure that no folder has moved a floor between two looks of a call.';

@@ -43,7 +43,7 @@ begin
   end if;
   v_row.answer := case when p_walk.is_contended or p_is_cut then 'contended' else 'empty' end;
   v_row.dequeued_at := p_walk.now_at;
-  v_row.look_at := p_walk.now_at;
+  v_row.retry_at := p_walk.now_at;
   v_row.cursor := array[p_walk.seat, p_walk.lap, p_walk.used];
   v_snapshot := pg_current_snapshot();
   v_is_early := pg_current_xact_id_if_assigned() is not null or coalesce((
@@ -54,7 +54,7 @@ begin
     v_row.cursor := v_row.cursor || v_until;
   end if;
   if v_row.answer = 'empty' then
-    v_row.look_at := least(
+    v_row.retry_at := least(
       (select p.wake_at from lonnymq.channel_position p
         where p.wake_at > p_walk.now_at order by p.wake_at limit 1),
       (select l.due_at from lonnymq.lease l

@@ -32,9 +32,9 @@ begin
     left join lateral (
       select l.max_concurrency, l.is_begun, greatest(0, least(
           l.max_concurrency - l.in_flight,
-          case when l.release_interval_ms is not null then
-            (v_window.now_at + l.burst * l.release_interval_ms - greatest(l.tat, v_window.now_at))
-            / l.release_interval_ms
+          case when l.min_interval_ms is not null then
+            (v_window.now_at + l.burst * l.min_interval_ms - greatest(l.tat, v_window.now_at))
+            / l.min_interval_ms
           end, w.quota
         )) as allowed
       from lonnymq.channel_position p

@@ -27,4 +27,4 @@ $$;
 comment on function lonnymq.walk_review(
   lonnymq.ring_window, bigint[], bigint, bigint, timestamptz
 ) is
-'Looks at the channels of a window running_xids: empty ones leave, floors are moved up.';
+'Looks at the channels of a window again: empty ones leave, floors are moved up.';

@@ -11,4 +11,4 @@ as $$
 $$;
 
 comment on function lonnymq.snapshot_is_fixed() is
-'Whether this transaction reads from one snapshot until_xid it ends.';
+'Whether this transaction reads from one snapshot until it ends.';

@@ -10,7 +10,7 @@
 -- Once a claim is begun, several calls may add to it at once, each with a cursor of its own.
 --
 -- Answers: one row: claimed, with the claim's token, how many messages were added, and whether any of them
---   counts in a limit; else empty or contended, as a dequeue. look_at and cursor are those of a dequeue.
+--   counts in a limit; else empty or contended, as a dequeue. retry_at and cursor are those of a dequeue.
 -- Locks: channels that have limits, and messages, without ever waiting for one; then the stream's key; at
 --   last the claim, for the number of its next part: a call waits there while another one commits.
 -- Notifies: no.
@@ -30,7 +30,7 @@ create or replace function lonnymq.claim_take(
   out token text,
   out messages integer,
   out is_limited boolean,
-  out look_at bigint,
+  out retry_at bigint,
   out cursor bigint[]
 )
 language plpgsql
@@ -68,13 +68,13 @@ begin
 
   v_walk := lonnymq.walk_fold(lonnymq.walk_begin(p_cursor, p_limit));
   select array_agg(l.id order by l.ordinal) filter (where l.id is not null), min(l.dequeued_at),
-    min(l.lease_until), bool_or(l.answer = 'counted'), min(l.answer), min(l.look_at),
+    min(l.lease_until), bool_or(l.answer = 'counted'), min(l.answer), min(l.retry_at),
     (array_agg(l.cursor::text order by l.ordinal desc))[1]::bigint[]
-  into v_ids, v_made_at, v_due_at, is_limited, answer, look_at, cursor
+  into v_ids, v_made_at, v_due_at, is_limited, answer, retry_at, cursor
   from lonnymq.walk_lease(v_walk, p_lease_ms, p_stream,
     row(v_part_token, p_channels, p_pattern, p_last_id, p_last_at)) with ordinality as l (
-      answer, id, token, channel, content, state, attempt, kind, headers, name, created_at, dequeue_at,
-      dequeued_at, lease_until, look_at, cursor, ordinal);
+      answer, id, token, channel, content, state, attempt, kind, headers, key, created_at, dequeue_at,
+      dequeued_at, lease_until, retry_at, cursor, ordinal);
   if v_ids is null then
     messages := 0;
     is_limited := false;
@@ -94,7 +94,7 @@ begin
   if not found then
     raise exception using errcode = 'serialization_failure',
       message = format('claim %s of stream %s was begun by another call', p_seq, p_stream),
-      hint = 'Call running_xids; only a claim that is begun is added to by several calls at once.';
+      hint = 'Call again; only a claim that is begun is added to by several calls at once.';
   end if;
   insert into lonnymq.claim_part (stream, seq, part, due_at, message_ids, token)
   select p_stream, p_seq, coalesce((

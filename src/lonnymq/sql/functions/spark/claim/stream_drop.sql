@@ -1,5 +1,5 @@
 -- Forgets a stream: its claims are given back, as if their messages had never been leased. Whoever has
--- it is refused from now on.
+-- it is rejected from now on.
 --
 -- Answers: dropped; not_found.
 -- Locks: the stream and the messages of its claims, until the transaction ends.

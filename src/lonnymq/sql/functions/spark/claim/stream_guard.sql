@@ -1,4 +1,4 @@
--- Refuses a caller who does not have the stream, and sees to it that nobody takes it over before this
+-- Rejects a caller who does not have the stream, and sees to it that nobody takes it over before this
 -- transaction ends.
 -- Answers: nothing; raises LM009.
 create or replace function lonnymq.stream_guard(p_stream text, p_epoch bigint)
@@ -19,4 +19,4 @@ end
 $$;
 
 comment on function lonnymq.stream_guard(text, bigint) is
-'Refuses a caller who does not have the stream.';
+'Rejects a caller who does not have the stream.';

@@ -1,4 +1,4 @@
--- Takes a stream over, and makes it if there is none of the name. Whoever had it before is refused from
+-- Takes a stream over, and makes it if there is none of the name. Whoever had it before is rejected from
 -- now on, in the middle of a claim too: it is the newcomer who goes on with that claim.
 --
 -- Answers: the epoch to be told with every further call; up to which claim all is settled (claim_list

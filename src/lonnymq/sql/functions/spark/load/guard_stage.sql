@@ -1,4 +1,4 @@
--- Refuses a stage that is gone, or is not the caller's.
+-- Rejects a stage that is gone, or is not the caller's.
 -- Answers: the name of its table; raises LM010.
 create or replace function lonnymq.guard_stage(p_stage bigint)
 returns text
@@ -12,11 +12,11 @@ begin
   ) or to_regclass(format('lonnymq.%I', 'stage_' || p_stage)) is null then
     raise exception using errcode = 'LM010',
       message = format('the rows staged in stage_%s are gone', p_stage),
-      hint = 'Load them running_xids: nothing of the load was published.';
+      hint = 'Load them again: nothing of the load was published.';
   end if;
   return 'stage_' || p_stage;
 end
 $$;
 
 comment on function lonnymq.guard_stage(bigint) is
-'Refuses a stage that is gone, or is not the caller''s.';
+'Rejects a stage that is gone, or is not the caller''s.';

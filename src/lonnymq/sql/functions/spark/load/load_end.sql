@@ -12,7 +12,7 @@ language sql
 volatile
 as $$
   update lonnymq.load l
-  set created = p_created, duplicate = p_duplicate, dropped = p_dropped, refused = p_refused,
+  set created = p_created, duplicate = p_duplicate, dropped = p_dropped, rejected = p_refused,
     invalid = p_invalid
   where l.app = p_app and l.version = p_version
 $$;

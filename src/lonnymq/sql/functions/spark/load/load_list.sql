@@ -8,7 +8,7 @@ create or replace function lonnymq.load_list(
 )
 returns table (
   app text, version bigint, published_at bigint, created bigint, duplicate bigint, dropped bigint,
-  refused bigint, invalid bigint
+  rejected bigint, invalid bigint
 )
 language plpgsql
 stable
@@ -17,7 +17,7 @@ as $$
 begin
   perform lonnymq.guard_range('limit', p_limit, 1, 10000);
   return query
-  select l.app, l.version, l.published_at, l.created, l.duplicate, l.dropped, l.refused, l.invalid
+  select l.app, l.version, l.published_at, l.created, l.duplicate, l.dropped, l.rejected, l.invalid
   from lonnymq.load l
   where p_app is null or l.app = p_app
   order by l.published_at desc, l.version desc, l.app

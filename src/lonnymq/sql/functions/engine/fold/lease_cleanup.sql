@@ -1,6 +1,6 @@
 -- Folds until nothing is left to fold, or p_limit leases that ran out were taken back: for a sweep.
 -- Answers: how many leases ran out, and how many of their messages died.
-create or replace function lonnymq.lease_sweep(
+create or replace function lonnymq.lease_cleanup(
   p_now bigint, p_limit integer, out expired bigint, out died bigint
 )
 language plpgsql
@@ -14,7 +14,7 @@ begin
     select * into v_folded from lonnymq.fold_run(p_now);
     expired := expired + v_folded.expired;
     died := died + v_folded.died;
-    exit when v_folded.answer not in ('notes', 'late') or expired + died >= p_limit;
+    exit when v_folded.answer not in ('changes', 'late') or expired + died >= p_limit;
   end loop;
   -- What the queue's own first limit counts is known before the next dequeue asks.
   if exists (
@@ -28,5 +28,5 @@ begin
 end
 $$;
 
-comment on function lonnymq.lease_sweep(bigint, integer) is
-'Folds until_xid nothing is left to fold, for a sweep.';
+comment on function lonnymq.lease_cleanup(bigint, integer) is
+'Folds until nothing is left to fold, for a sweep.';

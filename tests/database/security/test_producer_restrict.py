@@ -1,4 +1,4 @@
-"""Producers confined to their channels: inside the functions, and once more by the tables."""
+"""Producers restricted to their channels: inside the functions, and once more by the tables."""
 
 import psycopg
 import pytest
@@ -11,12 +11,12 @@ from lonnymq.errors import InvalidArgument, NotAllowed
 
 EVERY_WAY = {
     "one": lambda queue, channel: queue.create(channel, b"x"),
-    "one with a name": lambda queue, channel: queue.create(channel, b"x", name="n"),
+    "one with a key": lambda queue, channel: queue.create(channel, b"x", key="n"),
     "one among many": lambda queue, channel: queue.create_many(
         [NewMessage(b"x", channel="acme"), NewMessage(b"x", channel=channel)]
     ),
-    "many with names": lambda queue, channel: queue.create_many(
-        [NewMessage(b"x", channel=channel, name="n")]
+    "many with keys": lambda queue, channel: queue.create_many(
+        [NewMessage(b"x", channel=channel, key="n")]
     ),
     "from inside a transaction": lambda queue, channel: in_transaction(queue, channel),
 }
@@ -43,7 +43,9 @@ def producer(login: Login):
 def test_a_confined_producer_creates_in_its_channels_and_in_no_others(
     admin, producer, root, way: str
 ) -> None:
-    assert admin.producer_confine("a_producer", channels=["acme"], prefixes=["acme/"]) == "confined"
+    assert (
+        admin.producer_restrict("a_producer", channels=["acme"], prefixes=["acme/"]) == "restricted"
+    )
     for channel in ("acme", "acme/eu"):
         EVERY_WAY[way](producer, channel)
     before = root.execute("select count(*) from lonnymq.message").fetchone()
@@ -54,19 +56,19 @@ def test_a_confined_producer_creates_in_its_channels_and_in_no_others(
 
 
 def test_a_refused_producer_learns_nothing_of_the_channel(admin, producer) -> None:
-    admin.create("globex", b"x", name="taken")
+    admin.create("globex", b"x", key="taken")
     admin.channel_set("full", max_size=1)
     admin.create("full", b"x")
-    admin.producer_confine("a_producer", channels=["acme"])
-    for channel, name in (("globex", "taken"), ("full", None)):
+    admin.producer_restrict("a_producer", channels=["acme"])
+    for channel, key in (("globex", "taken"), ("full", None)):
         with pytest.raises(NotAllowed) as caught:
-            producer.create(channel, b"x", name=name)
+            producer.create(channel, b"x", key=key)
         assert "taken" not in str(caught.value)
         assert "full of" not in str(caught.value)
 
 
 def test_a_confined_producer_takes_back_its_own_messages_only(admin, producer) -> None:
-    admin.producer_confine("a_producer", channels=["acme"])
+    admin.producer_restrict("a_producer", channels=["acme"])
     own, other = producer.create("acme", b"x").id, admin.create("globex", b"x").id
     with pytest.raises(NotAllowed):
         producer.cancel_many([own, other])
@@ -77,7 +79,7 @@ def test_a_confined_producer_takes_back_its_own_messages_only(admin, producer) -
 
 
 def test_to_take_on_a_role_frees_nobody(admin, login: Login) -> None:
-    admin.producer_confine("a_producer", channels=["acme"])
+    admin.producer_restrict("a_producer", channels=["acme"])
     with psycopg.connect(login("a_producer"), autocommit=True) as connection:
         connection.execute("set role lonnymq_producer")
         with pytest.raises(psycopg.Error, match="not for a_producer") as caught:
@@ -89,7 +91,7 @@ def test_a_login_that_takes_on_a_confined_role_is_confined(admin, root, login: L
     root.execute(
         "create role of_acme; grant lonnymq_producer to of_acme; grant of_acme to stranger"
     )
-    admin.producer_confine("of_acme", channels=["acme"])
+    admin.producer_restrict("of_acme", channels=["acme"])
     with psycopg.connect(login("stranger"), autocommit=True) as connection:
         connection.execute("set role of_acme")
         connection.execute("select lonnymq.message_create('acme', 'x')")
@@ -103,8 +105,8 @@ def test_who_is_of_two_confined_roles_has_the_channels_of_both(admin, root, prod
     root.execute(
         "create role of_acme; create role of_globex; grant of_acme, of_globex to a_producer"
     )
-    admin.producer_confine("of_acme", channels=["acme"])
-    admin.producer_confine("of_globex", channels=["globex"])
+    admin.producer_restrict("of_acme", channels=["acme"])
+    admin.producer_restrict("of_globex", channels=["globex"])
     assert [producer.channel_permitted(each) for each in ("acme", "globex", "initech")] == [
         True,
         True,
@@ -114,37 +116,37 @@ def test_who_is_of_two_confined_roles_has_the_channels_of_both(admin, root, prod
 
 
 def test_none_is_none_and_free_is_all(admin, producer) -> None:
-    admin.producer_confine("a_producer")
+    admin.producer_restrict("a_producer")
     with pytest.raises(NotAllowed):
         producer.create("acme", b"x")
-    assert admin.producer_confine("a_producer") == "unchanged"
+    assert admin.producer_restrict("a_producer") == "unchanged"
     assert [(each.role, each.channels, each.is_known) for each in admin.producer_list()] == [
         ("a_producer", [], True)
     ]
-    assert admin.producer_free("a_producer") == "freed"
-    assert admin.producer_free("a_producer") == "not_found"
+    assert admin.producer_unrestrict("a_producer") == "freed"
+    assert admin.producer_unrestrict("a_producer") == "not_found"
     producer.create("acme", b"x")
 
 
 def test_a_superuser_is_not_confined(admin, guarded: str) -> None:
-    admin.producer_confine("a_producer", channels=["acme"])
+    admin.producer_restrict("a_producer", channels=["acme"])
     with lonnymq.Queue(guarded) as queue:
         assert queue.create("globex", b"x").id
 
 
-def test_a_producer_confines_nobody(producer) -> None:
+def test_a_producer_restricts_nobody(producer) -> None:
     with pytest.raises(InsufficientPrivilege):
-        producer.producer_free("a_producer")
+        producer.producer_unrestrict("a_producer")
 
 
 def test_what_cannot_be_confined_is_refused(admin, guarded: str) -> None:
     with pytest.raises(InvalidArgument, match="there is no role 'nobody'"):
-        admin.producer_confine("nobody", channels=["acme"])
+        admin.producer_restrict("nobody", channels=["acme"])
     with pytest.raises(InvalidArgument, match="list of str"):
-        admin.producer_confine("a_producer", channels="acme")
+        admin.producer_restrict("a_producer", channels="acme")
     install(guarded, roles=False)
     with lonnymq.Queue(guarded) as queue, pytest.raises(InvalidArgument, match="has no roles"):
-        queue.producer_confine("a_producer", channels=["acme"])
+        queue.producer_restrict("a_producer", channels=["acme"])
 
 
 # The second line
@@ -152,8 +154,8 @@ def test_what_cannot_be_confined_is_refused(admin, guarded: str) -> None:
 
 @pytest.fixture
 def trusted_too_much(admin, root, login: Login):
-    """A confined producer to whom somebody has granted tables."""
-    admin.producer_confine("a_producer", channels=["acme"])
+    """A restricted producer to whom somebody has granted tables."""
+    admin.producer_restrict("a_producer", channels=["acme"])
     admin.create_many([NewMessage(b"x", channel=each) for each in ("acme", "globex")])
     root.execute(
         "grant select, insert, update, delete on all tables in schema lonnymq to a_producer"
@@ -167,7 +169,7 @@ def test_rows_of_other_channels_are_out_of_sight_and_out_of_reach(trusted_too_mu
     seen = trusted_too_much.execute("select channel from lonnymq.message").fetchall()
     assert seen == [("acme",)]
     assert trusted_too_much.execute("delete from lonnymq.message").rowcount == 1
-    assert trusted_too_much.execute("update lonnymq.change set look = true").rowcount == 1
+    assert trusted_too_much.execute("update lonnymq.change set rescan = true").rowcount == 1
     trusted_too_much.execute("insert into lonnymq.message (channel, content) values ('acme', 'x')")
     with pytest.raises(InsufficientPrivilege, match="row-level security"):
         trusted_too_much.execute(

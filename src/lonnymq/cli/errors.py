@@ -42,27 +42,27 @@ class Code(IntEnum):
     """What the process ends with."""
 
     DONE = 0
-    REFUSED = 1
+    REJECTED = 1
     USAGE = 2
     UNREACHABLE = 3
     NOT_INSTALLED = 4
     INTERRUPTED = 130
 
 
-class Refused(Exception):
+class CommandError(Exception):
     """A command cannot do what was asked: the sentence says why and what to do."""
 
-    def __init__(self, sentence: str, code: Code = Code.REFUSED) -> None:
+    def __init__(self, sentence: str, code: Code = Code.REJECTED) -> None:
         super().__init__(sentence)
         self.code = code
 
 
-def complain(refused: Refused) -> int:
+def complain(rejected: CommandError) -> int:
     """Say on standard error what went wrong; the exit code."""
     import sys
 
-    sys.stderr.write(f"lonnymq: {refused}\n")
-    return int(refused.code)
+    sys.stderr.write(f"lonnymq: {rejected}\n")
+    return int(rejected.code)
 
 
 def passwords(dsn: str | None) -> set[str]:
@@ -83,36 +83,38 @@ def hidden(text: str, dsn: str | None) -> str:
     return text
 
 
-def refusal_of(error: BaseException, *, dsn: str | None, schema: str) -> Refused | None:
-    """The refusal that an exception stands for; None if it is a fault of the program."""
+def refusal_of(error: BaseException, *, dsn: str | None, schema: str) -> CommandError | None:
+    """The rejection that an exception stands for; None if it is a fault of the program."""
     import psycopg
 
     match error:
-        case Refused():
+        case CommandError():
             return error
         case errors.EmbeddedUnavailable():
-            return Refused(f"There is no server: {error}.", Code.UNREACHABLE)
+            return CommandError(f"There is no server: {error}.", Code.UNREACHABLE)
         case errors.SchemaNewer():
-            return Refused(schema_newer(schema), Code.NOT_INSTALLED)
+            return CommandError(schema_newer(schema), Code.NOT_INSTALLED)
         case errors.NotInstalled():
-            return Refused(not_installed(schema), Code.NOT_INSTALLED)
+            return CommandError(not_installed(schema), Code.NOT_INSTALLED)
         case errors.Unreachable():
-            return Refused(hidden(f"{sentence(str(error))} {TO_REACH}", dsn), Code.UNREACHABLE)
+            return CommandError(hidden(f"{sentence(str(error))} {TO_REACH}", dsn), Code.UNREACHABLE)
         case errors.InvalidArgument():
-            return Refused(sentence(str(error)), Code.USAGE)
+            return CommandError(sentence(str(error)), Code.USAGE)
         case errors.LonnyMQError():
-            return Refused(sentence(str(error)))
+            return CommandError(sentence(str(error)))
         case ImportError() if extra := extra_of(error):
-            return Refused(f"This command needs an extra. Run: pip install 'lonnymq[{extra}]'")
+            return CommandError(f"This command needs an extra. Run: pip install 'lonnymq[{extra}]'")
         case psycopg.OperationalError() if is_of_connection(error):
             return unreachable(error, dsn)
         case psycopg.errors.InsufficientPrivilege():
-            return Refused(hidden(f"The server does not allow it: {said(error)}. "
+            return CommandError(hidden(f"The server does not allow it: {said(error)}. "
                 f"Grant it to this user, or use the one who installed schema {schema}.", dsn))  # fmt: skip
         case psycopg.ProgrammingError() if error.sqlstate is None:
-            return Refused(f"The DSN cannot be read. Write {HOW_A_DSN_LOOKS}.", Code.UNREACHABLE)
+            return CommandError(
+                f"The DSN cannot be read. Write {HOW_A_DSN_LOOKS}.", Code.UNREACHABLE
+            )
         case psycopg.Error():
-            return Refused(hidden(f"The server refused: {said(error)}.", dsn))
+            return CommandError(hidden(f"The server rejected: {said(error)}.", dsn))
         case _:
             return None
 
@@ -135,7 +137,7 @@ def is_of_connection(error: psycopg.OperationalError) -> bool:
     )
 
 
-def unreachable(error: psycopg.OperationalError, dsn: str | None) -> Refused:
+def unreachable(error: psycopg.OperationalError, dsn: str | None) -> CommandError:
     """Why there is no connection, in libpq's words without its passwords, and what to try."""
     connection = error.pgconn
     asked = connection is not None and (connection.needs_password or connection.used_password)
@@ -149,7 +151,7 @@ def unreachable(error: psycopg.OperationalError, dsn: str | None) -> Refused:
         advice = TO_REACH
     why = hidden(said(error), dsn).removeprefix("connection is bad: ")
     why = why.removeprefix("connection failed: ")
-    return Refused(f"The server cannot be used: {why}. {advice}", Code.UNREACHABLE)
+    return CommandError(f"The server cannot be used: {why}. {advice}", Code.UNREACHABLE)
 
 
 def not_installed(schema: str) -> str:

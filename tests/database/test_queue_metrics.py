@@ -1,4 +1,4 @@
-"""queue_figures: counted where that is cheap, estimated near the truth where it is not, and said so."""
+"""queue_metrics: counted where that is cheap, estimated near the truth where it is not, and said so."""
 
 import psycopg
 import pytest
@@ -8,7 +8,7 @@ from lonnymq import Queue
 
 def figures(connection: psycopg.Connection) -> dict:
     cursor = connection.cursor(row_factory=psycopg.rows.dict_row)
-    row = cursor.execute("select * from lonnymq.queue_figures()").fetchone()
+    row = cursor.execute("select * from lonnymq.queue_metrics()").fetchone()
     assert row is not None
     return row
 

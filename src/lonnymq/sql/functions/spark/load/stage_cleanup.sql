@@ -6,7 +6,7 @@
 -- Answers: how many stages were dropped, how many loads forgotten.
 -- Locks: the stages that it drops; one that is in use is let be.
 -- Notifies: no.
-create or replace function lonnymq.stage_sweep(
+create or replace function lonnymq.stage_cleanup(
   p_stage_ms bigint default 86400000,
   p_load_ms bigint default 2592000000,
   out dropped bigint,
@@ -47,5 +47,5 @@ begin
 end
 $$;
 
-comment on function lonnymq.stage_sweep(bigint, bigint) is
+comment on function lonnymq.stage_cleanup(bigint, bigint) is
 'Drops stages that nobody has published, and forgets old loads.';

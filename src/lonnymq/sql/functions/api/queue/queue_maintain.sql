@@ -7,7 +7,7 @@
 -- Locks: never waits for one, but for 50 ms now and then for a day of history that has to be made or
 --   dropped (history_extend, history_prune). Runs in a transaction of its own.
 -- Notifies: when a channel has something due again.
-create or replace function lonnymq.queue_sweep(
+create or replace function lonnymq.queue_maintain(
   p_limit integer default 1000,
   out expired bigint,
   out died bigint,
@@ -24,7 +24,7 @@ declare
   v_now bigint;
 begin
   perform lonnymq.guard_range('limit', p_limit, 1, 1000000);
-  perform lonnymq.guard_own_transaction('queue_sweep');
+  perform lonnymq.guard_own_transaction('queue_maintain');
   v_now := lonnymq.epoch();
   perform set_config('idle_in_transaction_session_timeout', '10s', true);
   expired := 0;
@@ -38,7 +38,7 @@ begin
   perform lonnymq.queue_stamp();
   perform lonnymq.sample_take(v_now);
   if lonnymq.fold_lock() then
-    select s.expired, s.died into expired, died from lonnymq.lease_sweep(v_now, p_limit) s;
+    select s.expired, s.died into expired, died from lonnymq.lease_cleanup(v_now, p_limit) s;
     forgotten := lonnymq.channel_forget(v_now, p_limit);
   end if;
   partitions_dropped := lonnymq.history_prune();
@@ -46,5 +46,5 @@ begin
 end
 $$;
 
-comment on function lonnymq.queue_sweep(integer) is
+comment on function lonnymq.queue_maintain(integer) is
 'Housekeeping: leases that ran out, channels that are done with, days of history.';

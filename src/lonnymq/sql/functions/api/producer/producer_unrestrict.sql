@@ -1,9 +1,9 @@
 -- Lets a role use every channel again.
 --
--- Answers: freed; not_found (it was not confined).
+-- Answers: freed; not_found (it was not restricted).
 -- Locks: the row of the role.
 -- Notifies: no.
-create or replace function lonnymq.producer_free(p_role text)
+create or replace function lonnymq.producer_unrestrict(p_role text)
 returns text
 language plpgsql
 as $$
@@ -13,5 +13,5 @@ begin
 end
 $$;
 
-comment on function lonnymq.producer_free(text) is
-'Lets a role use every channel running_xids.';
+comment on function lonnymq.producer_unrestrict(text) is
+'Lets a role use every channel again.';

@@ -1,13 +1,13 @@
 -- Confines a role, and those who are members of it, to some channels: those that are named, and those whose
 -- names begin with one of the prefixes. What was said of the role before is replaced; with neither it may
 -- use none. Holds for calls that begin after the commit.
--- A queue without roles has nobody to confine: its functions run with the rights of who calls them.
+-- A queue without roles has nobody to restrict: its functions run with the rights of who calls them.
 -- Roles are known by name: one that is renamed is another one, and free.
 --
--- Answers: confined; unchanged.
+-- Answers: restricted; unchanged.
 -- Locks: the row of the role.
 -- Notifies: no.
-create or replace function lonnymq.producer_confine(
+create or replace function lonnymq.producer_restrict(
   p_role text, p_channels text[] default '{}', p_prefixes text[] default '{}'
 )
 returns text
@@ -36,9 +36,9 @@ begin
   insert into lonnymq.producer_restriction as c (role, channels, prefixes) values (p_role, p_channels, p_prefixes)
   on conflict (role) do update set channels = excluded.channels, prefixes = excluded.prefixes
   where (c.channels, c.prefixes) is distinct from (excluded.channels, excluded.prefixes);
-  return case when found then 'confined' else 'unchanged' end;
+  return case when found then 'restricted' else 'unchanged' end;
 end
 $$;
 
-comment on function lonnymq.producer_confine(text, text[], text[]) is
+comment on function lonnymq.producer_restrict(text, text[], text[]) is
 'Confines a role to some channels.';

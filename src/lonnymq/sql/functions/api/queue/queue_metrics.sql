@@ -9,7 +9,7 @@
 --   oldest_at    since when the first message of a channel is there and due: of 300 channels in the
 --                ring, 100 that wake next, 100 with leases, 100 that no dequeue has looked at yet
 --   last_id      how far messages were numbered: two looks give how many were created between them
-create or replace function lonnymq.queue_figures(
+create or replace function lonnymq.queue_metrics(
   p_pages integer default 300,
   out now_at bigint, out waiting bigint, out waiting_is_exact boolean, out running bigint,
   out running_is_exact boolean, out dead bigint, out dead_is_exact boolean, out channels bigint,
@@ -39,7 +39,7 @@ begin
   last_id := coalesce(pg_sequence_last_value('lonnymq.message_id_seq'), 0);
   select count(*), coalesce(sum(w.running), 0) into workers, v_said
   from (select * from lonnymq.worker w order by w.name limit 10000) w
-  where w.seen_at + 3 * w.again_ms >= now_at;
+  where w.seen_at + 3 * w.interval_ms >= now_at;
 
   v_ids := array(
     select i.id
@@ -98,5 +98,5 @@ begin
 end
 $$;
 
-comment on function lonnymq.queue_figures(integer) is
+comment on function lonnymq.queue_metrics(integer) is
 'Shows the queue in figures that cost the same however much is in it.';
