@@ -85,7 +85,7 @@ bench: $(BENCH_STAMP) ## run the queue beside its peers, at most 20 minutes (BEN
 	$(BENCH_VENV)/bin/python -m benchmarks $(BENCH_ARGS)
 
 .PHONY: bench-spark
-bench-spark: setup ## DataFrames into the queue, streams and history out of it, shifts, beside JDBC, COPY and workers (BENCH_ARGS='--rows 100000')
+bench-spark: setup ## DataFrames into the queue, streams and history out of it, workers on executors, beside JDBC, COPY and workers (BENCH_ARGS='--rows 100000')
 	$(BIN)/python -m benchmarks --only spark $(BENCH_ARGS)
 
 .PHONY: bench-lake
@@ -96,15 +96,15 @@ bench-lake: setup ## history into a lake, beside JDBC into Parquet (BENCH_ARGS='
 bench-simulate: setup ## what-if: messages a second that a core replays, and a sweep on one executor and on two
 	$(BIN)/python -m benchmarks --only simulate $(BENCH_ARGS)
 
-.PHONY: bench-figures
-bench-figures: setup ## figures from made-up history: rows a second on one core and two, memory, one new day, the report (BENCH_ARGS='--rows 50000000')
-	$(BIN)/python -m benchmarks --only figures $(BENCH_ARGS)
+.PHONY: bench-analytics
+bench-analytics: setup ## analytics of synthetic history: rows per second on one core and on two, memory, a new day, the report (BENCH_ARGS='--rows 50000000')
+	$(BIN)/python -m benchmarks --only analytics $(BENCH_ARGS)
 
-bench-quick: $(BENCH_STAMP) ## the same with fewer peers, shapes and rounds, at most 3 minutes
+bench-quick: $(BENCH_STAMP) ## the same with fewer peers, scenarios and rounds, at most 3 minutes
 	$(BENCH_VENV)/bin/python -m benchmarks --quick $(BENCH_ARGS)
 
 $(BENCH_STAMP): pyproject.toml benchmarks/requirements.txt benchmarks/peers.txt
-	$(PYTHON) benchmarks/environment.py $(BENCH_VENV)
+	$(PYTHON) benchmarks/virtual_environment.py $(BENCH_VENV)
 	@touch $@
 
 .PHONY: model

@@ -1,1 +1,1 @@
-"""The queue beside its peers: the same work, on the same server, in one run. `make bench` runs it."""
+"""Benchmarks of the queue and its peers: the same work, on the same server, in one run. `make bench` runs them."""

@@ -1,17 +1,17 @@
-"""What the run must show: ratios between two entries of one run, or a figure by itself, each with its bound."""
+"""The goals of a run: ratios between two entries of one run, or a figure by itself, each with its bound."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from benchmarks.figures import median, ratios
 from benchmarks.record import Case, Entry, Record
+from benchmarks.summary_statistics import median, ratios_by_round
 
 COUNTS = (1, 100, 10_000)
 OURS, OFF = "lonnymq", "lonnymq history off"
 ARCHIVE, POOLED, DELETE = "pgmq archive", "pgmq pooled", "pgmq delete"
-BOOK = "channel table"
+CHANNEL_TABLE = "channel table"
 GROWTH_ENDS = {  # the ends of a full run, then those of a quick one
     "channels": ((10, 100_000), (10, 10_000)),
     "channels of one message": ((10, 100_000), (10, 10_000)),
@@ -26,7 +26,7 @@ Sense = Literal["at least", "at most"]
 class Goal:
     """A bound on ours over theirs, or on ours alone."""
 
-    shape: str
+    scenario: str
     text: str
     ours: tuple[str, Case]
     theirs: tuple[str, Case] | None
@@ -39,7 +39,7 @@ class Goal:
         values = self.values(record)
         value = median(values) if values else None
         return {
-            "shape": self.shape,
+            "scenario": self.scenario,
             "goal": f"{self.text} {self.sense} {self.bound:g}{self.unit}",
             "value": value,
             "least": min(values, default=None),
@@ -53,11 +53,11 @@ class Goal:
         if self.theirs is None:
             return ours.samples if ours else []
         theirs = self.entry(record, self.theirs)
-        return ratios(ours.samples, theirs.samples) if ours and theirs else []
+        return ratios_by_round(ours.samples, theirs.samples) if ours and theirs else []
 
     def entry(self, record: Record, where: tuple[str, Case]) -> Entry | None:
-        contestant, case = where
-        return record.find(self.shape, case, contestant)
+        system, case = where
+        return record.find(self.scenario, case, system)
 
     def was_tried(self, record: Record) -> bool:
         """Whether the run asked both for it; one that was asked and failed leaves the goal not measured."""
@@ -71,16 +71,16 @@ class Goal:
         return "ok" if within else "not reached"
 
 
-def faster(
-    shape: str, case: Case, peer: str, peer_case: Case, bound: float, *, ours: str = OURS
+def speed_goal(
+    scenario: str, case: Case, peer: str, peer_case: Case, bound: float, *, ours: str = OURS
 ) -> Goal:
-    told = ", ".join(
+    described = ", ".join(
         f"{key} {value:,}" if isinstance(value, int) else f"{key} {value}"
         for key, value in case.items()
     )
     return Goal(
-        shape,
-        f"{shape}, {told}: {ours} ÷ {peer}",
+        scenario,
+        f"{scenario}, {described}: {ours} ÷ {peer}",
         (ours, case),
         (peer, peer_case),
         "at least",
@@ -89,35 +89,35 @@ def faster(
 
 
 def speed_goals() -> list[Goal]:
-    """Shapes (a), (b) and (c)."""
+    """Scenarios (a), (b) and (c)."""
     goals = [
-        faster("create", {"batch": batch}, peer, {"batch": batch}, bound)
+        speed_goal("create", {"batch": batch}, peer, {"batch": batch}, bound)
         for batch, bound in ((1, 1.3), (100, 1.2))
         for peer in (POOLED, ARCHIVE)
     ]
     for count in COUNTS:
         case, any_case = {"batch": 100, "channels": count}, {"batch": 100, "channels": "any"}
         goals += [
-            faster("drain", case, ARCHIVE, any_case, 1.0),
-            faster("drain", case, DELETE, any_case, 1.0, ours=OFF),
-            faster("drain", case, "PgQueuer", any_case, 4),
-            faster("drain", case, "Procrastinate", any_case, 50),
-            faster("drain", case, BOOK, case, 10),
+            speed_goal("drain", case, ARCHIVE, any_case, 1.0),
+            speed_goal("drain", case, DELETE, any_case, 1.0, ours=OFF),
+            speed_goal("drain", case, "PgQueuer", any_case, 4),
+            speed_goal("drain", case, "Procrastinate", any_case, 50),
+            speed_goal("drain", case, CHANNEL_TABLE, case, 10),
         ]
-    for shape in ("drain", "steady"):
-        batch: Case = {"batch": 1} if shape == "drain" else {}
+    for scenario in ("drain", "steady"):
+        batch: Case = {"batch": 1} if scenario == "drain" else {}
         for count in COUNTS:
             case, any_case = {**batch, "channels": count}, {**batch, "channels": "any"}
-            goals += [faster(shape, case, peer, any_case, 1.2) for peer in (POOLED, ARCHIVE)]
-            if shape == "drain":
-                goals.append(faster(shape, case, DELETE, any_case, 1.2, ours=OFF))
+            goals += [speed_goal(scenario, case, peer, any_case, 1.2) for peer in (POOLED, ARCHIVE)]
+            if scenario == "drain":
+                goals.append(speed_goal(scenario, case, DELETE, any_case, 1.2, ours=OFF))
         one = {**batch, "channels": 1}
-        goals.append(faster(shape, one, BOOK, one, 8))
+        goals.append(speed_goal(scenario, one, CHANNEL_TABLE, one, 8))
     return goals
 
 
 def growth_goals() -> list[Goal]:
-    """Shape (f): the far end of each axis against its near end, p99."""
+    """Scenario (f): the far end of each axis against its near end, p99."""
     goals = []
     for axis, ends in GROWTH_ENDS.items():
         for near, far in ends:
@@ -134,8 +134,8 @@ def growth_goals() -> list[Goal]:
     return goals
 
 
-def other_goals() -> list[Goal]:
-    """Shapes (d), (e), (g) and memory."""
+def fairness_and_latency_goals() -> list[Goal]:
+    """Scenarios (d), (e), (g) and memory."""
     beside = {"who": "quiet, beside a flood", "percentile": "p99"}
     alone = {"who": "quiet, alone", "percentile": "p99"}
     even = {"who": "all backlogged", "percentile": "Jain"}
@@ -171,11 +171,11 @@ def other_goals() -> list[Goal]:
     ]
     for what in ("kept", "drain after"):
         held, free = {"reader": "open", "what": what}, {"reader": "none", "what": what}
-        told = {"kept": "rate kept", "drain after": "drain at the end"}[what]
+        described = {"kept": "rate kept", "drain after": "drain at the end"}[what]
         goals.append(
             Goal(
                 "snapshot",
-                f"held snapshot, {told}, with ÷ without",
+                f"held snapshot, {described}, with ÷ without",
                 (OURS, held),
                 (OURS, free),
                 "at least",
@@ -197,7 +197,7 @@ def other_goals() -> list[Goal]:
 
 
 def spark_goals() -> list[Goal]:
-    """The shape spark: against Spark's own JDBC, COPY and plain workers, by name of what was done."""
+    """The scenario spark: against Spark's own JDBC, COPY and plain workers, by name of what was done."""
     write, read = {"what": "write"}, {"what": "history to Parquet"}
     stream, handlers = {"what": "stream to Parquet"}, {"what": "no-op handlers"}
     jdbc = "Spark JDBC"
@@ -227,16 +227,16 @@ def spark_goals() -> list[Goal]:
 
 
 def worker_goals() -> list[Goal]:
-    """The shape worker: against the workers of others, with handlers that do nothing."""
+    """The scenario worker: against the workers of others, with handlers that do nothing."""
     case, ours = {"handler": "no-op"}, "lonnymq worker"
     return [
-        faster("worker", case, "PgQueuer", case, 3, ours=ours),
-        faster("worker", case, "Procrastinate", case, 30, ours=ours),
+        speed_goal("worker", case, "PgQueuer", case, 3, ours=ours),
+        speed_goal("worker", case, "Procrastinate", case, 30, ours=ours),
     ]
 
 
 def lake_goals() -> list[Goal]:
-    """The shape lake: against Spark's own JDBC into Parquet."""
+    """The scenario lake: against Spark's own JDBC into Parquet."""
     what: Case = {"what": "history to the lake"}
     ours, theirs = "lonnymq lake sync", "Spark JDBC"
     text = f"{what['what']}: {ours} ÷ {theirs}"
@@ -244,7 +244,7 @@ def lake_goals() -> list[Goal]:
 
 
 def simulate_goals() -> list[Goal]:
-    """The shape simulate: what one core replays, and what a second executor brings."""
+    """The scenario simulate: what one core replays, and what a second executor brings."""
     one, two = {"executors": 1}, {"executors": 2}
     cases: list[Case] = [
         {"workload": workload, "limits": limits}
@@ -270,8 +270,8 @@ def simulate_goals() -> list[Goal]:
     ]
 
 
-def figures_goals() -> list[Goal]:
-    """The shape figures: memory, time by rows, what a day costs, and what a second core brings.
+def analytics_goals() -> list[Goal]:
+    """The scenario analytics: memory, time by rows, what a day costs, and what a second core brings.
 
     Entries are rates: what one costs beside another is the other's rate over its own.
     """
@@ -283,14 +283,14 @@ def figures_goals() -> list[Goal]:
         return OURS, {"what": "on a cluster", "on": cores}
 
     def goal(text: str, ours: Any, theirs: Any, sense: Sense, bound: float) -> Goal:
-        return Goal("figures", f"figures, {text}", ours, theirs, sense, bound)
+        return Goal("analytics", f"analytics, {text}", ours, theirs, sense, bound)
 
     whole, fifth = case("all days"), case("all days", "a fifth")
     small, small_in_fifth = case("a small day"), case("a small day", "a fifth")
     large = case("a day of five times the rows")
     memory = case("memory: all days")
     return [
-        Goal("figures", "figures, memory", memory, None, "at most", 6, " GiB"),
+        Goal("analytics", "analytics, memory", memory, None, "at most", 6, " GiB"),
         goal("rows/s of all rows ÷ of a fifth", whole, fifth, "at least", 0.9),
         goal("time of a day in the lake ÷ in a fifth of it", small_in_fifth, small, "at most", 1.3),
         goal("time of a row in a day ÷ in one a fifth as large", small, large, "at most", 1.1),
@@ -305,17 +305,17 @@ def figures_goals() -> list[Goal]:
 
 
 GOALS = [
-    *(speed_goals() + growth_goals() + other_goals()),
-    *(worker_goals() + spark_goals() + lake_goals() + simulate_goals() + figures_goals()),
+    *(speed_goals() + growth_goals() + fairness_and_latency_goals()),
+    *(worker_goals() + spark_goals() + lake_goals() + simulate_goals() + analytics_goals()),
 ]
 
 
-def rivals(shape: str) -> set[str]:
-    """The contestants that the goals of a shape name."""
-    return {goal.theirs[0] for goal in GOALS if goal.shape == shape and goal.theirs}
+def named_in_goals(scenario: str) -> set[str]:
+    """The systems that the goals of a scenario name."""
+    return {goal.theirs[0] for goal in GOALS if goal.scenario == scenario and goal.theirs}
 
 
-def verdicts(record: Record, shapes: list[str]) -> list[dict[str, Any]]:
+def judge_goals(record: Record, scenarios: list[str]) -> list[dict[str, Any]]:
     """The verdict on every goal of whose cases the run tried both."""
-    asked = [goal for goal in GOALS if goal.shape in shapes and goal.was_tried(record)]
+    asked = [goal for goal in GOALS if goal.scenario in scenarios and goal.was_tried(record)]
     return [goal.verdict(record) for goal in asked]

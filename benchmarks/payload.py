@@ -10,7 +10,7 @@ BYTES = 256
 Payload = dict[str, Any]
 
 
-def payload() -> Payload:
+def make_payload() -> Payload:
     """A message as the caller has it: when it was made, on the clock that all processes share, and filling."""
     at = time.monotonic_ns()
     return {"at": at, "fill": "x" * (BYTES - len(f'{{"at": {at}, "fill": ""}}'))}

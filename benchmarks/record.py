@@ -6,18 +6,18 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from benchmarks.figures import median, spread
+from benchmarks.summary_statistics import median, spread
 
 Case = Mapping[str, Any]
 
 
 @dataclass
 class Entry:
-    """One contestant in one case of one shape."""
+    """One system in one case of one scenario."""
 
-    shape: str
+    scenario: str
     case: Case
-    contestant: str
+    system: str
     unit: str
     samples: list[float] = field(default_factory=list)
     details: list[dict[str, Any]] = field(default_factory=list)
@@ -41,16 +41,16 @@ class Record:
     def __init__(self) -> None:
         self.entries: list[Entry] = []
 
-    def entry(self, shape: str, case: Case, contestant: str, unit: str) -> Entry:
-        if (found := self.find(shape, case, contestant)) is not None:
+    def entry(self, scenario: str, case: Case, system: str, unit: str) -> Entry:
+        if (found := self.find(scenario, case, system)) is not None:
             return found
-        self.entries.append(Entry(shape, dict(case), contestant, unit))
+        self.entries.append(Entry(scenario, dict(case), system, unit))
         return self.entries[-1]
 
-    def find(self, shape: str, case: Case, contestant: str) -> Entry | None:
-        wanted = (shape, case, contestant)
-        same = (each for each in self.entries if (each.shape, each.case, each.contestant) == wanted)
+    def find(self, scenario: str, case: Case, system: str) -> Entry | None:
+        wanted = (scenario, case, system)
+        same = (each for each in self.entries if (each.scenario, each.case, each.system) == wanted)
         return next(same, None)
 
-    def of(self, shape: str) -> list[Entry]:
-        return [entry for entry in self.entries if entry.shape == shape]
+    def of(self, scenario: str) -> list[Entry]:
+        return [entry for entry in self.entries if entry.scenario == scenario]

@@ -1,4 +1,4 @@
-"""The one PostgreSQL 18 that all contestants share: durable, on a real disk, each in a database of its own."""
+"""The one PostgreSQL 18 that all systems share: durable, on a real disk, each in a database of its own."""
 
 from __future__ import annotations
 
@@ -60,6 +60,6 @@ def drop_database(server_dsn: str, name: str) -> None:
     execute(server_dsn, f"drop database if exists {name} with (force)")
 
 
-def tidy(dsn: str) -> None:
+def vacuum_database(dsn: str) -> None:
     """Between two samples: nobody pays for another's garbage or for another's unwritten pages."""
     execute(dsn, "vacuum (analyze)", "checkpoint")

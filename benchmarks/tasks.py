@@ -1,62 +1,64 @@
-"""What the members of a crew do: each a function of a flow, found by name in their own process."""
+"""What the members of a group do: each a function of a control, found by name in their own process."""
 
 from __future__ import annotations
 
 import random
 import time
 
-from benchmarks.contestants import contestant
-from benchmarks.contestants.base import fresh
-from benchmarks.flow import Flow
-from benchmarks.payload import channel_name, payload
+from benchmarks.load_control import LoadControl
+from benchmarks.payload import channel_name, make_payload
+from benchmarks.systems import get_system
+from benchmarks.systems.base import make_messages
 from lonnymq import Queue
 
 AHEAD = 2_000  # messages that producers may be ahead of consumers in a steady state
 NAP_SECONDS = 0.001
 
 
-def install(flow: Flow, name: str, dsn: str) -> None:
-    contestant(name).install(dsn)
+def install(control: LoadControl, name: str, dsn: str) -> None:
+    get_system(name).install(dsn)
 
 
-def load(flow: Flow, name: str, dsn: str, count: int, channels: int) -> None:
-    contestant(name).load(dsn, count, channels)
+def load(control: LoadControl, name: str, dsn: str, count: int, channels: int) -> None:
+    get_system(name).load(dsn, count, channels)
 
 
-def produce(flow: Flow, name: str, dsn: str, batch: int, channels: int) -> None:
+def produce(control: LoadControl, name: str, dsn: str, batch: int, channels: int) -> None:
     """Create `batch` messages a call, each for a tenant at random, until stopped."""
-    producer = contestant(name).producer(dsn)
-    chance = random.Random(flow.slot)
-    flow.ready()
-    while not flow.stopped:
-        produce_once(producer, batch, channels, chance)
-        flow.done(batch)
+    producer = get_system(name).producer(dsn)
+    rng = random.Random(control.slot)
+    control.ready()
+    while not control.stopped:
+        produce_once(producer, batch, channels, rng)
+        control.done(batch)
     producer.close()
 
 
 def produce_in_step(
-    flow: Flow, name: str, dsn: str, batch: int, channels: int, us: range, them: range
+    control: LoadControl, name: str, dsn: str, batch: int, channels: int, us: range, them: range
 ) -> None:
     """Create as long as all producers together are not too far ahead of all consumers."""
-    producer = contestant(name).producer(dsn)
-    chance = random.Random(flow.slot)
-    flow.ready()
-    while not flow.stopped:
-        if flow.others(us) - flow.others(them) > AHEAD:
+    producer = get_system(name).producer(dsn)
+    rng = random.Random(control.slot)
+    control.ready()
+    while not control.stopped:
+        if control.others(us) - control.others(them) > AHEAD:
             time.sleep(NAP_SECONDS)
             continue
-        produce_once(producer, batch, channels, chance)
-        flow.done(batch)
+        produce_once(producer, batch, channels, rng)
+        control.done(batch)
     producer.close()
 
 
-def produce_bulk(flow: Flow, name: str, dsn: str, batch: int, channels: int) -> tuple[int, float]:
+def produce_bulk(
+    control: LoadControl, name: str, dsn: str, batch: int, channels: int
+) -> tuple[int, float]:
     """Large calls until a second is over: how many messages, and the seconds that they took."""
-    producer = contestant(name).producer(dsn)
+    producer = get_system(name).producer(dsn)
     create = getattr(producer, "create_bulk", producer.create_many)
-    messages = list(fresh(batch, channels))
+    messages = list(make_messages(batch, channels))
     create(messages[:100])
-    flow.ready()
+    control.ready()
     start, count = time.monotonic(), 0
     while time.monotonic() - start < 1.0:
         create(messages)
@@ -66,72 +68,80 @@ def produce_bulk(flow: Flow, name: str, dsn: str, batch: int, channels: int) -> 
     return count, seconds
 
 
-def produce_once(producer, batch: int, channels: int, chance: random.Random) -> None:  # type: ignore[no-untyped-def]
+def produce_once(producer, batch: int, channels: int, rng: random.Random) -> None:  # type: ignore[no-untyped-def]
     if batch == 1:
-        producer.create_one(channel_name(chance.randrange(channels)), payload())
+        producer.create_one(channel_name(rng.randrange(channels)), make_payload())
         return
     producer.create_many(
-        [(channel_name(chance.randrange(channels)), payload()) for _ in range(batch)]
+        [(channel_name(rng.randrange(channels)), make_payload()) for _ in range(batch)]
     )
 
 
-def consume(flow: Flow, name: str, dsn: str, batch: int, work_seconds: float = 0.0) -> None:
-    flow.work_seconds = work_seconds
-    contestant(name).consume(flow, dsn, batch)
+def consume(
+    control: LoadControl, name: str, dsn: str, batch: int, work_seconds: float = 0.0
+) -> None:
+    control.work_seconds = work_seconds
+    get_system(name).consume(control, dsn, batch)
 
 
 def listen(
-    flow: Flow, name: str, dsn: str, work_seconds: float = 0.0, slots: int = 1
+    control: LoadControl, name: str, dsn: str, work_seconds: float = 0.0, slots: int = 1
 ) -> list[tuple[str, int]]:
     """Handle messages as a worker does, and return how long each had waited."""
-    flow.listening, flow.work_seconds = True, work_seconds
-    contestant(name).listen(flow, dsn, slots)
-    return flow.waits
+    control.listening, control.work_seconds = True, work_seconds
+    get_system(name).listen(control, dsn, slots)
+    return control.waits
 
 
-def consume_and_tell(
-    flow: Flow, name: str, dsn: str, batch: int, work_seconds: float = 0.0
+def consume_and_record(
+    control: LoadControl, name: str, dsn: str, batch: int, work_seconds: float = 0.0
 ) -> list[tuple[str, int]]:
     """The same for consumers that ask again and again."""
-    flow.listening, flow.work_seconds = True, work_seconds
-    contestant(name).consume(flow, dsn, batch)
-    return flow.waits
+    control.listening, control.work_seconds = True, work_seconds
+    get_system(name).consume(control, dsn, batch)
+    return control.waits
 
 
-def trickle(flow: Flow, name: str, dsn: str, first: int, last: int, gap_seconds: float) -> int:
+def produce_slowly(
+    control: LoadControl, name: str, dsn: str, first: int, last: int, gap_seconds: float
+) -> int:
     """Create one message at a time, for a tenant at random, after random pauses; return how many."""
-    producer = contestant(name).producer(dsn)
-    chance = random.Random(flow.slot)
-    flow.ready()
+    producer = get_system(name).producer(dsn)
+    rng = random.Random(control.slot)
+    control.ready()
     count = 0
-    while not flow.stopped:
-        time.sleep(chance.uniform(0.5, 1.5) * gap_seconds)
-        producer.create_one(channel_name(chance.randint(first, last)), payload())
+    while not control.stopped:
+        time.sleep(rng.uniform(0.5, 1.5) * gap_seconds)
+        producer.create_one(channel_name(rng.randint(first, last)), make_payload())
         count += 1
-        flow.done()
+        control.done()
     producer.close()
     return count
 
 
-def load_unevenly(flow: Flow, name: str, dsn: str, noisy: int, quiet: int, tenants: int) -> None:
+def load_unevenly(
+    control: LoadControl, name: str, dsn: str, noisy: int, quiet: int, tenants: int
+) -> None:
     """The first tenant's many, then some for each of the others."""
-    producer = contestant(name).producer(dsn)
+    producer = get_system(name).producer(dsn)
     backlog = [(channel_name(0), noisy)] + [
         (channel_name(each), quiet) for each in range(1, tenants)
     ]
     for channel, count in backlog:
         for start in range(0, count, 1_000):
-            producer.create_many([(channel, payload()) for _ in range(min(1_000, count - start))])
+            producer.create_many(
+                [(channel, make_payload()) for _ in range(min(1_000, count - start))]
+            )
     producer.close()
 
 
-def probe(flow: Flow, places: list[str], calls: int) -> list[list[float]]:
+def time_dequeues(control: LoadControl, places: list[str], calls: int) -> list[list[float]]:
     """Time dequeues of one message at each place, the places taking turns in short blocks; the seconds of each call."""
     queues = [Queue(dsn) for dsn in places]
     seconds: list[list[float]] = [[] for _ in places]
     for _ in range(0, calls, BLOCK):
         for queue, times in zip(queues, seconds, strict=True):
-            times.extend(probe_block(queue, BLOCK))
+            times.extend(time_dequeue_block(queue, BLOCK))
     for queue in queues:
         queue.close()
     return seconds
@@ -140,7 +150,7 @@ def probe(flow: Flow, places: list[str], calls: int) -> list[list[float]]:
 BLOCK = 25
 
 
-def probe_block(queue: Queue, calls: int) -> list[float]:
+def time_dequeue_block(queue: Queue, calls: int) -> list[float]:
     times = []
     for _ in range(calls):
         start = time.perf_counter()
@@ -152,37 +162,41 @@ def probe_block(queue: Queue, calls: int) -> list[float]:
     return times
 
 
-def consume_raw(flow: Flow, dsn: str, batch: int) -> None:
+def consume_raw(control: LoadControl, dsn: str, batch: int) -> None:
     """Our consumer over contents that are no JSON."""
     with Queue(dsn) as queue:
         queue.epoch()
-        flow.ready()
-        while not flow.stopped:
+        control.ready()
+        while not control.stopped:
             messages = queue.dequeue(batch)
             queue.complete_many(messages)
-            flow.done(len(messages))
+            control.done(len(messages))
 
 
-def produce_count(flow: Flow, name: str, dsn: str, batch: int, channels: int, count: int) -> None:
+def produce_count(
+    control: LoadControl, name: str, dsn: str, batch: int, channels: int, count: int
+) -> None:
     """Create exactly so many, `batch` a call."""
-    producer = contestant(name).producer(dsn)
-    chance = random.Random(1)
+    producer = get_system(name).producer(dsn)
+    rng = random.Random(1)
     for _ in range(0, count, batch):
-        produce_once(producer, batch, channels, chance)
+        produce_once(producer, batch, channels, rng)
     producer.close()
 
 
-def produce_at_rate(flow: Flow, name: str, dsn: str, rate: int, batch: int, channels: int) -> None:
+def produce_at_rate(
+    control: LoadControl, name: str, dsn: str, rate: int, batch: int, channels: int
+) -> None:
     """Create `batch` a call, so many a second in all, and catch up after a delay."""
-    producer = contestant(name).producer(dsn)
-    chance = random.Random(flow.slot)
-    flow.ready()
+    producer = get_system(name).producer(dsn)
+    rng = random.Random(control.slot)
+    control.ready()
     start, made = time.monotonic(), 0
-    while not flow.stopped:
+    while not control.stopped:
         if made > (time.monotonic() - start) * rate:
             time.sleep(NAP_SECONDS)
             continue
-        produce_once(producer, batch, channels, chance)
+        produce_once(producer, batch, channels, rng)
         made += batch
-        flow.done(batch)
+        control.done(batch)
     producer.close()

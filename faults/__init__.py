@@ -1,1 +1,1 @@
-"""Faults on purpose: real servers and processes, a seeded schedule of faults, a record of every call, and a checker."""
+"""Fault injection: real servers and processes, a seeded schedule of faults, a log of every call, and a checker."""

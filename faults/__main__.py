@@ -9,64 +9,81 @@ from pathlib import Path
 
 from faults import report
 from faults.run import Result
-from faults.scenarios import NAMES, play, scenario
+from faults.scenarios import NAMES, load_scenario, run_scenario
 
 RESULTS = Path(__file__).parent / "results"
 
 
 def main() -> int:
-    """Run what was asked for; 1 if anything was found."""
-    parser = argparse.ArgumentParser(prog="python -m faults", description=__doc__)
-    parser.add_argument("--scenario", action="append", help="a name; may be given again")
-    parser.add_argument("--size", choices=["test", "ci", "soak"], default="ci")
-    parser.add_argument("--seed", type=int, default=1, help="the same seed draws the same schedule")
-    parser.add_argument(
-        "--bin-dir", type=Path, help="PostgreSQL's programs, if not the 18 that comes along"
+    """Run the chosen scenarios. Returns 1 if a scenario found a violation."""
+    parser = argparse.ArgumentParser(
+        prog="python -m faults", description="Run the queue under faults and check every message."
     )
-    parser.add_argument("--json", type=Path, help="where to write the results")
-    parser.add_argument("--page", type=Path, help="a page to put the tables into")
-    parser.add_argument("--list", action="store_true", help="list the scenarios")
-    parser.add_argument("--quiet", action="store_true", help="only the tables")
+    parser.add_argument(
+        "--scenario", action="append", help="run only this scenario, may be repeated"
+    )
+    parser.add_argument(
+        "--size",
+        choices=["test", "ci", "soak"],
+        default="ci",
+        help="size of the scenarios, default ci",
+    )
+    parser.add_argument("--seed", type=int, default=1, help="seed of the fault schedule, default 1")
+    parser.add_argument(
+        "--bin-dir",
+        type=Path,
+        help="folder of the PostgreSQL programs, default the embedded PostgreSQL 18",
+    )
+    parser.add_argument(
+        "--json", type=Path, help="file for the results, default a dated file in faults/results"
+    )
+    parser.add_argument("--page", type=Path, help="Markdown page that gets the tables")
+    parser.add_argument("--list", action="store_true", help="list the scenarios and exit")
+    parser.add_argument("--quiet", action="store_true", help="print only the tables")
     given = parser.parse_args()
     if given.list:
         for name in NAMES:
-            print(f"{name:16} {scenario(name).about.splitlines()[0]}")
+            print(f"{name:16} {load_scenario(name).about.splitlines()[0]}")
         return 0
     results: list[Result] = []
     try:
         for name in given.scenario or NAMES:
-            results.append(one(name, given))
+            results.append(run_one(name, given))
     finally:
-        show(results, given)
+        show_results(results, given)
     return 0 if all(each.is_good for each in results) else 1
 
 
-def one(name: str, given: argparse.Namespace) -> Result:
+def run_one(name: str, given: argparse.Namespace) -> Result:
     """Run one scenario."""
-    if given.size not in scenario(name).sizes:
+    if given.size not in load_scenario(name).sizes:
         given.size = "ci"
-    print(f"{name}: {scenario(name).about.splitlines()[0]}", flush=True)
-    result = play(name, size=given.size, seed=given.seed, quiet=given.quiet, bin_dir=given.bin_dir)
+    print(f"{name}: {load_scenario(name).about.splitlines()[0]}", flush=True)
+    result = run_scenario(
+        name, size=given.size, seed=given.seed, quiet=given.quiet, bin_dir=given.bin_dir
+    )
     verdict = "good" if result.is_good else f"{len(result.violations)} VIOLATIONS"
     print(f"{name}: {verdict} in {result.seconds:.0f} s", flush=True)
     if not result.is_good:
-        print(report.failures([result]), flush=True)
+        print(report.render_failures([result]), flush=True)
     return result
 
 
-def show(results: list[Result], given: argparse.Namespace) -> None:
+def show_results(results: list[Result], given: argparse.Namespace) -> None:
     """The tables, the figures, what was found, and the JSON."""
     if not results:
         return
-    print(f"\n{report.tables(results)}\n\n{report.figures(results)}\n")
-    if found := report.failures(results):
+    print(f"\n{report.render_tables(results)}\n\n{report.render_figures(results)}\n")
+    if found := report.render_failures(results):
         print(found)
     path = (
         given.json or RESULTS / f"{given.size}-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}.json"
     )
-    report.save(results, path)
+    report.save_json(results, path)
     if given.page:
-        report.page(results, given.page, "make soak" if given.size == "soak" else "make faults")
+        report.write_page(
+            results, given.page, "make soak" if given.size == "soak" else "make faults"
+        )
     print(f"written to {path}")
 
 

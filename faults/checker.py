@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from faults.evidence import Delivery, Evidence
-from faults.limits import over_concurrency, over_rate
+from faults.limits import find_over_concurrency, find_over_rate
+from faults.observations import Delivery, Observations
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,24 +20,24 @@ class Violation:
     id: int | None = None
 
 
-def lost(evidence: Evidence) -> list[Violation]:
+def find_lost(observed: Observations) -> list[Violation]:
     """Acknowledged creates that are neither completed nor dead nor stored."""
     return [
         Violation("lost", f"{create.label} was created in {create.channel}, and is nowhere", id_)
-        for create in evidence.creates.values()
+        for create in observed.creates.values()
         if create.phase == "ok"
         for id_ in create.ids
-        if id_ not in evidence.stored
-        and id_ not in evidence.dead
-        and not any(each.outcome in ("completed", "dead") for each in evidence.attempts[id_])
+        if id_ not in observed.stored
+        and id_ not in observed.dead
+        and not any(each.outcome in ("completed", "dead") for each in observed.attempts[id_])
     ]
 
 
-def ghosts(evidence: Evidence) -> list[Violation]:
+def find_ghosts(observed: Observations) -> list[Violation]:
     """Messages that nobody meant to create, or whose create was rejected."""
     found = []
-    for id_, label in evidence.ids.items():
-        create = evidence.creates.get(label)
+    for id_, label in observed.ids.items():
+        create = observed.creates.get(label)
         if create is None:
             found.append(Violation("ghost", f"{label!r} was created by nobody", id_))
         elif create.phase == "rejected" and not create.rolled_back:
@@ -45,23 +45,23 @@ def ghosts(evidence: Evidence) -> list[Violation]:
     return found
 
 
-def rolled_back(evidence: Evidence) -> list[Violation]:
+def find_rolled_back(observed: Observations) -> list[Violation]:
     """Messages whose create was rolled back, and which are there all the same."""
     return [
         Violation("rolled back", f"{label}: its create was rolled back", id_)
-        for id_, label in evidence.ids.items()
-        if label in evidence.creates and evidence.creates[label].rolled_back
+        for id_, label in observed.ids.items()
+        if label in observed.creates and observed.creates[label].rolled_back
     ]
 
 
-def doubly_completed(evidence: Evidence) -> list[Violation]:
+def find_doubly_completed(observed: Observations) -> list[Violation]:
     """Messages of which two completions were accepted, by history or by the answers that were heard."""
     found = []
-    for id_, attempts in evidence.attempts.items():
+    for id_, attempts in observed.attempts.items():
         completed = sum(each.outcome == "completed" for each in attempts)
         if completed > 1:
             found.append(Violation("completed twice", f"history has {completed} completions", id_))
-    for id_, answers in evidence.answers.items():
+    for id_, answers in observed.answers.items():
         words = [each for each in answers if each.word == "completed"]
         if len(words) > 1:
             found.append(
@@ -78,12 +78,12 @@ ACCEPTED = {
 }
 
 
-def unfounded(evidence: Evidence) -> list[Violation]:
+def find_unfounded(observed: Observations) -> list[Violation]:
     """Settlements that were accepted, of which history does not know under the lease that they were made with."""
     found = []
-    for id_, answers in evidence.answers.items():
-        leased = {each.token: each.at for each in evidence.deliveries.get(id_, ())}
-        ends = {(each.at, each.outcome) for each in evidence.attempts[id_]}
+    for id_, answers in observed.answers.items():
+        leased = {each.token: each.at for each in observed.deliveries.get(id_, ())}
+        ends = {(each.at, each.outcome) for each in observed.attempts[id_]}
         for answer in answers:
             outcomes = ACCEPTED.get(answer.word)
             if outcomes is None:
@@ -97,12 +97,12 @@ def unfounded(evidence: Evidence) -> list[Violation]:
     return found
 
 
-def overlaps(evidence: Evidence) -> list[Violation]:
+def find_overlaps(observed: Observations) -> list[Violation]:
     """Two leases of one message that were in force at one moment."""
     found = []
-    for id_, attempts in evidence.attempts.items():
+    for id_, attempts in observed.attempts.items():
         intervals = sorted((each.at, each.finished) for each in attempts)
-        held = evidence.stored.get(id_)
+        held = observed.stored.get(id_)
         if held is not None and held.at is not None:
             intervals.append((held.at, held.at))
         for (_, end), (begin, _) in itertools.pairwise(intervals):
@@ -110,8 +110,8 @@ def overlaps(evidence: Evidence) -> list[Violation]:
                 found.append(
                     Violation("overlap", f"leased at {begin}, the lease before ended at {end}", id_)
                 )
-    for id_, deliveries in evidence.deliveries.items():
-        ended = {(each.at, each.outcome): each.finished for each in evidence.attempts[id_]}
+    for id_, deliveries in observed.deliveries.items():
+        ended = {(each.at, each.outcome): each.finished for each in observed.attempts[id_]}
         for each in deliveries:
             expired = ended.get((each.at, "expired"))
             if expired is not None and expired < each.until:
@@ -121,13 +121,13 @@ def overlaps(evidence: Evidence) -> list[Violation]:
     return found
 
 
-def extra(evidence: Evidence) -> list[Violation]:
+def find_extra(observed: Observations) -> list[Violation]:
     """Deliveries whose lease has no end on record and was not lost in a crash; ends on record twice; late ones."""
     found = []
-    for id_, deliveries in evidence.deliveries.items():
-        attempts = evidence.attempts[id_]
+    for id_, deliveries in observed.deliveries.items():
+        attempts = observed.attempts[id_]
         ends = Counter((each.at, each.attempt) for each in attempts)
-        held = evidence.stored.get(id_)
+        held = observed.stored.get(id_)
         done = max(
             (each.finished for each in attempts if each.outcome == "completed"), default=None
         )
@@ -137,59 +137,63 @@ def extra(evidence: Evidence) -> list[Violation]:
                 found.append(Violation("extra", f"leased at {each.at}, completed at {done}", id_))
             if ends[key] or (held is not None and held.token == each.token):
                 continue
-            if not lost_in_a_crash(evidence, each):
+            if not was_lost_in_a_crash(observed, each):
                 found.append(
                     Violation("extra", f"attempt {each.attempt} of {each.at} has no end", id_)
                 )
-    for id_, attempts in evidence.attempts.items():
+    for id_, attempts in observed.attempts.items():
         for key, times in Counter((each.at, each.attempt) for each in attempts).items():
             if times > 1 and times > sum(
-                (each.at, each.attempt) == key for each in evidence.deliveries.get(id_, ())
+                (each.at, each.attempt) == key for each in observed.deliveries.get(id_, ())
             ):
                 found.append(Violation("extra", f"attempt {key[1]} ended {times} times", id_))
     return found
 
 
-def lost_in_a_crash(evidence: Evidence, delivery: Delivery) -> bool:
+def was_lost_in_a_crash(observed: Observations, delivery: Delivery) -> bool:
     """Whether the lease was taken shortly before a crash; its commit is not waited for."""
-    return any(delivery.at - 50 <= crash <= delivery.at + 5_000 for crash in evidence.crashes)
+    return any(delivery.at - 50 <= crash <= delivery.at + 5_000 for crash in observed.crashes)
 
 
-def phantoms(evidence: Evidence) -> list[Violation]:
+def find_phantoms(observed: Observations) -> list[Violation]:
     """Messages that were completed though no worker was given them."""
     return [
         Violation("phantom", "completed, and no worker had it", id_)
-        for id_, attempts in evidence.attempts.items()
-        if id_ not in evidence.deliveries and any(each.outcome == "completed" for each in attempts)
+        for id_, attempts in observed.attempts.items()
+        if id_ not in observed.deliveries and any(each.outcome == "completed" for each in attempts)
     ]
 
 
-def over_limit(evidence: Evidence) -> list[Violation]:
+def find_over_limit(observed: Observations) -> list[Violation]:
     """Leases over a channel's concurrency or rate."""
-    found = [Violation("over limit", detail, id_) for detail, id_ in over_concurrency(evidence)]
-    return found + [Violation("over limit", detail, id_) for detail, id_ in over_rate(evidence)]
+    found = [
+        Violation("over limit", detail, id_) for detail, id_ in find_over_concurrency(observed)
+    ]
+    return found + [
+        Violation("over limit", detail, id_) for detail, id_ in find_over_rate(observed)
+    ]
 
 
-TOLD_OF_FAULTS = ("fault", "who", "target", "seconds")
-CHECKS: dict[str, Callable[[Evidence], list[Violation]]] = {
-    "lost": lost,
-    "ghosts": ghosts,
-    "rolled back": rolled_back,
-    "doubly completed": doubly_completed,
-    "unfounded": unfounded,
-    "overlaps": overlaps,
-    "over limit": over_limit,
-    "extra": extra,
-    "phantoms": phantoms,
+FAULT_FIELDS = ("fault", "who", "target", "seconds")
+CHECKS: dict[str, Callable[[Observations], list[Violation]]] = {
+    "lost": find_lost,
+    "ghosts": find_ghosts,
+    "rolled back": find_rolled_back,
+    "doubly completed": find_doubly_completed,
+    "unfounded": find_unfounded,
+    "overlaps": find_overlaps,
+    "over limit": find_over_limit,
+    "extra": find_extra,
+    "phantoms": find_phantoms,
 }
 
 
-def check(evidence: Evidence) -> dict[str, list[Violation]]:
+def run_checks(observed: Observations) -> dict[str, list[Violation]]:
     """All checks, each with what it found."""
-    return {name: look(evidence) for name, look in CHECKS.items()}
+    return {name: look(observed) for name, look in CHECKS.items()}
 
 
-def faults_around(moments: list[float], evidence: Evidence) -> list[tuple[float, str]]:
+def list_faults_around(moments: list[float], observed: Observations) -> list[tuple[float, str]]:
     """What was done to the system shortly before, during and after these moments."""
     if not moments:
         return []
@@ -197,32 +201,32 @@ def faults_around(moments: list[float], evidence: Evidence) -> list[tuple[float,
     return [
         (
             each["t"],
-            " ".join(["fault:", *(str(each[key]) for key in TOLD_OF_FAULTS if key in each)]),
+            " ".join(["fault:", *(str(each[key]) for key in FAULT_FIELDS if key in each)]),
         )
-        for each in evidence.faults
+        for each in observed.faults
         if begin <= each["t"] <= end
     ]
 
 
-def story(evidence: Evidence, id_: int) -> list[str]:
+def tell_story(observed: Observations, id_: int) -> list[str]:
     """Everything that is known of one message, in the order of time."""
-    label = evidence.ids.get(id_, "?")
+    label = observed.ids.get(id_, "?")
     lines: list[tuple[float, str]] = []
-    create = evidence.creates.get(label)
+    create = observed.creates.get(label)
     if create is not None:
         how = "rolled back" if create.rolled_back else create.phase
         lines.append((create.at, f"create of {label} in {create.channel} begins; it ended {how}"))
-    for each in evidence.deliveries.get(id_, ()):
+    for each in observed.deliveries.get(id_, ()):
         said = f"attempt {each.attempt} until {each.until}, token {each.token[:8]}, to {each.who}"
         lines.append((each.at, f"leased: {said} (heard at {each.heard:.0f})"))
-    for word in evidence.answers.get(id_, ()):
+    for word in observed.answers.get(id_, ()):
         lines.append((word.at, f"{word.call} by {word.who}, token {word.token[:8]}: {word.word}"))
-    for end in evidence.attempts[id_]:
+    for end in observed.attempts[id_]:
         lines.append((end.finished, f"history: attempt {end.attempt} of {end.at}: {end.outcome}"))
-    lines += faults_around([at for at, _ in lines], evidence)
-    if id_ in evidence.stored:
-        lines.append((float("inf"), f"still stored: {evidence.stored[id_]}"))
-    if id_ in evidence.dead:
+    lines += list_faults_around([at for at, _ in lines], observed)
+    if id_ in observed.stored:
+        lines.append((float("inf"), f"still stored: {observed.stored[id_]}"))
+    if id_ in observed.dead:
         lines.append((float("inf"), "dead"))
     lines.sort()
     head = f"message {id_} ({label}), times in epoch milliseconds"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from faults.evidence import Change, Evidence
+from faults.observations import Change, Observations
 
 QUEUE = "(queue)"  # the changes of the limit of all channels together are kept under this name
 ANSWER_LOST_MS = (
@@ -16,7 +16,7 @@ ANSWER_LOST_MS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class Lease:
     """A lease of a channel: when its dequeue began, when it began, when it ended."""
 
     begun: float
@@ -25,24 +25,26 @@ class Held:
     id: int
 
 
-def held_by_channel(evidence: Evidence) -> dict[str, list[Held]]:
+def group_leases(observed: Observations) -> dict[str, list[Lease]]:
     """All leases that the database knows of, by channel, in the order of their beginning."""
-    begun = {(each.id, each.at): each.begun for one in evidence.deliveries.values() for each in one}
-    held: dict[str, list[Held]] = defaultdict(list)
-    for id_, attempts in evidence.attempts.items():
+    begun = {(each.id, each.at): each.begun for one in observed.deliveries.values() for each in one}
+    held: dict[str, list[Lease]] = defaultdict(list)
+    for id_, attempts in observed.attempts.items():
         for each in attempts:
             since = begun.get((id_, each.at), each.at - ANSWER_LOST_MS)
-            held[each.channel].append(Held(since, each.at, each.finished, id_))
-    for id_, stored in evidence.stored.items():
+            held[each.channel].append(Lease(since, each.at, each.finished, id_))
+    for id_, stored in observed.stored.items():
         if stored.at is not None:
             since = begun.get((id_, stored.at), stored.at - ANSWER_LOST_MS)
-            held[stored.channel].append(Held(since, stored.at, float("inf"), id_))
-    if QUEUE in evidence.changes:
+            held[stored.channel].append(Lease(since, stored.at, float("inf"), id_))
+    if QUEUE in observed.changes:
         held[QUEUE] = [each for one in held.values() for each in one]
     return {channel: sorted(one, key=lambda each: each.at) for channel, one in held.items()}
 
 
-def values_in_force(changes: Sequence[Change], option: str, begin: float, end: float) -> list[Any]:
+def list_values_in_force(
+    changes: Sequence[Change], option: str, begin: float, end: float
+) -> list[Any]:
     """The values that an option may have had at some moment from `begin` to `end`; None is no limit."""
     values: list[Any] = []
     before: Any = None
@@ -57,10 +59,10 @@ def values_in_force(changes: Sequence[Change], option: str, begin: float, end: f
     return [*values, before]
 
 
-def over_concurrency(evidence: Evidence) -> Iterator[tuple[str, int]]:
+def find_over_concurrency(observed: Observations) -> Iterator[tuple[str, int]]:
     """Leases that began while their channel had as many as it may have, by a sweep over all intervals."""
-    for channel, leases in held_by_channel(evidence).items():
-        changes = evidence.changes.get(channel, [])
+    for channel, leases in group_leases(observed).items():
+        changes = observed.changes.get(channel, [])
         if not any("max_concurrency" in each.options for each in changes):
             continue
         events = sorted(
@@ -72,33 +74,33 @@ def over_concurrency(evidence: Evidence) -> Iterator[tuple[str, int]]:
             running += 1 if is_begin else -1
             if not is_begin:
                 continue
-            limits = values_in_force(changes, "max_concurrency", lease.begun, lease.at)
+            limits = list_values_in_force(changes, "max_concurrency", lease.begun, lease.at)
             if None not in limits and running > max(limits):
                 yield f"{running} at once in {channel} at {at:.0f}, allowed {max(limits)}", lease.id
 
 
-def over_rate(evidence: Evidence) -> Iterator[tuple[str, int]]:
-    """Leases that came sooner than their channel's rate allows; each stretch with one setting is judged by itself."""
-    for channel, leases in held_by_channel(evidence).items():
-        changes = evidence.changes.get(channel, [])
+def find_over_rate(observed: Observations) -> Iterator[tuple[str, int]]:
+    """Leases that came sooner than their channel's rate allows; each span with one setting is judged by itself."""
+    for channel, leases in group_leases(observed).items():
+        changes = observed.changes.get(channel, [])
         if not any("min_interval_ms" in each.options for each in changes):
             continue
-        stretch: list[Held] = []
+        span: list[Lease] = []
         rate: tuple[Any, Any] | None = None
         for lease in leases:
-            intervals = values_in_force(changes, "min_interval_ms", lease.begun, lease.at)
-            bursts = values_in_force(changes, "burst", lease.begun, lease.at)
+            intervals = list_values_in_force(changes, "min_interval_ms", lease.begun, lease.at)
+            bursts = list_values_in_force(changes, "burst", lease.begun, lease.at)
             sure = len(set(intervals)) == 1 and len(set(bursts)) == 1
             now = (intervals[0], bursts[0]) if sure else None
             if now != rate or now is None:
-                yield from too_soon(channel, stretch, rate)
-                stretch, rate = [], now
-            stretch.append(lease)
-        yield from too_soon(channel, stretch, rate)
+                yield from find_too_soon(channel, span, rate)
+                span, rate = [], now
+            span.append(lease)
+        yield from find_too_soon(channel, span, rate)
 
 
-def too_soon(
-    channel: str, leases: Sequence[Held], rate: tuple[Any, Any] | None
+def find_too_soon(
+    channel: str, leases: Sequence[Lease], rate: tuple[Any, Any] | None
 ) -> Iterator[tuple[str, int]]:
     """Leases with more of them since an earlier one than the rate allows for that time.
 

@@ -9,12 +9,12 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
-from faults.journal import Journal
+from faults.call_log import CallLog
 from lonnymq import NewMessage, Queue
 
 
-def create(
-    queue: Queue, journal: Journal, channels: Sequence[str], *, kind: str, prefix: str,
+def create_messages(
+    queue: Queue, call_log: CallLog, channels: Sequence[str], *, kind: str, prefix: str,
     padding: int = 0, **more: Any,
 ) -> list[int]:  # fmt: skip
     """One message for each channel named, up to 1,000 a call, written down."""
@@ -23,22 +23,22 @@ def create(
         part = channels[at : at + 1000]
         labels = [f"{prefix}-{at + number}" for number in range(len(part))]
         messages = [
-            NewMessage(label.encode() + stuffing(padding), channel, kind=kind, **more)
+            NewMessage(label.encode() + random_bytes(padding), channel, kind=kind, **more)
             for label, channel in zip(labels, part, strict=True)
         ]
-        call = journal.begin("create", labels=labels, channels=list(part))
+        call = call_log.begin("create", labels=labels, channels=list(part))
         try:
             made = [each.id for each in queue.create_many(messages)]  # type: ignore[union-attr]  # none is full
         except BaseException as error:
-            journal.failed(call, "create", error)
+            call_log.failed(call, "create", error)
             raise
-        journal.end(call, "create", "ok", ids=made)
+        call_log.end(call, "create", "ok", ids=made)
         ids += made
     return ids
 
 
 @lru_cache(maxsize=4)
-def stuffing(size: int) -> bytes:
+def random_bytes(size: int) -> bytes:
     """So many bytes that nothing can compress; the label before them ends with the space."""
     return b" " + random.Random(size).randbytes(size) if size else b""
 
@@ -49,7 +49,7 @@ def percentile(values: Iterable[float], share: float) -> float:
     return ordered[min(len(ordered) - 1, math.ceil(share * len(ordered)) - 1)] if ordered else 0.0
 
 
-def paced(rate: float, seconds: float) -> Iterable[int]:
+def pace(rate: float, seconds: float) -> Iterable[int]:
     """Numbers, so many a second for so long; behind its time it catches up."""
     began, number = time.monotonic(), 0
     while (now := time.monotonic() - began) < seconds:

@@ -69,11 +69,11 @@ class Proxy:
         with self.lock:
             self.orders.clear()
 
-    def half_open(self, chance: random.Random, seconds: float) -> None:
+    def half_open(self, rng: random.Random, seconds: float) -> None:
         """Let the server's end of a connection go while the client hears nothing, for so long."""
         wires = [each for each in list(self.wires) if not each.silent]
         if wires:
-            self.loop.call_soon_threadsafe(self._silence, chance.choice(wires), seconds)
+            self.loop.call_soon_threadsafe(self._silence, rng.choice(wires), seconds)
 
     def cut_all(self) -> None:
         """Cut every connection."""

@@ -22,7 +22,7 @@ COLUMNS = {
 }
 
 
-def row_of(result: Result) -> list[str]:
+def result_row(result: Result) -> list[str]:
     """A run as a row of the table."""
     counts = {name: len(found) for name, found in result.found.items()}
     known = [sum(counts.pop(kind, 0) for kind in kinds) for kinds in COLUMNS.values()]
@@ -39,7 +39,7 @@ def row_of(result: Result) -> list[str]:
     ]
 
 
-def markdown(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def render_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table, its columns as wide as they must be."""
     table = [list(heads), *map(list, rows)]
     widths = [max(len(row[at]) for row in table) for at in range(len(heads))]
@@ -49,7 +49,7 @@ def markdown(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(lines)
 
 
-def tables(results: Sequence[Result]) -> str:
+def render_tables(results: Sequence[Result]) -> str:
     """The two tables of a run."""
     heads = [
         "scenario",
@@ -63,13 +63,13 @@ def tables(results: Sequence[Result]) -> str:
     ]
     faults: Counter[str] = sum((each.faults for each in results), Counter())
     kinds = [[kind, f"{times:,}"] for kind, times in sorted(faults.items())]
-    parts = [markdown(heads, [row_of(each) for each in results])]
+    parts = [render_table(heads, [result_row(each) for each in results])]
     if kinds:
-        parts.append(markdown(["fault", "times"], kinds))
+        parts.append(render_table(["fault", "times"], kinds))
     return "\n\n".join(parts)
 
 
-def figures(results: Sequence[Result]) -> str:
+def render_figures(results: Sequence[Result]) -> str:
     """What else was measured, a line for each scenario."""
     lines = []
     for result in results:
@@ -78,7 +78,7 @@ def figures(results: Sequence[Result]) -> str:
     return "\n".join(lines)
 
 
-def failures(results: Sequence[Result]) -> str:
+def render_failures(results: Sequence[Result]) -> str:
     """What must not be, and the histories of the messages concerned."""
     lines: list[str] = []
     for result in results:
@@ -92,7 +92,7 @@ def failures(results: Sequence[Result]) -> str:
     return "\n".join(lines)
 
 
-def machine() -> dict[str, Any]:
+def describe_machine() -> dict[str, Any]:
     """What it ran on."""
     return {
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -103,9 +103,9 @@ def machine() -> dict[str, Any]:
     }
 
 
-def page(results: Sequence[Result], path: Path, command: str) -> None:
+def write_page(results: Sequence[Result], path: Path, command: str) -> None:
     """Put a run's tables into a page, between the marks of its size; a page without them gets them at its end."""
-    size, ran = results[0].size, machine()
+    size, ran = results[0].size, describe_machine()
     begin, end = (f"<!-- run of size {size}: {word} -->" for word in ("begin", "end"))
     text = path.read_text()
     if begin not in text:
@@ -116,20 +116,22 @@ def page(results: Sequence[Result], path: Path, command: str) -> None:
         f"{ran['cores']} cores, load {ran['load'][0]} at the end, PostgreSQL 18, Python {ran['python']}, "
         f"{minutes:.0f} minutes, finished at {ran['at'][11:16]} UTC.\n"
     )
-    body = f"{head}\n{tables(results)}\n\n{figures(results)}\n"
+    body = f"{head}\n{render_tables(results)}\n\n{render_figures(results)}\n"
     before, rest = text.split(begin, 1)
     path.write_text(f"{before}{begin}\n\n{body}\n{end}{rest.split(end, 1)[1]}")
 
 
-def save(results: Sequence[Result], path: Path) -> None:
+def save_json(results: Sequence[Result], path: Path) -> None:
     """Write all of it as JSON."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(
-        json.dumps({"machine": machine(), "runs": [plain(each) for each in results]}, indent=1)
+        json.dumps(
+            {"machine": describe_machine(), "runs": [to_json(each) for each in results]}, indent=1
+        )
     )
 
 
-def plain(result: Result) -> dict[str, Any]:
+def to_json(result: Result) -> dict[str, Any]:
     """A run as JSON takes it."""
     return {
         "scenario": result.scenario,

@@ -14,11 +14,11 @@ from typing import Any, TypeVar
 
 import psycopg
 
-from faults.checker import Violation, check, story
-from faults.crew import Crew
-from faults.evidence import Evidence, gather
-from faults.journal import Journal
-from faults.stand import Stand, stand
+from faults.call_log import CallLog
+from faults.checker import Violation, run_checks, tell_story
+from faults.environment import Environment, open_environment
+from faults.observations import Observations, collect_observations
+from faults.processes import ProcessGroup
 from faults.variants import VARIANTS, Variant
 
 Seen = TypeVar("Seen")
@@ -59,7 +59,7 @@ class Result:
 
 
 class Run:
-    """A scenario at work. It asserts by `problem`, measures by `figures`, and ends in `judge`."""
+    """A scenario at work. It asserts by `require`, measures by `figures`, and ends in `check_result`."""
 
     def __init__(
         self,
@@ -75,8 +75,8 @@ class Run:
         self.size, self.variant = size, variant
         self.result = Result(scenario, size, seed)
         self.folder = Path(tempfile.mkdtemp(prefix=f"faults-{scenario}-"))
-        self.crew = Crew(self.folder, variant)
-        self.journal = Journal(self.folder / "journal" / "harness.jsonl")
+        self.processes = ProcessGroup(self.folder, variant)
+        self.call_log = CallLog(self.folder / "calls" / "harness.jsonl")
         self.began = time.monotonic()
         self.strict = size != "test"  # bounds on time hold for a machine that does nothing else
 
@@ -87,18 +87,18 @@ class Run:
             raise AttributeError(name) from None
 
     @contextmanager
-    def stand(self, **settings: Any) -> Iterator[Stand]:
-        """A stand for this run; where the run has a known-bad variant, it is put in."""
+    def open_environment(self, **settings: Any) -> Iterator[Environment]:
+        """An environment for this run; where the run has a known-bad variant, it is put in."""
         variant = VARIANTS.get(self.variant or "", Variant())
-        with stand(
-            self.journal, bin_dir=self.sizes.get("bin_dir"), **{**settings, **variant.settings}
+        with open_environment(
+            self.call_log, bin_dir=self.sizes.get("bin_dir"), **{**settings, **variant.settings}
         ) as made:
             with made.connect() as connection:
                 for statement in variant.statements:
                     connection.execute(statement.encode())
             yield made
 
-    def say(self, text: str) -> None:
+    def log(self, text: str) -> None:
         """Show how it goes."""
         if not self.is_quiet:
             print(
@@ -106,32 +106,32 @@ class Run:
                 flush=True,
             )
 
-    def fault(self, kind: str, times: int = 1) -> None:
+    def count_fault(self, kind: str, times: int = 1) -> None:
         """Count a fault."""
         self.result.faults[kind] += times
 
-    def problem(self, kind: str, detail: str, id_: int | None = None) -> None:
+    def add_violation(self, kind: str, detail: str, id_: int | None = None) -> None:
         """Something is not as it must be."""
         self.result.found.setdefault(kind, []).append(Violation(kind, detail, id_))
 
-    def must(self, holds: object, kind: str, detail: str) -> None:
+    def require(self, holds: object, kind: str, detail: str) -> None:
         """A condition of this scenario."""
         if not holds:
-            self.problem(kind, detail)
+            self.add_violation(kind, detail)
 
-    def within(self, bound: float, seconds: float, what: str) -> None:
+    def require_within(self, bound: float, seconds: float, what: str) -> None:
         """A bound on time: a violation where the machine is ours, a figure where it is not."""
-        self.recovered(seconds)
+        self.record_recovery(seconds)
         if self.strict:
-            self.must(
+            self.require(
                 seconds <= bound, "late", f"{what} took {seconds:.2f} s, allowed {bound:.2f} s"
             )
 
-    def recovered(self, seconds: float) -> None:
+    def record_recovery(self, seconds: float) -> None:
         """Remember the slowest recovery."""
         self.result.recovery = max(self.result.recovery or 0.0, seconds)
 
-    def eventually(self, look: Callable[[], Seen], *, seconds: float, what: str) -> Seen | None:
+    def wait_until(self, look: Callable[[], Seen], *, seconds: float, what: str) -> Seen | None:
         """Look until it is true; say so and go on if it does not come true."""
         deadline = time.monotonic() + seconds
         said = time.monotonic()
@@ -142,56 +142,56 @@ class Run:
             if seen:
                 return seen
             if time.monotonic() > deadline:
-                self.problem("late", f"{what}: not within {seconds:.0f} s")
+                self.add_violation("late", f"{what}: not within {seconds:.0f} s")
                 return None
             if time.monotonic() - said > 5:
                 said = time.monotonic()
-                self.say(f"waiting: {what}")
+                self.log(f"waiting: {what}")
             time.sleep(0.02)
 
-    def drain(self, stand: Stand, *, seconds: float) -> None:
+    def wait_until_drained(self, environment: Environment, *, seconds: float) -> None:
         """Wait until nothing is left to run."""
-        seconds = self.sizes.get("patience", seconds)
+        seconds = self.sizes.get("timeout", seconds)
         began = time.monotonic()
-        self.eventually(
-            stand.is_drained,
+        self.wait_until(
+            environment.is_drained,
             seconds=seconds,
             what="everything drains",
         )
         self.result.figures["drained in s"] = round(time.monotonic() - began, 1)
 
-    def judge(
-        self, stand: Stand, *, lossy: bool = False, leave_out: tuple[str, ...] = ()
-    ) -> Evidence:
+    def check_result(
+        self, environment: Environment, *, lossy: bool = False, leave_out: tuple[str, ...] = ()
+    ) -> Observations:
         """Gather and check; what an asynchronous failover loses is counted, and no fault."""
-        self.say("checking")
-        for row in stand.queue.check():
-            self.problem("queue_check", f"{row}", row.message_id)
-        for repair in stand.queue.repair():
-            self.problem("queue_repair", f"{repair}")
-        evidence = gather(self.folder / "journal", stand.dsn)
+        self.log("checking")
+        for row in environment.queue.check():
+            self.add_violation("queue_check", f"{row}", row.message_id)
+        for repair in environment.queue.repair():
+            self.add_violation("queue_repair", f"{repair}")
+        observed = collect_observations(self.folder / "calls", environment.dsn)
         result = self.result
-        result.messages += sum(len(each.ids) for each in evidence.creates.values())
-        for name, found in check(evidence).items():
+        result.messages += sum(len(each.ids) for each in observed.creates.values())
+        for name, found in run_checks(observed).items():
             if name in leave_out:
                 continue
             if lossy and name in LOSSY:
                 result.figures[f"{name}, with the old server"] = len(found)
                 found = []
             result.found[name] = [*result.found.get(name, []), *found]
-        self.tell(evidence)
+        self.keep_stories(observed)
         result.figures |= {f"calls {name}" if name != "calls" else name: each
-                           for name, each in sorted(evidence.calls.items())}  # fmt: skip
-        return evidence
+                           for name, each in sorted(observed.calls.items())}  # fmt: skip
+        return observed
 
-    def tell(self, evidence: Evidence) -> None:
+    def keep_stories(self, observed: Observations) -> None:
         """Keep the histories of the first messages concerned."""
         concerned = dict.fromkeys(each.id for each in self.result.violations if each.id is not None)
-        self.result.stories += [story(evidence, id_) for id_ in list(concerned)[:MOST_STORIES]]
+        self.result.stories += [tell_story(observed, id_) for id_ in list(concerned)[:MOST_STORIES]]
 
-    def end(self) -> Result:
+    def finish(self) -> Result:
         """End all processes; keep the folder if something is wrong."""
-        self.crew.end()
+        self.processes.terminate()
         self.result.seconds = round(time.monotonic() - self.began, 1)
         if self.result.is_good:
             shutil.rmtree(self.folder, ignore_errors=True)
@@ -201,9 +201,9 @@ class Run:
 
 
 @contextmanager
-def crew_of(run: Run) -> Iterator[Crew]:
-    """The run's crew, ended with the block: before its server goes."""
+def running_processes(run: Run) -> Iterator[ProcessGroup]:
+    """The run's processes, ended with the block: before its server goes."""
     try:
-        yield run.crew
+        yield run.processes
     finally:
-        run.crew.end()
+        run.processes.terminate()

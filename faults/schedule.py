@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One fault: when, which, whom (counted round), how long, and a number for what else is left to chance."""
+    """One fault: when, which kind, which target (counted round), how long, and the seed of its random choices."""
 
     at: float
     kind: str
     target: int
     seconds: float
-    chance: int
+    random_seed: int
 
     def __str__(self) -> str:
         return f"{self.at:8.2f} s  {self.kind} #{self.target} for {self.seconds:.2f} s"
@@ -41,20 +41,22 @@ KINDS: dict[str, tuple[int, float, float]] = {
 }
 
 
-def schedule(seed: int, *, count: int, gap: float, kinds: list[str] | None = None) -> list[Fault]:
+def draw_schedule(
+    seed: int, *, count: int, gap: float, kinds: list[str] | None = None
+) -> list[Fault]:
     """So many faults, so many seconds apart on average; every kind comes if there is room for it."""
-    chance = random.Random(seed)
+    rng = random.Random(seed)
     chosen = {name: KINDS[name] for name in kinds or KINDS}
     drawn = list(chosen)[:count]
     weights = [each[0] for each in chosen.values()]
-    drawn += chance.choices(list(chosen), weights, k=count - len(drawn))
-    chance.shuffle(drawn)
+    drawn += rng.choices(list(chosen), weights, k=count - len(drawn))
+    rng.shuffle(drawn)
     faults, at = [], 1.0
     for kind in drawn:
         _, least, most = chosen[kind]
-        at += chance.uniform(0.4, 1.6) * gap
+        at += rng.uniform(0.4, 1.6) * gap
         faults.append(
-            Fault(round(at, 3), kind, chance.randrange(1000), round(chance.uniform(least, most), 2),
-                  chance.randrange(1 << 30))
+            Fault(round(at, 3), kind, rng.randrange(1000), round(rng.uniform(least, most), 2),
+                  rng.randrange(1 << 30))
         )  # fmt: skip
     return faults

@@ -9,15 +9,15 @@ from pathlib import Path
 from benchmarks.report import document
 
 
-def publish(file: Path) -> None:
+def publish_report(file: Path) -> None:
     from benchmarks.report import (
         pictures,
     )  # needs matplotlib, which only the benchmark's environment has
 
     report = json.loads(file.read_text())
-    pictures.draw_all(report, document.PICTURES)
-    document.write(report, str(file))
+    pictures.draw_pictures(report, document.PICTURES)
+    document.write_page(report, str(file))
 
 
 if __name__ == "__main__":
-    publish(Path(sys.argv[1]))
+    publish_report(Path(sys.argv[1]))

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchmarks.report.table import Report, as_markdown, failures, goal_rows, shape_tables
+from benchmarks.report.table import (
+    Report,
+    build_goal_rows,
+    build_scenario_tables,
+    list_failures,
+    render_markdown,
+)
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "benchmarks.md"
@@ -18,7 +24,7 @@ HEADINGS = {
     "noisy": "Noisy neighbour",
     "growth": "Growth",
     "snapshot": "A held snapshot",
-    "cost": "What a message costs the server",
+    "cost": "Server cost of a message",
     "limits": "The price of limits",
     "worker": "Workers",
     "memory": "Memory of a consumer",
@@ -27,49 +33,53 @@ HEADINGS = {
 }
 
 
-def write(report: Report, source: str, page: Path = PAGE) -> None:
+def write_page(report: Report, source: str, page: Path = PAGE) -> None:
     """Put the figures of a run in place of the ones before."""
     text = page.read_text()
     before, rest = text.split(BEGIN, 1)
     _, after = rest.split(END, 1)
-    page.write_text(f"{before}{BEGIN}\n\n{figures(report, source)}\n\n{END}{after}")
+    page.write_text(f"{before}{BEGIN}\n\n{render_figures(report, source)}\n\n{END}{after}")
 
 
-def figures(report: Report, source: str) -> str:
-    parts = [header(report, source), "### Goals", as_markdown(goal_rows(report))]
-    for shape in report["shapes"]:
-        tables = shape_tables(report, shape)
+def render_figures(report: Report, source: str) -> str:
+    parts = [render_header(report, source), "### Goals", render_markdown(build_goal_rows(report))]
+    for scenario in report["scenarios"]:
+        tables = build_scenario_tables(report, scenario)
         if tables:
-            parts.append(f"### {HEADINGS[shape]}")
+            parts.append(f"### {HEADINGS[scenario]}")
         for title, rows in tables:
             if len(tables) > 1:
                 parts.append(f"{title.split(', ', 1)[1].capitalize()}:")
-            parts.append(as_markdown(rows))
-        if (PICTURES / f"bench-{shape}.svg").exists():
-            parts.append(f"![{HEADINGS[shape]}](pictures/bench-{shape}.svg)")
-    parts += ["### Who took part, and how", as_markdown(contestants(report), figures=False)]
-    if lines := failures(report):
-        parts += ["### What did not run", "\n".join(f"- {line}" for line in lines)]
+            parts.append(render_markdown(rows))
+        if (PICTURES / f"bench-{scenario}.svg").exists():
+            parts.append(f"![{HEADINGS[scenario]}](pictures/bench-{scenario}.svg)")
+    parts += [
+        "### Systems and settings",
+        render_markdown(build_system_rows(report), figures=False),
+    ]
+    if lines := list_failures(report):
+        parts += ["### Failures", "\n".join(f"- {line}" for line in lines)]
     return "\n\n".join(parts)
 
 
-def header(report: Report, source: str) -> str:
+def render_header(report: Report, source: str) -> str:
     machine, settings = report["machine"], report["settings"]
-    told = ", ".join(f"`{name} = {value}`" for name, value in settings.items())
+    shown = ", ".join(f"`{name} = {value}`" for name, value in settings.items())
     return "\n".join(
         [
             f"Run of {report['date']}, commit `{report['commit']}`, {report['rounds']} rounds, "
             f"by `{report['command']}` in {report['minutes']} minutes.",
-            f"Machine: {machine['cores']} cores of {machine['cpu']}, {machine['memory_gib']} GiB, {machine['system']}; "
+            f"Machine: {machine['cores']} cores of {machine['cpu']}, {machine['memory_gib']} GiB, {machine['system']}, "
             f"load average before the run {machine['load_before'][0]}.",
-            f"PostgreSQL {report['postgresql']}, Python {report['python']}, psycopg {report['psycopg']}; {told}.",
+            f"PostgreSQL {report['postgresql']}, Python {report['python']}, psycopg {report['psycopg']}. "
+            f"Settings: {shown}.",
             f"Every sample is in [{Path(source).name}](../benchmarks/results/{Path(source).name}).",
         ]
     )
 
 
-def contestants(report: Report) -> list[list[str]]:
-    known = report["contestants"]
-    return [["contestant", "version", "how it is used"]] + [
+def build_system_rows(report: Report) -> list[list[str]]:
+    known = report["systems"]
+    return [["system", "version", "use"]] + [
         [name, about["version"], about["notes"]] for name, about in known.items()
     ]

@@ -12,7 +12,7 @@ matplotlib.use("svg")
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
-from benchmarks.report.table import Entry, Report, find
+from benchmarks.report.table import Entry, Report, find_entry
 
 OURS, PALE, DARK = "#1d6f5f", "#a9b4b1", "#39424e"
 COLOURS = {
@@ -37,45 +37,47 @@ plt.rcParams.update(
 )
 
 
-def draw_all(report: Report, folder: Path) -> list[Path]:
+def draw_pictures(report: Report, folder: Path) -> list[Path]:
     """Draw what the run has figures for; return what was written."""
     folder.mkdir(parents=True, exist_ok=True)
     drawn = []
-    for shape, draw in PICTURES.items():
+    for scenario, draw in PICTURES.items():
         entries = [
-            entry for entry in report["entries"] if entry["shape"] == shape and entry["samples"]
+            entry
+            for entry in report["entries"]
+            if entry["scenario"] == scenario and entry["samples"]
         ]
         if entries:
             figure = draw(entries)
             figure.tight_layout()
-            path = folder / f"bench-{shape}.svg"
+            path = folder / f"bench-{scenario}.svg"
             figure.savefig(path, metadata={"Date": None})
             plt.close(figure)
             drawn.append(path)
     return drawn
 
 
-def colour(name: str, place: int = 0) -> str:
+def choose_colour(name: str, place: int = 0) -> str:
     return COLOURS.get(name, SPARE[place % len(SPARE)])
 
 
-def drain(entries: list[Entry]) -> Any:
+def draw_drain(entries: list[Entry]) -> Any:
     """Messages a second of everybody, at 100 and at 1 a call."""
     figure, panels = plt.subplots(1, 2, figsize=(10, 4.6))
     for panel, batch in zip(panels, (100, 1), strict=True):
         chosen = [entry for entry in entries if entry["case"]["batch"] == batch]
-        bars(panel, chosen)
-        panel.set_title(f"drain, {batch} a call")
+        draw_bars(panel, chosen)
+        panel.set_title(f"drain, {batch} per call")
     return figure
 
 
-def bars(panel: Axes, entries: list[Entry]) -> None:
+def draw_bars(panel: Axes, entries: list[Entry]) -> None:
     ordered = sorted(entries, key=lambda entry: entry["median"])
-    names = [label(entry) for entry in ordered]
+    names = [label_entry(entry) for entry in ordered]
     values = [entry["median"] for entry in ordered]
     reach = [[v - min(e["samples"]) for v, e in zip(values, ordered, strict=True)],
              [max(e["samples"]) - v for v, e in zip(values, ordered, strict=True)]]  # fmt: skip
-    shades = [OURS if entry["contestant"].startswith("lonnymq") else PALE for entry in ordered]
+    shades = [OURS if entry["system"].startswith("lonnymq") else PALE for entry in ordered]
     panel.barh(names, values, color=shades, xerr=reach, ecolor=DARK, height=0.7)
     panel.set_xlabel("messages/s")
     panel.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
@@ -83,13 +85,13 @@ def bars(panel: Axes, entries: list[Entry]) -> None:
     panel.locator_params(axis="x", nbins=4)
 
 
-def label(entry: Entry) -> str:
+def label_entry(entry: Entry) -> str:
     count = entry["case"].get("channels", "any")
-    told = "" if count == "any" else f" · {count:,} channel{'s' * (count > 1)}"
-    return f"{entry['contestant']}{told}"
+    suffix = "" if count == "any" else f" · {count:,} channel{'s' * (count > 1)}"
+    return f"{entry['system']}{suffix}"
 
 
-def growth(entries: list[Entry]) -> Any:
+def draw_growth(entries: list[Entry]) -> Any:
     """One panel an axis: p50 and p99 of a dequeue as the axis grows."""
     axes = list(dict.fromkeys(entry["case"]["axis"] for entry in entries))
     figure, panels = plt.subplots(1, len(axes), figsize=(11, 3), sharey=True)
@@ -110,13 +112,13 @@ def growth(entries: list[Entry]) -> Any:
         panel.set_title(axis)
         panel.tick_params(axis="x", labelsize=8)
     first = panels[0] if len(axes) > 1 else panels
-    first.set_ylabel("ms a dequeue")
+    first.set_ylabel("ms per dequeue")
     first.set_ylim(bottom=0)
     first.legend(frameon=False)
     return figure
 
 
-def snapshot(entries: list[Entry]) -> Any:
+def draw_snapshot(entries: list[Entry]) -> Any:
     """What came through in each second while a reader held its snapshot, and how fast each drains after it."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.6))
     kept = [entry for entry in entries if entry["case"] == {"reader": "open", "what": "kept"}]
@@ -129,16 +131,18 @@ def snapshot(entries: list[Entry]) -> Any:
         left.plot(
             range(1, len(counts) + 1),
             shown,
-            label=entry["contestant"],
-            color=colour(entry["contestant"], place),
+            label=entry["system"],
+            color=choose_colour(entry["system"], place),
         )
-    left.set_title("messages/s through, reader open; 500/s are created")
+    left.set_title("messages/s with an open reader, 500/s are created")
     left.set_xlabel("seconds")
     left.set_ylim(bottom=0)
     left.legend(frameon=False, fontsize=8)
-    names = [entry["contestant"] for entry in kept]
+    names = [entry["system"] for entry in kept]
     for offset, reader, shade in ((0.2, "none", PALE), (-0.2, "open", OURS)):
-        found = [find(entries, name, {"reader": reader, "what": "drain after"}) for name in names]
+        found = [
+            find_entry(entries, name, {"reader": reader, "what": "drain after"}) for name in names
+        ]
         values = [entry["median"] if entry else 0 for entry in found]
         right.barh(
             [place + offset for place in range(len(names))],
@@ -148,20 +152,20 @@ def snapshot(entries: list[Entry]) -> Any:
             label=f"reader: {reader}",
         )
     right.set_yticks(range(len(names)), names)
-    right.set_title("drain, one a call, at the end")
+    right.set_title("drain, 1 per call, at the end")
     right.set_xlabel("messages/s")
     right.legend(frameon=False, fontsize=8)
     return figure
 
 
-def latency(entries: list[Entry]) -> Any:
+def draw_latency(entries: list[Entry]) -> Any:
     """The share of messages whose handler began within so many milliseconds."""
     figure, panel = plt.subplots(figsize=(7, 3.4))
     for place, entry in enumerate(e for e in entries if e["case"] == {"percentile": "p50"}):
         waits = sorted(wait for detail in entry["details"] for wait in detail["waits_ms"])
         shares = [(number + 1) / len(waits) for number in range(len(waits))]
         panel.plot(
-            waits, shares, label=entry["contestant"], color=colour(entry["contestant"], place)
+            waits, shares, label=entry["system"], color=choose_colour(entry["system"], place)
         )
     panel.set_xscale("log")
     panel.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
@@ -171,14 +175,14 @@ def latency(entries: list[Entry]) -> Any:
     return figure
 
 
-def noisy(entries: list[Entry]) -> Any:
+def draw_noisy(entries: list[Entry]) -> Any:
     """The quiet tenants' waits, p50 and p99, alone and beside the flood."""
     figure, panel = plt.subplots(figsize=(8, 3))
-    cases = [
-        (e["contestant"], e["case"]["who"]) for e in entries if e["case"]["percentile"] == "p99"
-    ]
+    cases = [(e["system"], e["case"]["who"]) for e in entries if e["case"]["percentile"] == "p99"]
     for offset, share, shade in ((0.2, "p50", PALE), (-0.2, "p99", OURS)):
-        found = [find(entries, name, {"who": who, "percentile": share}) for name, who in cases]
+        found = [
+            find_entry(entries, name, {"who": who, "percentile": share}) for name, who in cases
+        ]
         values = [entry["median"] if entry else 0 for entry in found]
         panel.barh(
             [place + offset for place in range(len(cases))], values, 0.38, color=shade, label=share
@@ -186,16 +190,16 @@ def noisy(entries: list[Entry]) -> Any:
     panel.set_yticks(range(len(cases)), [f"{name}: {who}" for name, who in cases], fontsize=8)
     panel.set_xscale("log")
     panel.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    panel.set_xlabel("ms that a quiet tenant's message waits; 6,000 is the whole sample, or longer")
+    panel.set_xlabel("wait of a quiet tenant's message in ms, 8,000 is the whole sample or longer")
     panel.set_xlim(left=1)
     panel.legend(frameon=False, fontsize=8)
     return figure
 
 
 PICTURES = {
-    "drain": drain,
-    "growth": growth,
-    "snapshot": snapshot,
-    "latency": latency,
-    "noisy": noisy,
+    "drain": draw_drain,
+    "growth": draw_growth,
+    "snapshot": draw_snapshot,
+    "latency": draw_latency,
+    "noisy": draw_noisy,
 }

@@ -16,9 +16,9 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from examples.demo.crew import Crew
 from examples.demo.jobs import CODEC
 from examples.demo.on_spark import act_on_spark
+from examples.demo.processes import WorkerProcesses
 from examples.demo.reporting import act_of_report
 from examples.demo.story import FLOODING, Story
 from examples.demo.verdict import Promise, Wait, promises, waits
@@ -45,12 +45,12 @@ def run(*, keep: bool = False, report: Path | None = None) -> int:
         server = stack.enter_context(temporary())
         queue = stack.enter_context(Queue(server.dsn))
         queue.install()
-        crew = stack.enter_context(Crew(server.dsn))
-        crew.hire(WORKERS)
-        crew.at_work(queue, WORKERS)
+        workers = stack.enter_context(WorkerProcesses(server.dsn))
+        workers.start(WORKERS)
+        workers.wait_until_started(queue, WORKERS)
         story = Story(queue, codec)
-        act(console, queue, story, crew)
-        kept = conclude(console, queue, story, server.dsn, crew, keep=keep)
+        act(console, queue, story, workers)
+        kept = conclude(console, queue, story, server.dsn, workers, keep=keep)
         if report is not None:
             kept = on_spark(console, queue, server.dsn, report, keep=keep) and kept
         if keep:
@@ -71,12 +71,12 @@ def on_spark(console: Console, queue: Queue, dsn: str, file: Path, *, keep: bool
     return all(each.kept for each in told)
 
 
-def act(console: Console, queue: Queue, story: Story, crew: Crew) -> None:
+def act(console: Console, queue: Queue, story: Story, workers: WorkerProcesses) -> None:
     """Everything that happens, with the screen going on."""
     looker, view = Looker(queue, None), View(rows=8, width=console.width)
     told = 0
     with Live(console=console, auto_refresh=False, transient=True) as area:
-        for _ in beats(queue, story, crew):
+        for _ in beats(queue, story, workers):
             if console.is_terminal:
                 events = Text("\n".join(f"· {each}" for each in story.told[-6:]))
                 picture = screen(looker.look(), view, title="A video service")
@@ -87,7 +87,7 @@ def act(console: Console, queue: Queue, story: Story, crew: Crew) -> None:
                 told = len(story.told)
 
 
-def beats(queue: Queue, story: Story, crew: Crew) -> Iterator[None]:
+def beats(queue: Queue, story: Story, workers: WorkerProcesses) -> Iterator[None]:
     """The course of events, a beat at a time, until the queue is empty."""
     story.begin()
     began, turns = time.monotonic(), story.turns()
@@ -96,7 +96,7 @@ def beats(queue: Queue, story: Story, crew: Crew) -> Iterator[None]:
             story.go_on()
             next(turns, None)
         if passed >= KILL_AT and story.killed is None:
-            story.killed = crew.kill_one()
+            story.killed = workers.kill_one()
             story.tell(
                 f"worker process {story.killed.pid} is killed with {len(story.killed.jobs)} jobs in hand; "
                 "its leases run out in 3 s"
@@ -120,10 +120,10 @@ def remaining(queue: Queue) -> int:
 
 
 def conclude(
-    console: Console, queue: Queue, story: Story, dsn: str, crew: Crew, *, keep: bool
+    console: Console, queue: Queue, story: Story, dsn: str, workers: WorkerProcesses, *, keep: bool
 ) -> bool:
     """Count, show what was counted, and say whether all was kept."""
-    codes = [] if keep else crew.dismiss()
+    codes = [] if keep else workers.stop()
     rows = queue.history_read()
     told = promises(rows, story, left=remaining(queue))
     faults = [] if keep else faults_of(dsn)

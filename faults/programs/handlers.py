@@ -11,13 +11,13 @@ from pathlib import Path
 from lonnymq import Context, Dead, SyncContext, Worker
 
 
-def register(worker: Worker, *, chance: random.Random, gate: str = "") -> None:
+def register(worker: Worker, *, rng: random.Random, gate: str = "") -> None:
     """Give a worker all of them."""
-    ordinary(worker, chance, Path(gate))
+    ordinary(worker, rng, Path(gate))
     poisonous(worker)
 
 
-def ordinary(worker: Worker, chance: random.Random, gate: Path) -> None:
+def ordinary(worker: Worker, rng: random.Random, gate: Path) -> None:
     """Work that ends well, sooner or later."""
 
     @worker.handler("quick")
@@ -25,7 +25,7 @@ def ordinary(worker: Worker, chance: random.Random, gate: Path) -> None:
 
     @worker.handler("slow")
     async def slow(content: bytes) -> None:
-        await asyncio.sleep(chance.uniform(0.02, 0.2))
+        await asyncio.sleep(rng.uniform(0.02, 0.2))
 
     @worker.handler("long")
     async def long(content: bytes, context: Context) -> None:
@@ -38,7 +38,7 @@ def ordinary(worker: Worker, chance: random.Random, gate: Path) -> None:
 
     @worker.handler("thread")
     def thread(content: bytes, context: SyncContext) -> None:
-        time.sleep(chance.uniform(0.01, 0.05))
+        time.sleep(rng.uniform(0.01, 0.05))
 
     @worker.handler("again")
     async def again(content: bytes, context: Context) -> None:

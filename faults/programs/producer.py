@@ -1,6 +1,6 @@
 """A producer that a run starts and kills: it creates messages in every way there is, and writes down what it hears.
 
-python -m faults.programs.producer '{"dsn": …, "journal": …, "name": …, "seed": …, "count": …, …}'
+python -m faults.programs.producer '{"dsn": …, "call_log": …, "name": …, "seed": …, "count": …, …}'
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 import psycopg
 
-from faults.journal import Journal
+from faults.call_log import CallLog
 from faults.programs import end_with_parent
 from lonnymq import NewMessage, Queue
 from lonnymq.errors import LonnyMQError
@@ -27,8 +27,8 @@ class Producer:
 
     def __init__(self, given: dict[str, Any]) -> None:
         self.given = given
-        self.journal = Journal(given["journal"])
-        self.chance = random.Random(given["seed"])
+        self.call_log = CallLog(given["call_log"])
+        self.rng = random.Random(given["seed"])
         self.queue = Queue(given["dsn"])
         self.connection: psycopg.Connection[Any] | None = None
         self.made = 0
@@ -41,12 +41,12 @@ class Producer:
             if rate and self.made / rate > time.monotonic() - began:
                 time.sleep(0.01)
                 continue
-            [way] = self.chance.choices(list(ways), list(ways.values()))
+            [way] = self.rng.choices(list(ways), list(ways.values()))
             try:
                 getattr(self, way)()
             except TROUBLE:
                 time.sleep(0.05)
-        self.journal.write(done=True)
+        self.call_log.write(done=True)
 
     def messages(self, number: int, **more: Any) -> list[NewMessage]:
         """New messages, each with a label that nobody else uses."""
@@ -55,27 +55,27 @@ class Producer:
         for _ in range(number):
             self.made += 1
             label = f"{self.given['name']}-{self.made}"
-            delay = self.chance.choice([None] * 8 + [self.chance.randint(1, 500)])
-            [kind] = self.chance.choices(list(kinds), list(kinds.values()))
+            delay = self.rng.choice([None] * 8 + [self.rng.randint(1, 500)])
+            [kind] = self.rng.choices(list(kinds), list(kinds.values()))
             content = label.encode() + b" " * self.given.get("padding", 0)
-            channel = self.chance.choice(self.given["channels"])
+            channel = self.rng.choice(self.given["channels"])
             messages.append(NewMessage(content, channel, delay_ms=delay, kind=kind, **more))
         return messages
 
     def call(self, messages: list[NewMessage], using: Any = None) -> int:
         """Create them in one call; what is part of a transaction is acknowledged by its commit."""
         labels = [bytes(each.content).split(b" ")[0].decode() for each in messages]
-        number = self.journal.begin(
+        number = self.call_log.begin(
             "create", labels=labels, channels=[each.channel for each in messages]
         )
         try:
             results = self.queue.create_many(messages, using=using)
             ids = [each.id for each in results]  # type: ignore[union-attr]  # no channel here is ever full
         except BaseException as error:
-            self.journal.failed(number, "create", error)
+            self.call_log.failed(number, "create", error)
             raise
         if using is None:
-            self.journal.end(number, "create", "ok", ids=ids)
+            self.call_log.end(number, "create", "ok", ids=ids)
         self.pending = (number, ids)
         return number
 
@@ -85,7 +85,7 @@ class Producer:
 
     def many(self) -> None:
         """A batch."""
-        self.call(self.messages(self.chance.randint(2, self.given.get("batch", 40))))
+        self.call(self.messages(self.rng.randint(2, self.given.get("batch", 40))))
 
     def with_key(self) -> None:
         """A message with a key, tried until somebody says that it is there."""
@@ -110,23 +110,23 @@ class Producer:
         """Create in a transaction on a connection of our own."""
         if self.connection is None or self.connection.closed:
             self.connection = psycopg.connect(self.given["dsn"])
-        messages = self.messages(self.chance.randint(1, 4))
+        messages = self.messages(self.rng.randint(1, 4))
         try:
             number = self.call(messages, self.connection)
         except BaseException:
             self.connection.close()
             raise
         if not commit:
-            self.journal.end(number, "create", "rejected", rolled_back=True)
+            self.call_log.end(number, "create", "rejected", rolled_back=True)
             self.connection.close()
             return
         try:
             self.connection.commit()
         except psycopg.Error as error:
-            self.journal.failed(number, "create", error)
+            self.call_log.failed(number, "create", error)
             self.connection.close()
             return
-        self.journal.end(number, "create", "ok", ids=self.pending[1])
+        self.call_log.end(number, "create", "ok", ids=self.pending[1])
 
 
 if __name__ == "__main__":

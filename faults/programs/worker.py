@@ -1,6 +1,6 @@
 """A worker that a run starts, stops and kills: the library's own, with every call to the database written down.
 
-python -m faults.programs.worker '{"dsn": …, "journal": …, …}'
+python -m faults.programs.worker '{"dsn": …, "call_log": …, …}'
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import time
 from typing import Any
 
 import lonnymq.worker.session
-from faults.journal import Journal, row_of
+from faults.call_log import CallLog, lease_row
 from faults.programs import end_with_parent, handlers
 from lonnymq import Worker
 from lonnymq.client.call import Call
@@ -29,18 +29,18 @@ SETTLES = ("message_complete", "message_defer", "message_fail")
 class RecordingDatabase(Database):
     """The worker's way to the database; what goes over it is written down before and after."""
 
-    journal: Journal
+    call_log: CallLog
 
     async def dequeue(self, **given: Any) -> Any:
         """Write down what was leased, before any handler sees it."""
-        number = self.journal.begin("dequeue")
+        number = self.call_log.begin("dequeue")
         try:
             dequeued = await super().dequeue(**given)
         except BaseException as error:
-            self.journal.failed(number, "dequeue", error)
+            self.call_log.failed(number, "dequeue", error)
             raise
-        rows = [row_of(each) for each in dequeued.batch.messages]
-        self.journal.end(number, "dequeue", "ok", rows=rows)
+        rows = [lease_row(each) for each in dequeued.batch.messages]
+        self.call_log.end(number, "dequeue", "ok", rows=rows)
         return dequeued
 
     async def run(self, call: Call[Any]) -> Any:
@@ -51,16 +51,16 @@ class RecordingDatabase(Database):
             return await super().run(call)
         kind = "settle" if what in SETTLES else "heartbeat"
         ids, tokens = list(call.parameters[0]), [each.hex for each in call.parameters[1]]
-        number = self.journal.begin(kind, what=what, ids=ids, tokens=tokens)
+        number = self.call_log.begin(kind, what=what, ids=ids, tokens=tokens)
         try:
             answers = await super().run(call)
         except BaseException as error:
-            self.journal.failed(number, kind, error)
+            self.call_log.failed(number, kind, error)
             raise
         if kind == "settle":
-            self.journal.end(number, kind, "ok", answers=[word for word, _ in answers])
+            self.call_log.end(number, kind, "ok", answers=[word for word, _ in answers])
         else:
-            self.journal.end(number, kind, "ok", untils=[each.lease_until for each in answers])
+            self.call_log.end(number, kind, "ok", untils=[each.lease_until for each in answers])
         return answers
 
 
@@ -78,7 +78,7 @@ def never_poll() -> None:
         await asyncio.Event().wait()
 
     Fetcher.fetch = fetch_and_wait  # type: ignore[method-assign]  # that is the point
-    lonnymq.worker.session.sweep_forever = never_sweep  # type: ignore[attr-defined]
+    lonnymq.worker.session.sweep_forever = never_sweep  # type: ignore[attr-defined, assignment]
 
 
 def main() -> None:
@@ -86,7 +86,7 @@ def main() -> None:
     given = json.loads(sys.argv[1])
     end_with_parent()
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(message)s")
-    RecordingDatabase.journal = Journal(given["journal"])
+    RecordingDatabase.call_log = CallLog(given["call_log"])
     lonnymq.worker.session.Database = RecordingDatabase  # type: ignore[attr-defined]  # the session makes one
     if given.get("variant") == "never polls":
         never_poll()
@@ -100,7 +100,7 @@ def main() -> None:
         poll_interval_ms=given.get("poll_interval_ms"),
     )
     handlers.register(
-        worker, chance=random.Random(os.getpid() ^ time.time_ns()), gate=given.get("gate", "")
+        worker, rng=random.Random(os.getpid() ^ time.time_ns()), gate=given.get("gate", "")
     )
     worker.run()
 

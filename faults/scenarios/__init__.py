@@ -22,17 +22,17 @@ class Scenario:
 
     name: str
     about: str
-    play: Callable[[Run], None]
+    run: Callable[[Run], None]
     sizes: dict[str, dict[str, Any]]
 
 
-def scenario(name: str) -> Scenario:
+def load_scenario(name: str) -> Scenario:
     """A scenario by its name, which is that of its module."""
     module = import_module(f"faults.scenarios.{name}")
-    return Scenario(name, (module.__doc__ or "").strip(), module.play, module.SIZES)
+    return Scenario(name, (module.__doc__ or "").strip(), module.run_scenario, module.SIZES)
 
 
-def play(
+def run_scenario(
     name: str,
     *,
     size: str = "ci",
@@ -42,13 +42,13 @@ def play(
     **sizes: Any,
 ) -> Result:
     """Run a scenario, perhaps with a known-bad variant of the queue, and say what came of it."""
-    chosen = scenario(name)
+    chosen = load_scenario(name)
     run = Run(name, size, seed, {**chosen.sizes[size], **sizes}, quiet=quiet, variant=variant)
     try:
-        chosen.play(run)
+        chosen.run(run)
     except BaseException as error:
-        run.problem("broke off", f"{type(error).__name__}: {error}")
+        run.add_violation("broke off", f"{type(error).__name__}: {error}")
         if not isinstance(error, Exception):
-            run.end()
+            run.finish()
             raise
-    return run.end()
+    return run.finish()

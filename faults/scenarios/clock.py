@@ -9,8 +9,8 @@ from __future__ import annotations
 import random
 import time
 
-from faults.run import Run, crew_of
-from faults.stand import Clock
+from faults.environment import Clock
+from faults.run import Run, running_processes
 
 SIZES = {
     "test": {"steps": 4, "rate": 50, "gap": 0.6, "most": 5},
@@ -20,41 +20,41 @@ SIZES = {
 BY_TIME = ("overlaps", "extra", "over limit")
 
 
-def play(run: Run) -> None:
+def run_scenario(run: Run) -> None:
     """Steps under load; then the true time again, and everything drains within the largest step."""
     if Clock.library() is None:
         run.result.figures["left out"] = "libfaketime is not installed"
         return
-    chance = random.Random(run.seed)
+    rng = random.Random(run.seed)
     clock = Clock()
-    with run.stand(clock=clock) as server, crew_of(run) as crew:
+    with run.open_environment(clock=clock) as server, running_processes(run) as processes:
         server.queue.set(default_max_attempts=1000, default_retry_delays_ms=[50])
         for _ in range(3):
-            crew.add("worker", dsn=server.dsn, concurrency=20, lease_ms=2000)
-        producer = crew.add(
+            processes.start("worker", dsn=server.dsn, concurrency=20, lease_ms=2000)
+        producer = processes.start(
             "producer", dsn=server.dsn, seed=run.seed, count=10**9, rate=run.rate,
             kinds={"quick": 6, "slow": 1, "later": 1}, channels=[f"tenant-{number}" for number in range(20)],
         )  # fmt: skip
-        run.eventually(lambda: server.values("select exists (select from lonnymq.history)")[0],
+        run.wait_until(lambda: server.values("select exists (select from lonnymq.history)")[0],
                        seconds=60, what="work begins")  # fmt: skip
         for number in range(run.steps):
-            offset = chance.uniform(-run.most, run.most) if number % 3 else 0.0
+            offset = rng.uniform(-run.most, run.most) if number % 3 else 0.0
             clock.step(offset)
             asked = time.time()
             now = server.values("select extract(epoch from clock_timestamp())::float8")[0] - offset
             stepped = asked - 0.1 <= now <= time.time() + 0.1
-            run.must(
+            run.require(
                 stepped,
                 "clock",
                 f"stepped to {offset:+.1f} s, the server is {now - asked:+.1f} s off",
             )
-            run.say(f"step {number + 1}: {offset:+.1f} s")
-            run.fault("clock_step")
+            run.log(f"step {number + 1}: {offset:+.1f} s")
+            run.count_fault("clock_step")
             time.sleep(run.gap)
-        producer.end()
+        producer.terminate()
         clock.step(0)
         began = time.monotonic()
-        run.drain(server, seconds=2 * run.most + 30 if run.strict else 240)
-        run.recovered(time.monotonic() - began)
-        crew.end()
-        run.judge(server, leave_out=BY_TIME)
+        run.wait_until_drained(server, seconds=2 * run.most + 30 if run.strict else 240)
+        run.record_recovery(time.monotonic() - began)
+        processes.terminate()
+        run.check_result(server, leave_out=BY_TIME)

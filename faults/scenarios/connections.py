@@ -6,9 +6,9 @@ import time
 
 import psycopg
 
-from faults.load import create
-from faults.run import Run, crew_of
-from faults.stand import Stand
+from faults.environment import Environment
+from faults.load import create_messages
+from faults.run import Run, running_processes
 from lonnymq import Queue
 
 SIZES = {
@@ -20,14 +20,17 @@ DONE = "select count(*) from lonnymq.history"
 NO_WORKERS = "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'lonnymq worker'"
 
 
-def play(run: Run) -> None:
+def run_scenario(run: Run) -> None:
     """Somebody takes every connection there is while workers lose theirs."""
-    with run.stand(max_connections=run.limit) as server, crew_of(run) as crew:
+    with (
+        run.open_environment(max_connections=run.limit) as server,
+        running_processes(run) as processes,
+    ):
         for _ in range(3):
-            crew.add("worker", dsn=server.dsn, concurrency=10, lease_ms=2000)
+            processes.start("worker", dsn=server.dsn, concurrency=10, lease_ms=2000)
         channels = [f"tenant-{number % 10}" for number in range(run.messages)]
-        create(server.queue, run.journal, channels, kind="slow", prefix="before")
-        run.eventually(
+        create_messages(server.queue, run.call_log, channels, kind="slow", prefix="before")
+        run.wait_until(
             lambda: len(server.queue.worker_list()) == 3, seconds=60, what="the workers are there"
         )
         keeper = server.connect()  # a connection of ours, from before
@@ -43,8 +46,8 @@ def play(run: Run) -> None:
                     rejected += 1
                     break
             time.sleep(0.2)
-        run.fault("connection limit reached", rejected)
-        told = run.eventually(
+        run.count_fault("connection limit reached", rejected)
+        told = run.wait_until(
             lambda: rejection(server, hogs),
             seconds=60,
             what="a caller is told that there is no connection left",
@@ -52,18 +55,18 @@ def play(run: Run) -> None:
         run.result.figures["the caller was told"] = told
         for hog in hogs:
             hog.close()
-        create(server.queue, run.journal, channels[:100], kind="quick", prefix="after")
+        create_messages(server.queue, run.call_log, channels[:100], kind="quick", prefix="after")
         began = time.monotonic()
         before = server.values(DONE)[0]
-        run.eventually(lambda: server.values(DONE)[0] > before, seconds=60, what="work goes on")
-        run.recovered(time.monotonic() - began)
-        run.drain(server, seconds=120)
+        run.wait_until(lambda: server.values(DONE)[0] > before, seconds=60, what="work goes on")
+        run.record_recovery(time.monotonic() - began)
+        run.wait_until_drained(server, seconds=120)
         keeper.close()
-        crew.end()
-        run.judge(server)
+        processes.terminate()
+        run.check_result(server)
 
 
-def rejection(server: Stand, hogs: list[psycopg.Connection]) -> str | None:
+def rejection(server: Environment, hogs: list[psycopg.Connection]) -> str | None:
     """Take what connections are left, and say what a caller of the library is told then."""
     try:
         while True:

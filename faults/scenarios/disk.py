@@ -16,10 +16,10 @@ from pathlib import Path
 
 import psycopg
 
-from faults.load import create
+from faults.environment import Environment
+from faults.load import create_messages
 from faults.proxy import proxy
-from faults.run import Run, crew_of
-from faults.stand import Stand
+from faults.run import Run, running_processes
 from lonnymq.embedded_postgres import TemporaryServer
 from lonnymq.embedded_postgres.binaries import embedded_binaries
 from lonnymq.embedded_postgres.cluster import Cluster
@@ -35,71 +35,74 @@ SMALL_SETTINGS: dict[str, str | int | bool] = {
 }  # fmt: skip
 
 
-def play(run: Run) -> None:
+def run_scenario(run: Run) -> None:
     """The data's disk full while workers run; then, the log's disk full, which stops the server."""
     if os.geteuid() != 0:
         run.result.figures["left out"] = "only root may make a file system"
         return
     for what, has_log in (("data", False), ("data and log", True)):
-        with small_disk(run, has_log=has_log) as (server, place), crew_of(run) as crew:
-            crew.add("worker", dsn=server.dsn, lease_ms=2000, concurrency=10)
+        with (
+            small_disk(run, has_log=has_log) as (server, place),
+            running_processes(run) as processes,
+        ):
+            processes.start("worker", dsn=server.dsn, lease_ms=2000, concurrency=10)
             said = fill(run, server, what)
-            run.fault(f"disk full: {what}")
+            run.count_fault(f"disk full: {what}")
             run.result.figures[f"told when the disk of {what} was full"] = said
             remount(place, run.large)
             eventually_up(run, server)
             for number in range(20):
-                create(
+                create_messages(
                     server.queue,
-                    run.journal,
+                    run.call_log,
                     ["after"] * 10,
                     kind="quick",
                     prefix=f"after-{has_log}-{number}",
                 )
-            crew.ensure()
-            run.eventually(
+            processes.restart_ended()
+            run.wait_until(
                 server.is_drained,
                 seconds=120, what="everything drains",
             )  # fmt: skip
-            crew.end()
-            run.judge(server)
-            for old in (run.folder / "journal").glob("*.jsonl"):
+            processes.terminate()
+            run.check_result(server)
+            for old in (run.folder / "calls").glob("*.jsonl"):
                 if old.name != "harness.jsonl":
                     old.rename(old.with_suffix(f".{has_log}"))
-            (run.folder / "journal" / "harness.jsonl").write_text("")
-        run.crew.hands.clear()
+            (run.folder / "calls" / "harness.jsonl").write_text("")
+        run.processes.members.clear()
 
 
-def fill(run: Run, server: Stand, what: str) -> str:
+def fill(run: Run, server: Environment, what: str) -> str:
     """Create until the caller is told that there is no room; what he was told."""
     for number in range(100_000):
         # Scheduled for later, so that they stay; the worker has others to do meanwhile.
         try:
-            create(
-                server.queue, run.journal, ["full"] * 20, kind="quick", prefix=f"full-{len(what)}-{number}",
+            create_messages(
+                server.queue, run.call_log, ["full"] * 20, kind="quick", prefix=f"full-{len(what)}-{number}",
                 padding=run.padding, delay_ms=1 if number % 4 == 0 else 8_000,
             )  # fmt: skip
         except psycopg.Error as error:
             return f"{type(error).__name__} {error.sqlstate or ''}".strip()
-    run.problem("disk", "nobody was told that the disk is full")
+    run.add_violation("disk", "nobody was told that the disk is full")
     return "nothing"
 
 
-def eventually_up(run: Run, server: Stand) -> None:
+def eventually_up(run: Run, server: Environment) -> None:
     """A server whose log found no room has stopped: it is started again, as its supervisor would."""
 
     def look() -> bool:
         try:
             return bool(server.values("select true"))
         except psycopg.Error:
-            server.journal.write(fault="started", crash=True)
+            server.call_log.write(fault="started", crash=True)
             server.server.stop("immediate")
             server.server.start()
             return False
 
     began = time.monotonic()
-    run.eventually(look, seconds=60, what="the server is back")
-    run.recovered(time.monotonic() - began)
+    run.wait_until(look, seconds=60, what="the server is back")
+    run.record_recovery(time.monotonic() - began)
 
 
 def remount(place: Path, mebibytes: int) -> None:
@@ -108,7 +111,7 @@ def remount(place: Path, mebibytes: int) -> None:
 
 
 @contextmanager
-def small_disk(run: Run, *, has_log: bool) -> Iterator[tuple[Stand, Path]]:
+def small_disk(run: Run, *, has_log: bool) -> Iterator[tuple[Environment, Path]]:
     """A server on a file system with little room, its log there or elsewhere."""
     place = Path(tempfile.mkdtemp(prefix="lonnymq-disk-"))
     place.chmod(0o711)
@@ -125,7 +128,7 @@ def small_disk(run: Run, *, has_log: bool) -> Iterator[tuple[Stand, Path]]:
                 os.chown(path, cluster.account.user, cluster.account.group)
             (cluster.data / "pg_wal").symlink_to(log / "pg_wal")
         with TemporaryServer(cluster) as server, proxy(cluster.socket_folder) as through:
-            made = Stand(server, through, run.journal)
+            made = Environment(server, through, run.call_log)
             made.queue.install()
             with made.connect() as connection:
                 connection.execute("create table bill (message bigint not null)")

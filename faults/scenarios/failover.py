@@ -15,10 +15,10 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from faults.evidence import Evidence
+from faults.environment import Environment
+from faults.observations import Observations
 from faults.proxy import Proxy, proxy
-from faults.run import Run, crew_of
-from faults.stand import Stand
+from faults.run import Run, running_processes
 from lonnymq.embedded_postgres import TemporaryServer
 from lonnymq.embedded_postgres.cluster import Cluster, make_private
 
@@ -29,33 +29,33 @@ SIZES = {
 }
 
 
-def play(run: Run) -> None:
+def run_scenario(run: Run) -> None:
     """Both kinds, one after the other."""
     for is_synchronous in (True, False):
         over(run, is_synchronous)
-        for old in (run.folder / "journal").glob("*.jsonl"):
+        for old in (run.folder / "calls").glob("*.jsonl"):
             old.rename(old.with_suffix(f".{is_synchronous}"))
-        (run.folder / "journal" / "harness.jsonl").touch()
-        run.journal = type(run.journal)(run.folder / "journal" / "harness.jsonl")
-        run.crew.hands.clear()
+        (run.folder / "calls" / "harness.jsonl").touch()
+        run.call_log = type(run.call_log)(run.folder / "calls" / "harness.jsonl")
+        run.processes.members.clear()
 
 
 def over(run: Run, is_synchronous: bool) -> None:
     """Load, a cut, a crash, a promotion, more load, and the check on the new primary."""
     name = "synchronous" if is_synchronous else "asynchronous"
     with (
-        run.stand() as primary,
+        run.open_environment() as primary,
         replica(primary, is_synchronous) as (server, wire),
-        crew_of(run) as crew,
+        running_processes(run) as processes,
     ):
         primary.queue.set(default_max_attempts=1000, default_retry_delays_ms=[50])
         for _ in range(3):
-            crew.add("worker", dsn=primary.proxy.dsn, concurrency=20, lease_ms=2000)
-        producer = crew.add(
+            processes.start("worker", dsn=primary.proxy.dsn, concurrency=20, lease_ms=2000)
+        producer = processes.start(
             "producer", dsn=primary.proxy.dsn, seed=run.seed, count=10**9, rate=run.rate, kinds={"quick": 6, "slow": 1},
             channels=[f"tenant-{number}" for number in range(20)],
         )  # fmt: skip
-        run.eventually(
+        run.wait_until(
             lambda: primary.values("select exists (select from lonnymq.history)")[0],
             seconds=60,
             what="work begins",
@@ -69,28 +69,28 @@ def over(run: Run, is_synchronous: bool) -> None:
         primary.proxy.upstream = server.cluster.socket_folder
         primary.proxy.cut_all()
         promote(server.cluster)
-        run.fault(f"failover, {name}")
-        new = Stand(server, primary.proxy, run.journal)
+        run.count_fault(f"failover, {name}")
+        new = Environment(server, primary.proxy, run.call_log)
         done = "select count(*) from lonnymq.history"
         before = new.values(done)[0]
-        run.eventually(lambda: new.values(done)[0] > before, seconds=60, what="work goes on")
-        run.recovered(time.monotonic() - crashed)
+        run.wait_until(lambda: new.values(done)[0] > before, seconds=60, what="work goes on")
+        run.record_recovery(time.monotonic() - crashed)
         time.sleep(run.after)
-        producer.end()
-        run.drain(new, seconds=120)
-        crew.end()
-        evidence = run.judge(new, lossy=not is_synchronous)
-        no_token_twice(run, evidence)
+        producer.terminate()
+        run.wait_until_drained(new, seconds=120)
+        processes.terminate()
+        observed = run.check_result(new, lossy=not is_synchronous)
+        no_token_twice(run, observed)
         if not is_synchronous:
             count = run.result.figures["lost, with the old server"]
-            run.say(f"{count} acknowledged messages went with the old server")
+            run.log(f"{count} acknowledged messages went with the old server")
 
 
-def no_token_twice(run: Run, evidence: Evidence) -> None:
+def no_token_twice(run: Run, observed: Observations) -> None:
     """Whatever was lost: no lease was completed twice."""
-    for id_, answers in evidence.answers.items():
+    for id_, answers in observed.answers.items():
         tokens = [each.token for each in answers if each.word == "completed"]
-        run.must(
+        run.require(
             len(tokens) == len(set(tokens)),
             "completed twice",
             f"one token of {id_} was accepted twice",
@@ -106,7 +106,7 @@ def promote(cluster: Cluster) -> None:
 
 
 @contextmanager
-def replica(primary: Stand, is_synchronous: bool) -> Iterator[tuple[TemporaryServer, Proxy]]:
+def replica(primary: Environment, is_synchronous: bool) -> Iterator[tuple[TemporaryServer, Proxy]]:
     """A streaming replica of a server, and the proxy over which it streams."""
     source = primary.server.cluster
     folder = Path(tempfile.mkdtemp(prefix="lonnymq-replica-", dir=source.folder.parent)).resolve()

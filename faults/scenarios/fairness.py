@@ -5,10 +5,10 @@ from __future__ import annotations
 import threading
 from collections import Counter
 
-from faults.journal import Journal, row_of
-from faults.load import create
+from faults.call_log import CallLog, lease_row
+from faults.environment import Environment
+from faults.load import create_messages
 from faults.run import Run
-from faults.stand import Stand
 from lonnymq import Queue
 
 SIZES = {
@@ -19,23 +19,23 @@ SIZES = {
 BATCH = 10
 
 
-def play(run: Run) -> None:
+def run_scenario(run: Run) -> None:
     """Both questions, for one consumer and for many."""
-    with run.stand() as server:
+    with run.open_environment() as server:
         for consumers in (1, run.consumers):
             even(run, server, consumers)
             quiet(run, server, consumers)
         while True:
-            if not take(run, server.queue, run.journal, 1000, "rest"):
+            if not take(run, server.queue, run.call_log, 1000, "rest"):
                 break
-        run.judge(server)
+        run.check_result(server)
 
 
-def even(run: Run, server: Stand, consumers: int) -> None:
+def even(run: Run, server: Environment, consumers: int) -> None:
     """Channels with a backlog never differ by more than the bound in what they were given."""
     names = [f"even-{consumers}-{number}" for number in range(run.channels)]
     channels = [name for name in names for _ in range(run.backlog)]
-    create(server.queue, run.journal, channels, kind="quick", prefix=f"even-{consumers}")
+    create_messages(server.queue, run.call_log, channels, kind="quick", prefix=f"even-{consumers}")
     calls = run.channels * run.backlog * 3 // 4 // (BATCH * consumers)
     # What is counted is a prefix of all that was given: until everybody has made his calls, all have a backlog.
     taken = together(run, server, consumers, calls)
@@ -46,17 +46,19 @@ def even(run: Run, server: Stand, consumers: int) -> None:
         counts[channel] += 1
         worst = max(worst, counts[channel] - min(counts.values()))
     run.result.figures[f"most apart, {consumers} consumers"] = f"{worst}, bound {bound}"
-    run.must(worst <= bound, "unfair", f"{worst} apart with {consumers} consumers, bound {bound}")
-    while take(run, server.queue, run.journal, 1000, f"even-{consumers}-rest"):
+    run.require(
+        worst <= bound, "unfair", f"{worst} apart with {consumers} consumers, bound {bound}"
+    )
+    while take(run, server.queue, run.call_log, 1000, f"even-{consumers}-rest"):
         pass
 
 
-def quiet(run: Run, server: Stand, consumers: int) -> None:
+def quiet(run: Run, server: Environment, consumers: int) -> None:
     """Every quiet message comes within one round of the turns, however great another's backlog is."""
     hot = [f"hot-{consumers}"] * run.hot
-    create(server.queue, run.journal, hot, kind="quick", prefix=f"hot-{consumers}")
+    create_messages(server.queue, run.call_log, hot, kind="quick", prefix=f"hot-{consumers}")
     names = [f"quiet-{consumers}-{number}" for number in range(run.quiet)]
-    create(server.queue, run.journal, names, kind="quick", prefix=f"quiet-{consumers}")
+    create_messages(server.queue, run.call_log, names, kind="quick", prefix=f"quiet-{consumers}")
     # One round is one message of each; every consumer walks a round of its own and may be cut short in a batch.
     bound = run.quiet + consumers * (1 + BATCH)
     taken = together(run, server, consumers, -(-bound // (BATCH * consumers)))
@@ -64,24 +66,24 @@ def quiet(run: Run, server: Stand, consumers: int) -> None:
     run.result.figures[
         f"quiet messages in the first {len(taken)} leases, {consumers} consumers"
     ] = found
-    run.must(
+    run.require(
         found == run.quiet,
         "unfair",
         f"{found} of {run.quiet} quiet messages in {len(taken)} leases",
     )
-    while take(run, server.queue, run.journal, 10_000, f"hot-{consumers}-rest"):
+    while take(run, server.queue, run.call_log, 10_000, f"hot-{consumers}-rest"):
         pass
 
 
-def together(run: Run, server: Stand, consumers: int, calls: int) -> list[str]:
+def together(run: Run, server: Environment, consumers: int, calls: int) -> list[str]:
     """So many dequeues by each of so many consumers at once; the channels in the order in which they were given."""
     taken: list[tuple[int, int, str]] = []
 
     def consume(number: int) -> None:
-        journal = Journal(run.folder / "journal" / f"consumer-{consumers}-{number}.jsonl")
+        call_log = CallLog(run.folder / "calls" / f"consumer-{consumers}-{number}.jsonl")
         with Queue(server.dsn) as queue:
             for _ in range(calls):
-                taken.extend(take(run, queue, journal, BATCH, f"consumer-{number}"))
+                taken.extend(take(run, queue, call_log, BATCH, f"consumer-{number}"))
 
     threads = [threading.Thread(target=consume, args=(number,)) for number in range(consumers)]
     for thread in threads:
@@ -94,13 +96,13 @@ def together(run: Run, server: Stand, consumers: int, calls: int) -> list[str]:
 
 
 def take(
-    run: Run, queue: Queue, journal: Journal, limit: int, who: str
+    run: Run, queue: Queue, call_log: CallLog, limit: int, who: str
 ) -> list[tuple[int, int, str]]:
     """One dequeue, completed at once and written down: when, which message, of which channel."""
-    number = journal.begin("dequeue")
+    number = call_log.begin("dequeue")
     batch = queue.dequeue(limit=limit, lease_ms=600_000, worker=who)
-    rows = [row_of(each) for each in batch]
-    journal.end(number, "dequeue", "ok", rows=rows)
+    rows = [lease_row(each) for each in batch]
+    call_log.end(number, "dequeue", "ok", rows=rows)
     if batch:
         queue.complete_many(batch)
     return [(each.dequeued_at, each.id, each.channel) for each in batch]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 import time
 
-from faults.faulter import LISTENERS
-from faults.load import create
-from faults.run import Run, crew_of
+from faults.injector import LISTENERS
+from faults.load import create_messages
+from faults.run import Run, running_processes
 
 SIZES = {
     "test": {"messages": 60, "kills": 6},
@@ -18,22 +18,22 @@ POLL = 5.0
 LATE = "select coalesce(max(dequeued_at - dequeue_at), 0) / 1000.0 from lonnymq.history where attempt = 1"
 
 
-def play(run: Run) -> None:
+def run_scenario(run: Run) -> None:
     """Messages due now and later, while whoever listens is cut off; then some that are due when all is quiet."""
-    chance = random.Random(run.seed)
-    with run.stand() as server, crew_of(run) as crew:
+    rng = random.Random(run.seed)
+    with run.open_environment() as server, running_processes(run) as processes:
         for _ in range(2):
-            crew.add("worker", dsn=server.dsn, concurrency=20)
-        run.eventually(
+            processes.start("worker", dsn=server.dsn, concurrency=20)
+        run.wait_until(
             lambda: len(server.queue.worker_list()) == 2, seconds=60, what="the workers are there"
         )
         each = run.messages // run.kills
         for number in range(run.kills):
-            channels = [f"tenant-{chance.randrange(20)}" for _ in range(each)]
-            delay = chance.choice([0, 100, 500])
-            create(
+            channels = [f"tenant-{rng.randrange(20)}" for _ in range(each)]
+            delay = rng.choice([0, 100, 500])
+            create_messages(
                 server.queue,
-                run.journal,
+                run.call_log,
                 channels,
                 kind="quick",
                 prefix=f"hint-{number}",
@@ -42,11 +42,15 @@ def play(run: Run) -> None:
             ended = server.values(
                 LISTENERS.replace("select pid", "select pg_terminate_backend(pid)")
             )
-            run.fault("listener_killed", len(ended))
-            time.sleep(chance.uniform(0, 0.3))
-        run.drain(server, seconds=60)
-        create(server.queue, run.journal, ["later"] * 5, kind="quick", prefix="later", delay_ms=700)
-        run.drain(server, seconds=60)
-        crew.end()
-        run.judge(server)
-        run.within(POLL + 1, float(server.values(LATE)[0]), "a message whose notification was lost")
+            run.count_fault("listener_killed", len(ended))
+            time.sleep(rng.uniform(0, 0.3))
+        run.wait_until_drained(server, seconds=60)
+        create_messages(
+            server.queue, run.call_log, ["later"] * 5, kind="quick", prefix="later", delay_ms=700
+        )
+        run.wait_until_drained(server, seconds=60)
+        processes.terminate()
+        run.check_result(server)
+        run.require_within(
+            POLL + 1, float(server.values(LATE)[0]), "a message whose notification was lost"
+        )

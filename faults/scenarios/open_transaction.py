@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from faults.load import create, paced, percentile
-from faults.run import Run, crew_of
-from faults.stand import Stand
+from faults.environment import Environment
+from faults.load import create_messages, pace, percentile
+from faults.run import Run, running_processes
 
 SIZES = {
     "test": {"rounds": 1, "seconds": 2.0, "rate": 50},
@@ -15,27 +15,27 @@ CHANNELS = ["acme", "bloom"]
 GRAIN_MS = 5  # times are whole milliseconds, and one turn of the scheduler is several
 
 
-def play(run: Run) -> None:
+def run_scenario(run: Run) -> None:
     """The same load with and without open transactions, in turn, timed by the database."""
     waits: dict[bool, list[float]] = {False: [], True: []}
-    with run.stand() as server, crew_of(run) as crew:
-        crew.add("worker", dsn=server.dsn, concurrency=50)
-        create(server.queue, run.journal, CHANNELS, kind="quick", prefix="warm")
-        run.eventually(lambda: not server.queue.stats().waiting, seconds=60, what="work begins")
+    with run.open_environment() as server, running_processes(run) as processes:
+        processes.start("worker", dsn=server.dsn, concurrency=50)
+        create_messages(server.queue, run.call_log, CHANNELS, kind="quick", prefix="warm")
+        run.wait_until(lambda: not server.queue.stats().waiting, seconds=60, what="work begins")
         for round_ in range(run.rounds):
             for is_open in (False, True):
                 waits[is_open] += loaded(run, server, round_, is_open)
-        run.drain(server, seconds=60)
-        crew.end()
-        run.judge(server)
+        run.wait_until_drained(server, seconds=60)
+        processes.terminate()
+        run.check_result(server)
     calm, held = (percentile(waits[each], 0.99) for each in (False, True))
     run.result.figures |= {"p99 ms": calm, "p99 ms beside open transactions": held}
     if run.strict:
         fine = held <= max(2 * calm, calm + GRAIN_MS)
-        run.must(fine, "late", f"p99 {held} ms beside open transactions, {calm} ms without")
+        run.require(fine, "late", f"p99 {held} ms beside open transactions, {calm} ms without")
 
 
-def loaded(run: Run, server: Stand, round_: int, is_open: bool) -> list[float]:
+def loaded(run: Run, server: Environment, round_: int, is_open: bool) -> list[float]:
     """How long each message waited for its lease, in milliseconds."""
     holders = []
     if is_open:
@@ -44,15 +44,15 @@ def loaded(run: Run, server: Stand, round_: int, is_open: bool) -> list[float]:
             for channel in (*CHANNELS, f"new-{round_}-{number}"):
                 server.queue.create(channel, b"never", kind="quick", using=holder)
             holders.append(holder)
-        run.fault("producer_open", len(holders))
+        run.count_fault("producer_open", len(holders))
     ids: list[int] = []
-    for number in paced(run.rate, run.seconds):
+    for number in pace(run.rate, run.seconds):
         prefix = f"{'open' if is_open else 'calm'}-{round_}-{number}"
-        ids += create(
-            server.queue, run.journal, [CHANNELS[number % 2]], kind="quick", prefix=prefix
+        ids += create_messages(
+            server.queue, run.call_log, [CHANNELS[number % 2]], kind="quick", prefix=prefix
         )
     done = "select count(*) from lonnymq.history where message_id = any (%s)"
-    run.eventually(
+    run.wait_until(
         lambda: server.values(done, ids)[0] >= len(ids), seconds=60, what="all are handled"
     )
     for holder in holders:

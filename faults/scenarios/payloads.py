@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import psutil  # type: ignore[import-untyped]  # brings none
 
-from faults.load import create
-from faults.run import Run, crew_of
+from faults.load import create_messages
+from faults.run import Run, running_processes
 
 SIZES = {
     "test": {"mebibytes": 48, "concurrency": 5},
@@ -14,28 +14,28 @@ SIZES = {
 }
 MEBIBYTE = 1 << 20
 BESIDES = 150 * MEBIBYTE  # Python, the library, and what its allocator keeps
-COPIES = (
-    4  # of each payload in hand: as it was received, as rows, as bytes, and the next batch of them
-)
+COPIES = 4  # of each payload in process: as it was received, as rows, as bytes, and the next batch of them
 
 
-def play(run: Run) -> None:
+def run_scenario(run: Run) -> None:
     """A mebibyte a message; the worker is watched while it drains them."""
     bound = BESIDES + COPIES * run.concurrency * MEBIBYTE
-    with run.stand(on_disk=True) as server, crew_of(run) as crew:
+    with run.open_environment(on_disk=True) as server, running_processes(run) as processes:
         for at in range(0, run.mebibytes, 8):
             channels = [f"tenant-{number}" for number in range(min(8, run.mebibytes - at))]
-            create(
+            create_messages(
                 server.queue,
-                run.journal,
+                run.call_log,
                 channels,
                 kind="quick",
                 prefix=f"big-{at}",
                 padding=MEBIBYTE,
             )
             if at % 128 == 0:
-                run.say(f"{at} of {run.mebibytes} MiB queued")
-        worker = crew.add("worker", dsn=server.dsn, concurrency=run.concurrency, lease_ms=60_000)
+                run.log(f"{at} of {run.mebibytes} MiB queued")
+        worker = processes.start(
+            "worker", dsn=server.dsn, concurrency=run.concurrency, lease_ms=60_000
+        )
         most = 0
 
         def look() -> bool:
@@ -43,13 +43,13 @@ def play(run: Run) -> None:
             most = max(most, psutil.Process(worker.pid).memory_info().rss)
             return server.is_drained()
 
-        run.eventually(look, seconds=600, what="everything drains")
-        crew.end()
-        run.judge(server)
+        run.wait_until(look, seconds=600, what="everything drains")
+        processes.terminate()
+        run.check_result(server)
         run.result.figures |= {
             "MiB queued": run.mebibytes, "worker's most MiB": most // MEBIBYTE, "bound MiB": bound // MEBIBYTE,
         }  # fmt: skip
-        run.must(
+        run.require(
             most <= bound,
             "memory",
             f"the worker took {most // MEBIBYTE} MiB, bound {bound // MEBIBYTE}",

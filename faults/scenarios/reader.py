@@ -1,11 +1,11 @@
-"""Consumers that stand still while their messages are being sent to them: the others wait for a sweep, not for them."""
+"""Consumers that stop reading while their messages are being sent: the others wait for a sweep, not for them."""
 
 from __future__ import annotations
 
 import time
 
-from faults.load import create
-from faults.run import Run, crew_of
+from faults.load import create_messages
+from faults.run import Run, running_processes
 
 SIZES = {
     "test": {"readers": 1},
@@ -19,14 +19,14 @@ AFTER, SWEEP = (
 WAITS = "select count(*) from pg_stat_activity where wait_event = 'ClientWrite'"
 
 
-def play(run: Run) -> None:
+def run_scenario(run: Run) -> None:
     """A dequeue whose answer, larger than any socket holds, is not read; then messages that others are to handle."""
-    with run.stand() as server, crew_of(run) as crew:
+    with run.open_environment() as server, running_processes(run) as processes:
         for number in range(run.readers):
             channels = [f"big-{number}-{each}" for each in range(10)]
-            create(
+            create_messages(
                 server.queue,
-                run.journal,
+                run.call_log,
                 channels,
                 kind="quick",
                 prefix=f"big-{number}",
@@ -34,21 +34,23 @@ def play(run: Run) -> None:
             )
             reader = server.connect()
             reader.pgconn.send_query(b"select * from lonnymq.message_dequeue(10)")
-            run.eventually(
+            run.wait_until(
                 lambda: server.values(WAITS)[0] > 0, seconds=60, what="a consumer does not read"
             )
-            run.fault("reader_stopped")
+            run.count_fault("reader_stopped")
             began = time.monotonic()
             if number == 0:
-                crew.add("worker", dsn=server.dsn)
-            create(server.queue, run.journal, ["small"], kind="quick", prefix=f"small-{number}")
-            run.drain(server, seconds=120)
-            run.within(
+                processes.start("worker", dsn=server.dsn)
+            create_messages(
+                server.queue, run.call_log, ["small"], kind="quick", prefix=f"small-{number}"
+            )
+            run.wait_until_drained(server, seconds=120)
+            run.require_within(
                 AFTER + SWEEP + 2,
                 time.monotonic() - began,
                 "work beside a consumer that does not read",
             )
             reader.close()
-            run.say(f"{number + 1} of {run.readers}, {time.monotonic() - began:.1f} s")
-        crew.end()
-        run.judge(server)
+            run.log(f"{number + 1} of {run.readers}, {time.monotonic() - began:.1f} s")
+        processes.terminate()
+        run.check_result(server)

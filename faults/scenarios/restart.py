@@ -6,8 +6,8 @@ import time
 from bisect import bisect_right
 from functools import partial
 
-from faults.journal import records
-from faults.run import Run, crew_of
+from faults.call_log import read_records
+from faults.run import Run, running_processes
 
 SIZES = {
     "test": {"restarts": 3, "workers": 2, "rate": 100},
@@ -19,40 +19,42 @@ BACK_SECONDS = 5.0
 MOST_TRIES, MOST_TRIES_A_SECOND = 30, 4
 
 
-def play(run: Run) -> None:
+def run_scenario(run: Run) -> None:
     """Restarts while messages are made and handled."""
-    with run.stand() as server, crew_of(run) as crew:
+    with run.open_environment() as server, running_processes(run) as processes:
         server.queue.set(default_max_attempts=1000, default_retry_delays_ms=[50])
         for _ in range(run.workers):
-            crew.add("worker", dsn=server.dsn, concurrency=20, lease_ms=5000)
-        producer = crew.add(
+            processes.start("worker", dsn=server.dsn, concurrency=20, lease_ms=5000)
+        producer = processes.start(
             "producer", dsn=server.dsn, seed=run.seed, count=10**9, rate=run.rate, kinds={"quick": 5, "slow": 1},
             channels=[f"tenant-{number}" for number in range(20)],
         )  # fmt: skip
         outages: list[tuple[float, float]] = []
-        run.eventually(lambda: server.queue.stats().leased, seconds=60, what="work begins")
+        run.wait_until(lambda: server.queue.stats().leased, seconds=60, what="work begins")
         for number in range(run.restarts):
             began = time.time() * 1000
             server.stop("immediate")
             time.sleep(2.0 if number % 5 == 4 else 0.0)
             outages.append((began, server.start()))
-            run.fault("server_immediate")
-            run.eventually(
+            run.count_fault("server_immediate")
+            run.wait_until(
                 partial(recent, run, outages[-1][1]),
                 seconds=60,
                 what="all workers are back",
             )
-            run.say(f"{number + 1} of {run.restarts} restarts")
-        producer.end()
-        run.drain(server, seconds=120)
-        crew.end()
-        run.judge(server)
+            run.log(f"{number + 1} of {run.restarts} restarts")
+        producer.terminate()
+        run.wait_until_drained(server, seconds=120)
+        processes.terminate()
+        run.check_result(server)
         came_back(run, outages)
 
 
 def recent(run: Run, since: float) -> bool:
     """Whether every worker has written something down after a moment that was answered."""
-    paths = [run.folder / "journal" / f"{each.name}.jsonl" for each in run.crew.of("worker")]
+    paths = [
+        run.folder / "calls" / f"{each.name}.jsonl" for each in run.processes.with_role("worker")
+    ]
     for path in paths:
         with path.open("rb") as file:
             file.seek(max(0, path.stat().st_size - 20_000))
@@ -74,7 +76,7 @@ def came_back(run: Run, outages: list[tuple[float, float]]) -> None:
     """For each worker and outage: when the first call went well again, and how many failed before."""
     fine: dict[str, list[float]] = {}
     failed: dict[str, list[float]] = {}
-    for who, record in records(run.folder / "journal"):
+    for who, record in read_records(run.folder / "calls"):
         if who.startswith("worker") and record.get("phase") in ("ok", "unknown"):
             (fine if record["phase"] == "ok" else failed).setdefault(who, []).append(record["t"])
     most = 0
@@ -83,12 +85,14 @@ def came_back(run: Run, outages: list[tuple[float, float]]) -> None:
         for down, up in outages:
             after = bisect_right(moments, up)
             if after == len(moments):
-                run.problem("late", f"{who} did not come back after a restart")
+                run.add_violation("late", f"{who} did not come back after a restart")
                 continue
-            run.within(BACK_SECONDS, (moments[after] - up) / 1000, f"{who} after a restart")
+            run.require_within(BACK_SECONDS, (moments[after] - up) / 1000, f"{who} after a restart")
             tries = sum(down <= each <= moments[after] for each in failed.get(who, ()))
             most = max(most, tries)
             seconds = (moments[after] - down) / 1000
             allowed = MOST_TRIES + MOST_TRIES_A_SECOND * seconds
-            run.must(tries <= allowed, "hot loop", f"{who} tried {tries} times in {seconds:.1f} s")
+            run.require(
+                tries <= allowed, "hot loop", f"{who} tried {tries} times in {seconds:.1f} s"
+            )
     run.result.figures["most failed calls of a worker in an outage"] = most

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 
-from faults.load import create
-from faults.run import Run, crew_of
-from faults.stand import Stand
+from faults.environment import Environment
+from faults.load import create_messages
+from faults.run import Run, running_processes
 
 SIZES = {
     "test": {"kills": 4, "workers": 3, "messages": 2},
@@ -19,17 +19,17 @@ select id, worker from lonnymq.message where token is not null and lease_until >
 """
 
 
-def play(run: Run) -> None:
+def run_scenario(run: Run) -> None:
     """A few messages that are never done; whoever holds one is killed, again and again."""
     gate = run.folder / "gate"
-    with run.stand() as server, crew_of(run) as crew:
+    with run.open_environment() as server, running_processes(run) as processes:
         server.queue.set(default_max_attempts=1_000_000)
         for _ in range(run.workers):
-            crew.add(
+            processes.start(
                 "worker", dsn=server.dsn, lease_ms=int(LEASE * 1000), concurrency=2, gate=str(gate)
             )
         channels = [f"tenant-{number}" for number in range(run.messages)]
-        create(server.queue, run.journal, channels, kind="hold", prefix="held")
+        create_messages(server.queue, run.call_log, channels, kind="hold", prefix="held")
         killed = 0
         while killed < run.kills:
             victims = holders(run, server)
@@ -37,34 +37,34 @@ def play(run: Run) -> None:
                 break
             at = time.time()
             for name in dict.fromkeys(victims.values()):
-                hand = next(each for each in crew.of("worker") if each.name == name)
-                run.journal.write(fault="killed", who=name)
-                hand.kill()
-                hand.start()
+                process = next(each for each in processes.with_role("worker") if each.name == name)
+                run.call_log.write(fault="killed", who=name)
+                process.kill()
+                process.start()
                 killed += 1
-                run.fault("worker_sigkill")
+                run.count_fault("worker_sigkill")
             leased_anew(run, server, victims, at)
-            run.say(f"{killed} killed, slowest lease anew {run.result.recovery or 0:.2f} s")
+            run.log(f"{killed} killed, slowest lease anew {run.result.recovery or 0:.2f} s")
         gate.touch()
-        run.drain(server, seconds=60)
-        crew.end()
-        run.judge(server)
+        run.wait_until_drained(server, seconds=60)
+        processes.terminate()
+        run.check_result(server)
 
 
-def holders(run: Run, server: Stand) -> dict[int, str]:
+def holders(run: Run, server: Environment) -> dict[int, str]:
     """Who holds which message, once all are held."""
 
     def look() -> dict[int, str] | None:
         with server.connect() as connection:
             rows = connection.execute(HOLDERS).fetchall()
-        names = {each.name for each in run.crew.of("worker")}
+        names = {each.name for each in run.processes.with_role("worker")}
         held = {row[0]: row[1].split(":")[0] for row in rows}
         return held if len(held) == run.messages and names.issuperset(held.values()) else None
 
-    return run.eventually(look, seconds=60, what="all messages are held") or {}
+    return run.wait_until(look, seconds=60, what="all messages are held") or {}
 
 
-def leased_anew(run: Run, server: Stand, victims: dict[int, str], at: float) -> None:
+def leased_anew(run: Run, server: Environment, victims: dict[int, str], at: float) -> None:
     """Wait until others hold what the victims held."""
 
     def look() -> bool:
@@ -74,5 +74,5 @@ def leased_anew(run: Run, server: Stand, victims: dict[int, str], at: float) -> 
         return all(now.get(id_, name) != name for id_, name in victims.items())
 
     bound = LEASE + SWEEP + POLL + 1
-    if run.eventually(look, seconds=bound if run.strict else 120, what="leased anew"):
-        run.within(bound, time.time() - at, "a lease anew after a kill")
+    if run.wait_until(look, seconds=bound if run.strict else 120, what="leased anew"):
+        run.require_within(bound, time.time() - at, "a lease anew after a kill")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 
+from faults.environment import Environment
 from faults.load import percentile
-from faults.run import Run, crew_of
-from faults.stand import Stand
+from faults.run import Run, running_processes
 
 SIZES = {
     "test": {"seconds": 6, "rate": 100, "holders": 1},
@@ -19,17 +19,17 @@ where outcome = 'completed' and created_at between %s and %s
 """
 
 
-def play(run: Run) -> None:
+def run_scenario(run: Run) -> None:
     """Load under one snapshot, or under several that overlap; a quarter of the time is compared with the last."""
-    with run.stand() as server, crew_of(run) as crew:
+    with run.open_environment() as server, running_processes(run) as processes:
         for _ in range(2):
-            crew.add("worker", dsn=server.dsn, concurrency=50)
+            processes.start("worker", dsn=server.dsn, concurrency=50)
         for number in range(2):
-            crew.add(
+            processes.start(
                 "producer", dsn=server.dsn, seed=run.seed + number, count=10**9, rate=run.rate / 2, kinds={"quick": 1},
                 channels=[f"tenant-{each}" for each in range(50)], ways={"one": 3, "many": 1}, batch=10,
             )  # fmt: skip
-        run.eventually(
+        run.wait_until(
             lambda: server.queue.stats().leased or has_done(server), seconds=60, what="work begins"
         )
         time.sleep(2 if run.strict else 0.5)
@@ -44,19 +44,19 @@ def play(run: Run) -> None:
                     holder.rollback()
                     holder.execute("set transaction isolation level repeatable read")
                     holder.execute("select count(*) from lonnymq.queue")
-                    run.fault("snapshot_held")
+                    run.count_fault("snapshot_held")
             time.sleep(1)
             if int(passed) % 10 == 0:
-                run.say(f"{passed:.0f} s, {server.queue.stats().waiting} wait")
+                run.log(f"{passed:.0f} s, {server.queue.stats().waiting} wait")
         now = time.time()
         quarter = (now - began) / 4
-        for producer in crew.of("producer"):
-            producer.end()
-        run.drain(server, seconds=60)
+        for producer in processes.with_role("producer"):
+            producer.terminate()
+        run.wait_until_drained(server, seconds=60)
         for holder in holders:
             holder.close()
-        crew.end()
-        run.judge(server)
+        processes.terminate()
+        run.check_result(server)
         first, last = (
             percentile(server.values(WAITED, int(begin * 1000), int((begin + quarter) * 1000)), 0.5)
             for begin in (began, now - quarter)
@@ -67,11 +67,11 @@ def play(run: Run) -> None:
                                "made a second": round(count / (now - began))}  # fmt: skip
         if run.strict:
             fine = last <= max(2 * first, first + 10)
-            run.must(
+            run.require(
                 fine, "late", f"the median wait was {first} ms at first and {last} ms in the end"
             )
 
 
-def has_done(server: Stand) -> bool:
+def has_done(server: Environment) -> bool:
     """Whether something was handled."""
     return bool(server.values("select exists (select from lonnymq.history)")[0])

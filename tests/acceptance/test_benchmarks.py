@@ -10,10 +10,10 @@ import pytest
 from documents import ROOT
 
 KEYS = {
-    "date", "command", "commit", "machine", "python", "psycopg", "postgresql", "settings", "contestants", "shapes",
-    "minutes", "quick", "rounds", "verdicts", "not_installed", "broken_shapes", "entries",
+    "date", "command", "commit", "machine", "python", "psycopg", "postgresql", "settings", "systems", "scenarios",
+    "minutes", "quick", "rounds", "verdicts", "not_installed", "broken_scenarios", "entries",
 }  # fmt: skip
-ENTRY_KEYS = {"shape", "case", "contestant", "unit", "samples", "details", "error", "median", "spread"}  # fmt: skip
+ENTRY_KEYS = {"scenario", "case", "system", "unit", "samples", "details", "error", "median", "spread"}  # fmt: skip
 pytestmark = pytest.mark.xdist_group("benchmark")  # the run is made once
 
 
@@ -29,7 +29,7 @@ def bench(*options: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict]:
-    """Two of the shapes with the shortest samples, by contestants that need nothing, and by one that is not there."""
+    """Two of the scenarios with the shortest samples, by systems that need nothing, and by one that is not there."""
     file: Path = tmp_path_factory.mktemp("bench") / "run.json"
     peers = ["--peers", "lonnymq,skip locked,chancy"]
     short = ["--quick", "--repeat", "1", "--seconds", "0.2", "--only", "create,memory"]
@@ -41,7 +41,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict]:
 def test_a_run_ends_with_a_table_and_tells_where_its_samples_are(run: tuple[str, dict]) -> None:
     text, _ = run
     assert "\ncreate\nmessages/s" in text
-    assert "100 a call" in text
+    assert "100 per call" in text
     assert "written: " in text.splitlines()[-1]
 
 
@@ -52,13 +52,13 @@ def test_the_file_has_machine_versions_command_and_every_sample(run: tuple[str, 
     assert report["postgresql"].startswith("18")
     assert "--only create,memory" in report["command"]
     assert all(set(entry) == ENTRY_KEYS for entry in report["entries"])
-    ours = [entry for entry in report["entries"] if entry["contestant"] == "lonnymq"]
+    ours = [entry for entry in report["entries"] if entry["system"] == "lonnymq"]
     assert all(entry["samples"] and min(entry["samples"]) > 0 for entry in ours)
 
 
 def test_a_peer_that_does_not_run_is_reported_with_the_reason(run: tuple[str, dict]) -> None:
     text, report = run
-    broken = [entry for entry in report["entries"] if entry["contestant"] == "chancy"]
+    broken = [entry for entry in report["entries"] if entry["system"] == "chancy"]
     assert len(broken) == 2
     assert all("No module named 'chancy'" in entry["error"] for entry in broken)
     assert all(not entry["samples"] for entry in broken)
@@ -67,13 +67,13 @@ def test_a_peer_that_does_not_run_is_reported_with_the_reason(run: tuple[str, di
 
 def test_the_memory_of_a_consumer_is_judged(run: tuple[str, dict]) -> None:
     _, report = run
-    [verdict] = [each for each in report["verdicts"] if each["shape"] == "memory"]
+    [verdict] = [each for each in report["verdicts"] if each["scenario"] == "memory"]
     assert verdict["verdict"] in ("ok", "not reached")
     assert 0.5 < verdict["value"] < 2
 
 
 @pytest.mark.parametrize(
-    ("option", "value"), [("--only", "creation"), ("--peers", "nobody")], ids=["shape", "peer"]
+    ("option", "value"), [("--only", "creation"), ("--peers", "nobody")], ids=["scenario", "peer"]
 )
 def test_an_unknown_shape_or_peer_is_refused_before_anything_starts(
     option: str, value: str
@@ -91,11 +91,11 @@ def test_the_page_is_written_from_a_run_between_its_marks(
     _, report = run
     page = tmp_path / "benchmarks.md"
     page.write_text(f"before\n{document.BEGIN}\nan old figure\n{document.END}\nafter\n")
-    document.write(report, "run.json", page)
+    document.write_page(report, "run.json", page)
     text = page.read_text()
     assert text.startswith("before\n")
     assert text.endswith("after\n")
     assert "an old figure" not in text
     assert "| lonnymq |" in text
-    document.write(report, "run.json", page)
+    document.write_page(report, "run.json", page)
     assert page.read_text() == text

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import psycopg
 import pytest
-from faults.stand import Clock as SteppedClock
+from faults.environment import Clock as SteppedClock
 
 import lonnymq
 from commands import run as command

@@ -1,8 +1,8 @@
 """The checker finds what it is there to find: one record for each thing that must never be."""
 
 import pytest
-from faults.checker import check, story
-from faults.evidence import Answer, Attempt, Change, Create, Delivery, Evidence, Stored
+from faults.checker import run_checks, tell_story
+from faults.observations import Answer, Attempt, Change, Create, Delivery, Observations, Stored
 
 
 def lease(at: int = 1000, *, until: int = 3000, token: str = "a", attempt: int = 1) -> Delivery:
@@ -18,36 +18,36 @@ def answered(word: str, token: str = "a", at: float = 2005) -> Answer:
 
 
 @pytest.fixture
-def good() -> Evidence:
+def good() -> Observations:
     """One message: created, leased, completed."""
-    evidence = Evidence()
-    evidence.creates["p-1"] = Create("p-1", "acme", 900, "ok", ids=[1])
-    evidence.deliveries[1].append(lease())
-    evidence.attempts[1].append(ended("completed"))
-    evidence.answers[1].append(answered("completed"))
-    return evidence
+    observed = Observations()
+    observed.creates["p-1"] = Create("p-1", "acme", 900, "ok", ids=[1])
+    observed.deliveries[1].append(lease())
+    observed.attempts[1].append(ended("completed"))
+    observed.answers[1].append(answered("completed"))
+    return observed
 
 
-def red(evidence: Evidence) -> set[str]:
-    return {name for name, found in check(evidence).items() if found}
+def red(observed: Observations) -> set[str]:
+    return {name for name, found in run_checks(observed).items() if found}
 
 
-def test_nothing_is_found_where_all_is_well(good: Evidence) -> None:
+def test_nothing_is_found_where_all_is_well(good: Observations) -> None:
     assert red(good) == set()
 
 
-def test_a_message_that_is_nowhere_is_lost(good: Evidence) -> None:
+def test_a_message_that_is_nowhere_is_lost(good: Observations) -> None:
     good.creates["p-2"] = Create("p-2", "acme", 900, "ok", ids=[2])
     assert red(good) == {"lost"}
 
 
 @pytest.mark.parametrize("phase", ["begin", "unknown", "rejected"])
-def test_a_message_that_was_not_acknowledged_may_be_nowhere(good: Evidence, phase: str) -> None:
+def test_a_message_that_was_not_acknowledged_may_be_nowhere(good: Observations, phase: str) -> None:
     good.creates["p-2"] = Create("p-2", "acme", 900, phase)
     assert red(good) == set()
 
 
-def test_a_dead_and_a_stored_message_are_not_lost(good: Evidence) -> None:
+def test_a_dead_and_a_stored_message_are_not_lost(good: Observations) -> None:
     good.creates["p-2"] = Create("p-2", "acme", 900, "ok", ids=[2])
     good.creates["p-3"] = Create("p-3", "acme", 900, "ok", ids=[3])
     good.dead[2] = "p-2"
@@ -55,55 +55,55 @@ def test_a_dead_and_a_stored_message_are_not_lost(good: Evidence) -> None:
     assert red(good) == set()
 
 
-def test_a_message_that_nobody_created_is_a_ghost(good: Evidence) -> None:
+def test_a_message_that_nobody_created_is_a_ghost(good: Observations) -> None:
     good.stored[7] = Stored(7, "who", "acme", None, None)
     assert red(good) == {"ghosts"}
 
 
-def test_a_message_whose_create_was_refused_is_a_ghost(good: Evidence) -> None:
+def test_a_message_whose_create_was_rejected_is_a_ghost(good: Observations) -> None:
     good.creates["p-1"].phase = "rejected"
     assert "ghosts" in red(good)
 
 
-def test_a_rolled_back_message_that_is_there_is_found(good: Evidence) -> None:
+def test_a_rolled_back_message_that_is_there_is_found(good: Observations) -> None:
     good.creates["p-1"].phase, good.creates["p-1"].rolled_back = "rejected", True
     assert red(good) == {"rolled back"}
 
 
-def test_two_completions_of_one_message_are_found(good: Evidence) -> None:
+def test_two_completions_of_one_message_are_found(good: Observations) -> None:
     good.deliveries[1].append(lease(4000, until=6000, token="b", attempt=2))
     good.attempts[1].append(ended("completed", 4000, 5000, 2))
     good.answers[1].append(answered("completed", "b", 5005))
     assert "doubly completed" in red(good)
 
 
-def test_a_completion_of_which_history_does_not_know_is_found(good: Evidence) -> None:
+def test_a_completion_of_which_history_does_not_know_is_found(good: Observations) -> None:
     good.attempts[1][0].outcome = "expired"
     good.attempts[1][0].finished = 3000
     good.stored[1] = Stored(1, "p-1", "acme", None, None)
     assert red(good) == {"unfounded"}
 
 
-def test_a_stale_completion_that_was_accepted_is_found(good: Evidence) -> None:
+def test_a_stale_completion_that_was_accepted_is_found(good: Observations) -> None:
     good.attempts[1] = [ended("expired", 1000, 3000), ended("completed", 3001, 3500, 2)]
     good.deliveries[1].append(lease(3001, until=5000, token="b", attempt=2))
     assert red(good) == {"unfounded"}
 
 
-def test_a_stale_completion_that_was_refused_is_fine(good: Evidence) -> None:
+def test_a_stale_completion_that_was_rejected_is_fine(good: Observations) -> None:
     good.attempts[1] = [ended("expired", 1000, 3000), ended("completed", 3001, 3500, 2)]
     good.deliveries[1].append(lease(3001, until=5000, token="b", attempt=2))
     good.answers[1] = [answered("lease_lost"), answered("completed", "b")]
     assert red(good) == set()
 
 
-def test_two_leases_at_one_moment_overlap(good: Evidence) -> None:
+def test_two_leases_at_one_moment_overlap(good: Observations) -> None:
     good.attempts[1] = [ended("failed", 1000, 2500), ended("completed", 2400, 3500, 2)]
     good.answers[1].clear()
     assert "overlaps" in red(good)
 
 
-def test_a_lease_that_expired_before_its_time_is_found(good: Evidence) -> None:
+def test_a_lease_that_expired_before_its_time_is_found(good: Observations) -> None:
     good.attempts[1] = [ended("expired", 1000, 2999)]
     good.answers[1].clear()
     good.stored[1] = Stored(1, "p-1", "acme", None, None)
@@ -111,7 +111,7 @@ def test_a_lease_that_expired_before_its_time_is_found(good: Evidence) -> None:
 
 
 def test_a_lease_without_an_end_is_an_extra_delivery_unless_the_server_crashed(
-    good: Evidence,
+    good: Observations,
 ) -> None:
     good.deliveries[1].insert(0, lease(400, until=950, token="z"))
     assert red(good) == {"extra"}
@@ -119,38 +119,38 @@ def test_a_lease_without_an_end_is_an_extra_delivery_unless_the_server_crashed(
     assert red(good) == set()
 
 
-def test_a_lease_after_the_completion_is_found(good: Evidence) -> None:
+def test_a_lease_after_the_completion_is_found(good: Observations) -> None:
     good.deliveries[1].append(lease(2001, token="b"))
     good.crashes.append(2002)
     assert red(good) == {"extra"}
 
 
-def test_a_message_that_nobody_was_given_and_that_is_done_is_found(good: Evidence) -> None:
+def test_a_message_that_nobody_was_given_and_that_is_done_is_found(good: Observations) -> None:
     good.deliveries.clear()
     good.answers.clear()
     assert red(good) == {"phantoms"}
 
 
-def limited(evidence: Evidence, *changes: Change) -> Evidence:
-    evidence.changes["acme"].extend(changes)
+def limited(observed: Observations, *changes: Change) -> Observations:
+    observed.changes["acme"].extend(changes)
     for number in range(2, 5):
         label = f"p-{number}"
-        evidence.creates[label] = Create(label, "acme", 900, "ok", ids=[number])
+        observed.creates[label] = Create(label, "acme", 900, "ok", ids=[number])
         delivery = Delivery(number, "t", label, "acme", 1, 1000, 3000, 995, 1005, "worker-0")
-        evidence.deliveries[number].append(delivery)
+        observed.deliveries[number].append(delivery)
         attempt = Attempt(number, "acme", 1, "completed", 1000, 2000, "worker-0")
-        evidence.attempts[number].append(attempt)
-    return evidence
+        observed.attempts[number].append(attempt)
+    return observed
 
 
-def test_a_sweep_finds_leases_over_the_concurrency(good: Evidence) -> None:
+def test_a_sweep_finds_leases_over_the_concurrency(good: Observations) -> None:
     assert red(limited(good, Change(0, 1, {"max_concurrency": 4}))) == set()
     good.changes["acme"][0].options["max_concurrency"] = 3
     assert red(good) == {"over limit"}
 
 
 def test_a_limit_that_was_being_lowered_is_not_held_against_a_dequeue_that_had_begun(
-    good: Evidence,
+    good: Observations,
 ) -> None:
     lowered = Change(996, 1010, {"max_concurrency": 1})
     assert red(limited(good, Change(0, 1, {"max_concurrency": 4}), lowered)) == set()
@@ -158,15 +158,15 @@ def test_a_limit_that_was_being_lowered_is_not_held_against_a_dequeue_that_had_b
     assert red(good) == {"over limit"}
 
 
-def test_leases_sooner_than_the_rate_are_found(good: Evidence) -> None:
+def test_leases_sooner_than_the_rate_are_found(good: Observations) -> None:
     allowed = Change(0, 1, {"min_interval_ms": 10, "burst": 4})
     assert red(limited(good, allowed)) == set()
     allowed.options["burst"] = 3
     assert red(good) == {"over limit"}
 
 
-def test_a_failure_shows_the_history_of_its_message(good: Evidence) -> None:
-    lines = story(good, 1)
+def test_a_failure_shows_the_history_of_its_message(good: Observations) -> None:
+    lines = tell_story(good, 1)
     assert "message 1 (p-1)" in lines[0]
     words = [line.split("  ")[-1].split(" ")[0] for line in lines[1:]]
     assert words == ["create", "leased:", "history:", "message_complete"]

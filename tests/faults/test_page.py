@@ -32,18 +32,12 @@ def rows(heading: str) -> list[list[str]]:
 
 def test_every_promise_says_how_it_is_shown() -> None:
     assert [
-        promise
-        for promise, scenarios, tests in rows("## What is promised")
-        if not scenarios and not tests
+        promise for promise, scenarios, tests in rows("## Promises") if not scenarios and not tests
     ] == []
 
 
 def test_every_scenario_tries_to_break_a_promise() -> None:
-    named = {
-        name
-        for _, cell, _ in rows("## What is promised")
-        for name in re.findall("`([a-z_]+)`", cell)
-    }
+    named = {name for _, cell, _ in rows("## Promises") for name in re.findall("`([a-z_]+)`", cell)}
     assert named == set(NAMES)
 
 

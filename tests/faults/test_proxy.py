@@ -1,4 +1,4 @@
-"""The proxy cuts before or after the commit, as it is told, and lets a connection stand half open."""
+"""The proxy cuts before or after the commit, as it is told, and lets a connection environment half open."""
 
 import random
 from collections.abc import Iterator

@@ -23,7 +23,8 @@ def result() -> Result:
 
 def test_the_table_has_a_row_for_each_scenario_and_one_for_each_fault(result: Result) -> None:
     lines = [
-        [cell.strip() for cell in line.split("|")] for line in report.tables([result]).splitlines()
+        [cell.strip() for cell in line.split("|")]
+        for line in report.render_tables([result]).splitlines()
     ]
     heads = [
         "scenario", "messages", "faults", "lost", "ghosts", "doubly completed", "overlaps", "over limit", "other",
@@ -35,13 +36,13 @@ def test_the_table_has_a_row_for_each_scenario_and_one_for_each_fault(result: Re
 
 
 def test_a_failure_tells_what_and_the_history_of_the_message(result: Result) -> None:
-    said = report.failures([result])
+    said = report.render_failures([result])
     assert "mixed: lost: p-1 is nowhere (message 1)" in said
     assert "create of p-1" in said
 
 
 def test_the_json_has_it_all(result: Result, tmp_path: Path) -> None:
-    report.save([result], tmp_path / "results" / "run.json")
+    report.save_json([result], tmp_path / "results" / "run.json")
     [run] = json.loads((tmp_path / "results" / "run.json").read_text())["runs"]
     assert run["found"] == {"lost": 1, "late": 1}
     assert run["slowest_recovery_seconds"] == 1.25
@@ -51,8 +52,8 @@ def test_the_json_has_it_all(result: Result, tmp_path: Path) -> None:
 def test_a_page_gets_the_tables_once(result: Result, tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("# Page\n\nText.\n")
-    report.page([result], page, "make faults")
-    report.page([result], page, "make faults")
+    report.write_page([result], page, "make faults")
+    report.write_page([result], page, "make faults")
     text = page.read_text()
     assert text.startswith("# Page\n\nText.\n")
     assert text.count("| mixed ") == 1

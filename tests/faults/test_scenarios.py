@@ -2,7 +2,7 @@
 
 import pytest
 from faults.run import Result
-from faults.scenarios import play
+from faults.scenarios import run_scenario
 
 from faults import report
 
@@ -13,11 +13,11 @@ SCENARIOS = [
 
 
 def good(result: Result) -> bool:
-    assert result.is_good, report.failures([result])
+    assert result.is_good, report.render_failures([result])
     return True
 
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_nothing_is_lost_or_done_twice(name: str) -> None:
-    assert good(play(name, size="test", seed=11, quiet=True))
+    assert good(run_scenario(name, size="test", seed=11, quiet=True))

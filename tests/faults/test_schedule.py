@@ -1,12 +1,12 @@
 """A schedule is drawn from its seed alone."""
 
-from faults.schedule import KINDS, schedule
+from faults.schedule import KINDS, draw_schedule
 
 
 def test_the_same_seed_draws_the_same_schedule() -> None:
-    assert schedule(7, count=50, gap=1) == schedule(7, count=50, gap=1)
-    assert schedule(7, count=50, gap=1) != schedule(8, count=50, gap=1)
+    assert draw_schedule(7, count=50, gap=1) == draw_schedule(7, count=50, gap=1)
+    assert draw_schedule(7, count=50, gap=1) != draw_schedule(8, count=50, gap=1)
 
 
 def test_every_kind_of_fault_comes_where_there_is_room() -> None:
-    assert {fault.kind for fault in schedule(1, count=len(KINDS), gap=1)} == set(KINDS)
+    assert {fault.kind for fault in draw_schedule(1, count=len(KINDS), gap=1)} == set(KINDS)

@@ -1,7 +1,7 @@
 """The harness goes red on what is known to be bad, each found out as what it is."""
 
 import pytest
-from faults.scenarios import play
+from faults.scenarios import run_scenario
 from faults.variants import REVEALED_BY
 
 
@@ -9,6 +9,6 @@ from faults.variants import REVEALED_BY
 @pytest.mark.parametrize("variant", REVEALED_BY)
 def test_a_known_bad_variant_is_found_out(variant: str) -> None:
     scenario, kind = REVEALED_BY[variant]
-    result = play(scenario, size="test", seed=3, quiet=True, variant=variant, patience=6)
+    result = run_scenario(scenario, size="test", seed=3, quiet=True, variant=variant, timeout=6)
     assert result.found.get(kind), result.found
     assert not result.is_good

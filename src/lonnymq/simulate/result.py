@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from lonnymq.fairness import jain_index
 from lonnymq.simulate.workload import ReplayTimes, Workload
 
 HOUR_MS = 3_600_000
@@ -100,13 +101,6 @@ def measure_fairness(
         for number, part in given.items():
             had[number] = had.get(number, 0) + part
             mean[number] = mean.get(number, 0) + alike
-    index = [jain_index(given.values()) for given in among]
+    index = [jain_index(given.values()) or 1.0 for given in among]
     even = sum(index) / len(index) if index else None
     return even, {number: had[number] / mean[number] for number in sorted(had)}
-
-
-def jain_index(shares: Iterable[float]) -> float:
-    """1 if all are equal, 1/n if one has everything."""
-    given = list(shares)
-    squares = sum(each * each for each in given)
-    return sum(given) ** 2 / (len(given) * squares) if squares else 1.0

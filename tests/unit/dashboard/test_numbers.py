@@ -2,10 +2,8 @@
 
 from typing import Any
 
-import pytest
-
 from lonnymq.dashboard.api.channels import explain_hold
-from lonnymq.dashboard.api.queue import jain_index, measure_fairness
+from lonnymq.dashboard.api.queue import measure_fairness
 from lonnymq.dashboard.api.schemas import build_count
 from lonnymq.dashboard.queues import CreationRate, per_second
 
@@ -24,14 +22,6 @@ def test_a_rate_is_not_known_without_a_span() -> None:
     assert per_second(5, 1000) == 5.0
     assert per_second(None, 1000) is None
     assert per_second(5, 0) is None
-
-
-@pytest.mark.parametrize(
-    ("shares", "index"),
-    [([1, 1, 1], 1.0), ([3, 0, 0], 0.3333), ([1], None), ([], None), ([0, 0], None), ([2, 1], 0.9)],
-)
-def test_jains_index(shares: list[float], index: float | None) -> None:
-    assert jain_index(shares) == index
 
 
 def test_fairness_is_of_backlogged_channels_without_limits_by_weight() -> None:

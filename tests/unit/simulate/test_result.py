@@ -3,7 +3,7 @@
 import pytest
 
 from lonnymq.simulate import ReplayTimes, WaitStats, Workload, summarize_replay
-from lonnymq.simulate.result import jain_index, summarize_waits
+from lonnymq.simulate.result import summarize_waits
 
 
 def test_waits_are_counted_from_when_a_message_is_due_and_there() -> None:
@@ -50,9 +50,3 @@ def test_only_those_that_count_are_summed_up() -> None:
     found = summarize_replay(work, ReplayTimes([0, 10, 0], [5, 40, 60]), [1])
     assert found.all == WaitStats(1, 30.0, 30, 30, 30, 30)
     assert list(found.tenants) == ["a"]
-
-
-def test_jain_says_one_for_equals_and_an_nth_for_one_that_has_all() -> None:
-    assert jain_index([5, 5, 5]) == 1
-    assert jain_index([9, 0, 0]) == pytest.approx(1 / 3)
-    assert jain_index([]) == jain_index([0, 0]) == 1

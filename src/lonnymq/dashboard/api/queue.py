@@ -11,6 +11,7 @@ from lonnymq.dashboard.api.content import parse_json
 from lonnymq.dashboard.api.schemas import build_count
 from lonnymq.dashboard.queues import MonitoredQueue, Row, fetch, per_second
 from lonnymq.dashboard.request import MAX_ID, decode_cursor, encode_cursor
+from lonnymq.fairness import jain_index
 
 FIGURES = "select * from {schema}.queue_metrics()"
 ENDED = """
@@ -161,20 +162,12 @@ def measure_fairness(active: Iterable[Row]) -> dict[str, Any]:
         and row["min_interval_ms"] is None
         and row["finished"] is not None
     ]
+    index = jain_index(row["finished"] / row["weight"] for row in backlogged)
     return {
-        "jain": jain_index(row["finished"] / row["weight"] for row in backlogged),
+        "jain": None if index is None else round(index, 4),
         "channels": len(backlogged),
         "attempts": sum(row["finished"] for row in backlogged),
     }
-
-
-def jain_index(shares: Iterable[float]) -> float | None:
-    """Jain's index: 1 if all shares are equal, 1/n if one of n has everything, unknown for fewer than two."""
-    values = list(shares)
-    squares = sum(each * each for each in values)
-    if len(values) < 2 or squares == 0:
-        return None
-    return round(sum(values) ** 2 / (len(values) * squares), 4)
 
 
 async def list_workers(queue: MonitoredQueue) -> dict[str, Any]:
