@@ -335,9 +335,7 @@ def test_of_many_that_fail_the_dead_are_counted_and_the_first_that_runs_again_is
     assert session.check() == []
 
 
-def test_a_batch_of_keys_from_two_sides_is_created_once(
-    session: Session, another: Session
-) -> None:
+def test_a_batch_of_keys_from_two_sides_is_created_once(session: Session, another: Session) -> None:
     keys = [f"n{number}" for number in range(20)]
     first = session.create_many(["a"] * 20, keys=keys)
     second = another.create_many(["a"] * 20, keys=keys[::-1])
