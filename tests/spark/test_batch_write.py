@@ -135,7 +135,7 @@ def test_a_write_that_must_not_lose_a_row_writes_nothing_if_one_is_refused(
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_a_name_is_unique_among_what_is_there_and_what_comes(
+def test_a_key_is_unique_among_what_is_there_and_what_comes(
     spark: SparkSession, queue_format, queue, connection, mode: str
 ) -> None:
     queue.channel("a").create(b"there", key="one")

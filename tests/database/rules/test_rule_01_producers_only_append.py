@@ -140,7 +140,7 @@ def test_a_producer_holds_no_lock_but_those_that_go_with_any_insert(
     assert marked == 0
 
 
-def test_an_equal_name_waits_for_its_holder_and_then_is_a_duplicate(
+def test_an_equal_key_waits_for_its_holder_and_then_is_a_duplicate(
     open_session: OpenSession, dsn_18: str
 ) -> None:
     holder, other, watcher = (open_session(dsn_18) for _ in range(3))

@@ -84,13 +84,13 @@ def test_a_capacity_takes_the_first_ones_of_a_batch_whatever_their_keys(session:
     assert session.check() == []
 
 
-def test_a_name_given_twice_is_refused_twice_where_there_is_no_room(session: Session) -> None:
+def test_a_key_given_twice_is_refused_twice_where_there_is_no_room(session: Session) -> None:
     session.set("a", max_size=1)
     answers = session.create_many(["a", "a", "b", "a"], keys=["m", "b", "b", "b"])
     assert [each.answer for each in answers] == ["created", "rejected", "created", "rejected"]
 
 
-def test_what_another_transaction_names_meanwhile_takes_the_room_that_it_was_given(
+def test_a_key_that_another_transaction_takes_meanwhile_takes_the_room_that_it_was_given(
     session: Session, open_session: OpenSession, dsn: str, direct_dsn: str
 ) -> None:
     session.set("a", max_size=2)
@@ -335,9 +335,7 @@ def test_of_many_that_fail_the_dead_are_counted_and_the_first_that_runs_again_is
     assert session.check() == []
 
 
-def test_a_batch_of_names_from_two_sides_is_created_once(
-    session: Session, another: Session
-) -> None:
+def test_a_batch_of_keys_from_two_sides_is_created_once(session: Session, another: Session) -> None:
     keys = [f"n{number}" for number in range(20)]
     first = session.create_many(["a"] * 20, keys=keys)
     second = another.create_many(["a"] * 20, keys=keys[::-1])
