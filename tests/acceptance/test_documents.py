@@ -14,7 +14,10 @@ import pytest
 from documents import ROOT, blocks_of
 
 FOLDERS = ("docs", "docs/guides", "docs/coming-from")
-PAGES = [ROOT / "README.md", *(page for each in FOLDERS for page in sorted((ROOT / each).glob("*.md")))]
+PAGES = [
+    ROOT / "README.md",
+    *(page for each in FOLDERS for page in sorted((ROOT / each).glob("*.md"))),
+]
 LONG = {"keep-history-in-a-lake.md", "run-on-spark.md"}  # each of their programs starts a Spark
 LANGUAGES = {"python", "sql", "sh", "console", "text", "ini"}
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)(#[^)]+)?\)")
