@@ -122,7 +122,7 @@ def send(connection: Connection, statement: Any, run: Any) -> Any:
             query = "select held, lost from lonnymq.claim_renew(%s, 1, %s)"
             return connection.execute(query, (statement.stream, statement.lease_ms)).fetchall()
         case SetChannel(options={"paused": _} | {"retiring": _}):
-            name = "release" if "retiring" in statement.options else "pause"
+            name = "retire" if "retiring" in statement.options else "pause"
             name = name if True in statement.options.values() else "resume"
             return word(connection, f"select lonnymq.channel_{name}(%s)", statement.channel)
         case SetDefaults():
