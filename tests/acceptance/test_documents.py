@@ -13,10 +13,17 @@ import pytest
 
 from documents import ROOT, blocks_of
 
-PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/*.md"), *ROOT.glob("docs/coming-from/*.md")])
-LONG = {"lake.md", "spark.md"}  # each of their programs starts a Spark
+FOLDERS = ("docs", "docs/guides", "docs/coming-from")
+PAGES = [
+    ROOT / "README.md",
+    *(page for each in FOLDERS for page in sorted((ROOT / each).glob("*.md"))),
+]
+LONG = {"keep-history-in-a-lake.md", "run-on-spark.md"}  # each of their programs starts a Spark
 LANGUAGES = {"python", "sql", "sh", "console", "text", "ini"}
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)(#[^)]+)?\)")
+OWN_LINK = re.compile(
+    r"https://github\.com/lonnymq/lonnymq-python/(blob|tree|raw)/main/([^\s)#>]+)"  # works on PyPI
+)
 
 
 def run(page: Path, dsn: str, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -51,17 +58,41 @@ def test_every_block_of_a_page_has_a_language(page: Path) -> None:
     assert page.read_text().count("\n```") + page.read_text().startswith("```") == 2 * len(blocks)
 
 
+def dead_links(page: Path) -> list[str]:
+    """The links of a page to files of this repository that are not there."""
+    text = page.read_text()
+    dead = [path for path, _ in LINK.findall(text) if not (page.parent / path).exists()]
+    for kind, path in OWN_LINK.findall(text):
+        if not ((ROOT / path).is_dir() if kind == "tree" else (ROOT / path).is_file()):
+            dead.append(path)
+    return dead
+
+
 @pytest.mark.parametrize("page", PAGES, ids=[page.name for page in PAGES])
 def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
-    for path, _ in LINK.findall(page.read_text()):
-        assert (page.parent / path).exists(), path
+    assert dead_links(page) == []
+
+
+def test_a_dead_link_is_found(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    own = "https://github.com/lonnymq/lonnymq-python"
+    page.write_text(
+        f"[a](gone.md) [b]({own}/blob/main/docs/gone.md) [c]({own}/tree/main/README.md)"
+    )
+    assert dead_links(page) == ["gone.md", "docs/gone.md", "README.md"]
+
+
+def test_the_links_of_the_readme_lead_somewhere_on_pypi_too() -> None:
+    text = (ROOT / "README.md").read_text()
+    assert LINK.findall(text) == []
+    assert OWN_LINK.findall(text)
 
 
 def test_the_pages_hold_programs() -> None:
     shown = {page.name: {block.language for block in blocks_of(page.read_text())} for page in PAGES}
     assert {"python", "sh"} <= shown["README.md"]
-    assert "python" in shown["guide.md"]
-    assert "sql" in shown["sql.md"]
+    assert "python" in shown["start.md"]
+    assert "sql" in shown["plain-sql.md"]
     assert "python" in shown["testing.md"]
 
 

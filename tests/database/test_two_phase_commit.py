@@ -1,4 +1,4 @@
-"""PREPARE TRANSACTION: what docs/sql.md says of it is what PostgreSQL does."""
+"""PREPARE TRANSACTION: what docs/guides/plain-sql.md says of it is what PostgreSQL does."""
 
 from collections.abc import Iterator
 

@@ -53,7 +53,7 @@ def test_the_page_of_the_report_does_what_it_says(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.chdir(tmp_path)
-    execute("report.md")
+    execute("guides/what-happened-last-week.md")
     assert (tmp_path / "report.html").read_text().startswith("<!doctype html>")
     made = json.loads((tmp_path / "report.json").read_text())
     assert (made["summary"]["tenants"], len(made["highlights"])) == (12, 3)

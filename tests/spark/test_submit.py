@@ -1,4 +1,4 @@
-"""`spark-submit` to a real cluster, as docs/spark.md says, where nobody has installed the library."""
+"""`spark-submit` to a real cluster, as docs/guides/run-on-spark.md says, where nobody has installed the library."""
 
 from __future__ import annotations
 
