@@ -1,6 +1,7 @@
--- Reads the slice of history from p_from up to p_upto, which is not included; up to the horizon if
--- none is given. See history_horizon.
--- Answers: the rows by position; raises LM005 if the slice is not settled yet.
+-- Reads the slice of history from `p_from` up to `p_upto` (not included). The default of `p_upto` is the
+-- horizon, see `history_horizon`.
+--
+-- Answers: the rows by position. Raises LM005 if the slice is not settled yet.
 create or replace function lonnymq.history_read(p_from xid8, p_upto xid8 default null)
 returns table (
   xid xid8, message_id bigint, channel text, kind text, name text, attempt integer, worker text,

@@ -1,8 +1,8 @@
--- Takes back messages that nobody has leased.
+-- Deletes messages that are not leased.
 --
--- Answers: cancelled; leased (somebody is at work on it: it stays); busy (another transaction is
---   about to lease or change it: ask again); dead; not_found.
--- Locks: the messages, without ever waiting for one.
+-- Answers: `cancelled`, `leased` (a worker has the message, and the message stays), `busy` (another
+--   transaction is about to lease or change the message: try again), `dead`, `not_found`.
+-- Locks: the messages, without waiting.
 -- Notifies: no.
 create or replace function lonnymq.message_cancel(p_ids bigint[])
 returns table (id bigint, answer text)
@@ -48,7 +48,7 @@ end
 $$;
 
 comment on function lonnymq.message_cancel(bigint[]) is
-'Takes back messages that nobody has leased.';
+'Deletes messages that are not leased.';
 
 create or replace function lonnymq.message_cancel(p_id bigint)
 returns text
@@ -59,4 +59,4 @@ as $$
 $$;
 
 comment on function lonnymq.message_cancel(bigint) is
-'Takes back one message that nobody has leased.';
+'Deletes one message that is not leased.';

@@ -1,11 +1,11 @@
--- Adds one message to a channel, inside the caller's transaction.
+-- Creates a message in a channel, in the transaction of the caller.
 --
--- Answers: created (id); duplicate (id of the live message that holds the name); dropped or rejected,
---   as the channel says, with the reason full or retiring. A channel with a capacity says how full
---   it is: counted are what is committed and this transaction's own, so what others have not yet
---   committed may take it over.
--- Locks: none that anybody could wait for, except on an equal name.
--- Notifies: when the channel has nothing due and nothing earlier to wait for.
+-- Answers: `created` with the id, `duplicate` with the id of the live message that has the same key,
+--   `dropped` or `rejected` with the reason `full` or `retiring`. For a channel with a capacity, the
+--   answer includes the size: all committed messages and the messages of this transaction. Messages that
+--   other transactions have not committed yet may exceed the capacity.
+-- Locks: none, except that an equal key is waited for.
+-- Notifies: if the channel has no message that is due or scheduled earlier.
 create or replace function lonnymq.message_create(
   p_channel text,
   p_content bytea,
@@ -99,4 +99,4 @@ end
 $$;
 
 comment on function lonnymq.message_create(text, bytea, bigint, bigint, text, text, jsonb) is
-'Adds one message to a channel.';
+'Creates a message in a channel.';

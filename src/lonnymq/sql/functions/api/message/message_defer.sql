@@ -1,9 +1,9 @@
--- Ends leases: not now. The message goes back into its channel's line, for the moment given, with
--- the state given (none given keeps the one it has). A defer does not use up an attempt.
+-- Returns leased messages to their channels, until the given time. A deferred message uses no attempt.
+-- `p_states` replaces the state of a message, and null keeps the old state.
 --
--- Answers: deferred (and until when); lease_lost; not_found.
--- Locks: the messages, in the order of their ids, until the transaction ends. Never a channel.
--- Notifies: when a channel has nothing due and nothing earlier to wait for.
+-- Answers: `deferred` with the time, `lease_lost`, `not_found`.
+-- Locks: the messages, in the order of ids, until the transaction ends. Channels are not locked.
+-- Notifies: if a channel has no message that is due or scheduled earlier.
 create or replace function lonnymq.message_defer(
   p_ids bigint[],
   p_tokens uuid[],
@@ -60,7 +60,7 @@ end
 $$;
 
 comment on function lonnymq.message_defer(bigint[], uuid[], bigint[], bytea[], bigint[]) is
-'Ends leases: not now, with state kept.';
+'Returns leased messages to their channels until a later time, with a state.';
 
 create or replace function lonnymq.message_defer(
   p_id bigint,
@@ -79,4 +79,4 @@ as $$
 $$;
 
 comment on function lonnymq.message_defer(bigint, uuid, bigint, bytea, bigint) is
-'Ends one lease: not now, with state kept.';
+'Returns one leased message to its channel until a later time, with a state.';

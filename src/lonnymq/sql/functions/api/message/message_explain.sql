@@ -1,7 +1,8 @@
--- Why a message is not running: in a word, in a sentence, and as fields.
+-- Explains why a message is not running: as a word, as a sentence and as fields.
 --
--- Answers: not_found; dead; leased; scheduled; unfolded (committed, and no dequeue has looked yet);
---   paused; throttled; saturated; queue_saturated; behind (others of its channel come first); next.
+-- Answers: `not_found`, `dead`, `leased`, `scheduled`, `unfolded` (the message is committed, and no
+--   dequeue has run since), `paused`, `throttled`, `saturated`, `queue_saturated`, `behind` (other
+--   messages of the channel come first), `next`.
 create or replace function lonnymq.message_explain(
   p_id bigint, out answer text, out explanation text, out fields jsonb
 )
@@ -98,4 +99,4 @@ end
 $$;
 
 comment on function lonnymq.message_explain(bigint) is
-'Why a message is not running.';
+'Explains why a message is not running.';

@@ -1,6 +1,5 @@
--- Rejects a caller who does not have the stream, and sees to it that nobody takes it over before this
--- transaction ends.
--- Answers: nothing; raises LM009.
+-- Rejects a caller that does not own the stream, and prevents a takeover until this transaction ends.
+-- Answers: nothing. Raises LM009.
 create or replace function lonnymq.stream_guard(p_stream text, p_epoch bigint)
 returns void
 language plpgsql
@@ -19,4 +18,4 @@ end
 $$;
 
 comment on function lonnymq.stream_guard(text, bigint) is
-'Rejects a caller who does not have the stream.';
+'Rejects a caller that does not own the stream.';

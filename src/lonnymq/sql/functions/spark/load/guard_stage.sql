@@ -1,5 +1,5 @@
--- Rejects a stage that is gone, or is not the caller's.
--- Answers: the name of its table; raises LM010.
+-- Rejects a stage that is gone or belongs to another user.
+-- Answers: the name of the stage's table. Raises LM010.
 create or replace function lonnymq.guard_stage(p_stage bigint)
 returns text
 language plpgsql
@@ -19,4 +19,4 @@ end
 $$;
 
 comment on function lonnymq.guard_stage(bigint) is
-'Rejects a stage that is gone, or is not the caller''s.';
+'Rejects a stage that is gone or belongs to another user.';

@@ -1,5 +1,5 @@
--- The careful half of stage_take: the rows of channels that have a capacity or are being released. A
--- capacity takes the first ones that fit; a row whose name is taken needs no room.
+-- The second half of stage_take: rows of channels that have a capacity or are being retired. A channel
+-- with a capacity takes the first rows that fit. A row with an existing key needs no capacity.
 create or replace function lonnymq.stage_take_limited(
   p_stage bigint,
   p_channels text[],
@@ -68,4 +68,4 @@ end
 $$;
 
 comment on function lonnymq.stage_take_limited(bigint, text[], bigint, bigint) is
-'The careful half of stage_take: capacities, channels being released.';
+'The second half of stage_take: channels that have a capacity or are being retired.';
