@@ -76,7 +76,7 @@ begin
   else
     raise exception using errcode = 'LM001',
       message = format('there is no ranking by %s', quote_nullable(left(p_by, 100))),
-      hint = 'There is one by waiting, running, oldest, rate and dead.';
+      hint = 'Rankings: waiting, running, oldest, rate, dead.';
   end if;
 end
 $$;

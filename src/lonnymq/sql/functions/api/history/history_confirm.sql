@@ -17,8 +17,8 @@ begin
   end if;
   if p_upto > v_horizon then
     raise exception using errcode = 'LM005',
-      message = format('history is settled below %s only, not yet below %s', v_horizon, p_upto),
-      hint = 'Ask history_resume where to go on.';
+      message = format('history is settled up to %s, not yet up to %s', v_horizon, p_upto),
+      hint = 'Call history_resume for the position to continue at.';
   end if;
   perform lonnymq.queue_stamp();
   insert into lonnymq.history_reader as r (name, confirmed, confirmed_at)

@@ -30,7 +30,7 @@ begin
   perform lonnymq.guard_history();
   if p_from is null then
     raise exception using errcode = 'LM001', message = 'from must be given',
-      hint = 'Begin at ''0''.';
+      hint = 'Use ''0'' for the beginning of history.';
   end if;
   for v_part in 1..p_parts loop
     v_first := null;

@@ -42,7 +42,7 @@ begin
   perform lonnymq.guard_history();
   if p_from is null then
     raise exception using errcode = 'LM001', message = 'from must be given',
-      hint = 'Begin at ''0''.';
+      hint = 'Use ''0'' for the beginning of history.';
   end if;
   horizon := pg_snapshot_xmin(lonnymq.history_snapshot());
   next_xid := pg_snapshot_xmax(lonnymq.history_snapshot());

@@ -18,12 +18,12 @@ begin
   perform lonnymq.guard_history();
   if p_from is null then
     raise exception using errcode = 'LM001', message = 'from must be given',
-      hint = 'Begin at ''0''.';
+      hint = 'Use ''0'' for the beginning of history.';
   end if;
   if p_upto > v_horizon then
     raise exception using errcode = 'LM005',
-      message = format('history is settled below %s only, not yet below %s', v_horizon, p_upto),
-      hint = 'Ask history_horizon where a slice may end. A transaction left open holds it back.';
+      message = format('history is settled up to %s, not yet up to %s', v_horizon, p_upto),
+      hint = 'Call history_horizon for the end of a slice. An open transaction holds the horizon back.';
   end if;
   return query
   select h.xid, h.message_id, h.channel, h.kind, h.name, h.attempt, h.worker, h.outcome,

@@ -25,7 +25,7 @@ begin
   perform lonnymq.guard_history();
   if p_position is null then
     raise exception using errcode = 'LM001', message = 'position must be given',
-      hint = 'It is ''0'' for a reader that has nothing.';
+      hint = 'Use ''0'' for a new reader.';
   end if;
   select r.confirmed into v_confirmed from lonnymq.history_reader r where r.name = p_reader;
   if v_confirmed is null then

@@ -27,8 +27,8 @@ begin
     cross join lateral (select m.channel from lonnymq.message m where m.id = i.id limit 1) m
   )) then
     raise exception using errcode = 'LM007',
-      message = format('a message among these is in a channel that is not for %s', session_user),
-      hint = 'An admin may allow it: see producer_restrict.';
+      message = format('a message is in a channel that is not allowed for user %s', session_user),
+      hint = 'An admin can allow the channel with producer_restrict.';
   end if;
   perform lonnymq.commit_durably();
   v_gone := lonnymq.message_remove(p_ids);

@@ -40,12 +40,12 @@ begin
     if v_bad.length > 1048576 then
       raise exception using errcode = 'LM002',
         message = format('state is %s bytes, at most 1048576 are allowed', v_bad.length),
-        hint = 'Store it elsewhere and keep its address.';
+        hint = 'Store the state elsewhere and keep the address.';
     end if;
     if v_bad.delay_ms > 0 and v_bad.dequeue_at is not null then
       raise exception using errcode = 'LM001',
         message = 'dequeue_at and delay_ms exclude each other',
-        hint = 'Give the moment or the delay, not both.';
+        hint = 'Give a time or a delay, not both.';
     end if;
     perform lonnymq.guard_range('delay_ms', v_bad.delay_ms, 0, 3155760000000);
   end loop;

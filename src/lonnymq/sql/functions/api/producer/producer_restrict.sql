@@ -23,7 +23,7 @@ begin
   end if;
   if p_channels is null or p_prefixes is null then
     raise exception using errcode = 'LM001', message = 'channels and prefixes must be arrays',
-      hint = 'None of them is an empty array.';
+      hint = 'Use an empty array for none.';
   end if;
   foreach v_text in array p_channels loop
     perform lonnymq.guard_text('channel', v_text);
@@ -33,7 +33,7 @@ begin
   end loop;
   if not (select i.roles from lonnymq.installed i) then
     raise exception using errcode = 'LM001', message = 'this queue has no roles',
-      hint = 'Install them: lonnymq install --roles.';
+      hint = 'Run: lonnymq install --roles.';
   end if;
   insert into lonnymq.producer_restriction as c (role, channels, prefixes) values (p_role, p_channels, p_prefixes)
   on conflict (role) do update set channels = excluded.channels, prefixes = excluded.prefixes

@@ -9,8 +9,8 @@ as $$
 begin
   if not lonnymq.channel_permitted(p_channel) then
     raise exception using errcode = 'LM007',
-      message = format('channel %L is not for %s', p_channel, session_user),
-      hint = 'An admin may allow it: see producer_restrict.';
+      message = format('channel %L is not allowed for user %s', p_channel, session_user),
+      hint = 'An admin can allow the channel with producer_restrict.';
   end if;
 end
 $$;

@@ -9,8 +9,8 @@ immutable
 as $$
 begin
   if p_ids is null and p_channel is null and p_kind is null then
-    raise exception using errcode = 'LM001', message = 'say which dead messages are meant',
-      hint = 'Give ids, a channel or a kind; p_channel => ''*'' means every channel.';
+    raise exception using errcode = 'LM001', message = 'ids, a channel or a kind must be given',
+      hint = 'Use p_channel => ''*'' for every channel.';
   end if;
   perform lonnymq.guard_range('limit', p_limit, 1, 1000000);
 end

@@ -18,16 +18,16 @@ begin
   end if;
   if p_content is null then
     raise exception using errcode = 'LM001', message = 'content must be given',
-      hint = 'An empty content is an empty bytea.';
+      hint = 'For an empty message, pass an empty bytea.';
   end if;
   if octet_length(p_content) > 67108864 then
     raise exception using errcode = 'LM002',
       message = format('content is %s bytes, at most 67108864 are allowed', octet_length(p_content)),
-      hint = 'Store it elsewhere and send its address.';
+      hint = 'Store the content elsewhere and send the address.';
   end if;
   if p_dequeue_at is not null and p_delay_ms is not null then
     raise exception using errcode = 'LM001', message = 'dequeue_at and delay_ms exclude each other',
-      hint = 'Give the moment or the delay, not both.';
+      hint = 'Give a time or a delay, not both.';
   end if;
   if p_delay_ms is not null then
     perform lonnymq.guard_range('delay_ms', p_delay_ms, 0, 3155760000000);
@@ -41,7 +41,7 @@ begin
       raise exception using errcode = 'LM002',
         message = format('headers are %s bytes, at most 16384 are allowed',
           octet_length(p_headers::text)),
-        hint = 'Headers are for trace context and the like: put the rest into the content.';
+        hint = 'Use headers for small values such as a trace context, and put the rest into the content.';
     end if;
   end if;
 end

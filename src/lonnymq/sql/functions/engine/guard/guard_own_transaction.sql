@@ -9,14 +9,14 @@ begin
   if pg_current_xact_id_if_assigned() is not null then
     raise exception using errcode = 'LM003',
       message = format('%s must run in a transaction of its own', p_function),
-      detail = 'This transaction has written something already.',
-      hint = 'Commit first, or call it on another connection that is in autocommit mode.';
+      detail = 'This transaction has already written data.',
+      hint = 'Commit first, or use another connection in autocommit mode.';
   end if;
   if current_setting('transaction_isolation') not in ('read committed', 'read uncommitted') then
     raise exception using errcode = 'LM004',
       message = format('%s needs the isolation level read committed, not %s', p_function,
         current_setting('transaction_isolation')),
-      hint = 'Call it after: begin isolation level read committed.';
+      hint = 'Start the transaction with: begin isolation level read committed.';
   end if;
 end
 $$;

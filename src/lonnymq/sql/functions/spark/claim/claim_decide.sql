@@ -42,7 +42,7 @@ begin
     perform lonnymq.guard_range('delay_ms', coalesce(v_bad.delay_ms, 0), 0, 3155760000000);
     perform lonnymq.guard_range('bytes of a state', coalesce(v_bad.length, 0), 0, 1048576);
     raise exception using errcode = 'LM001',
-      message = format('an outcome is complete, defer, fail or dead, not %s',
+      message = format('outcome must be complete, defer, fail or dead, not %s',
         coalesce(v_bad.outcome, 'null'));
   end if;
 

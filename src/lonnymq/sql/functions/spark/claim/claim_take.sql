@@ -95,7 +95,7 @@ begin
   if not found then
     raise exception using errcode = 'serialization_failure',
       message = format('claim %s of stream %s was begun by another call', p_seq, p_stream),
-      hint = 'Call again; only a claim that is begun is added to by several calls at once.';
+      hint = 'Call again. Several calls can add to a claim only after the first call has committed.';
   end if;
   insert into lonnymq.claim_part (stream, seq, part, due_at, message_ids, token)
   select p_stream, p_seq, coalesce((

@@ -10,9 +10,9 @@ begin
   for key share skip locked;
   if not found then
     raise exception using errcode = 'LM009',
-      message = format('stream %s is another''s by now', p_stream),
-      detail = format('Epoch %s is no longer that of the stream.', p_epoch),
-      hint = 'Let the one that opened it last go on, or give this one a stream of its own.';
+      message = format('stream %s was taken over by another reader', p_stream),
+      detail = format('Epoch %s of the stream is out of date.', p_epoch),
+      hint = 'Stop this reader, or give this reader a stream with another name.';
   end if;
 end
 $$;

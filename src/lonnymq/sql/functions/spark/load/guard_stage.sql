@@ -12,7 +12,7 @@ begin
   ) or to_regclass(format('lonnymq.%I', 'stage_' || p_stage)) is null then
     raise exception using errcode = 'LM010',
       message = format('the rows staged in stage_%s are gone', p_stage),
-      hint = 'Load them again: nothing of the load was published.';
+      hint = 'Run the load again. No row of the load was published.';
   end if;
   return 'stage_' || p_stage;
 end

@@ -49,7 +49,7 @@ begin
   if v_rows is distinct from p_rows then
     raise exception using errcode = 'LM010',
       message = format('of %s rows staged in stage_%s, %s are left', p_rows, p_stage, v_rows),
-      hint = 'Load them again: nothing of the load was published.';
+      hint = 'Run the load again. No row of the load was published.';
   end if;
   if current_user <> session_user then
     perform lonnymq.guard_channel(c.name) from unnest(v_channels) as c (name);

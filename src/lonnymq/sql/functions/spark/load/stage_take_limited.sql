@@ -54,7 +54,7 @@ begin
     ), kept as (
       update lonnymq.%1$I s set answer = j.fate, reason = j.why,
         detail = format(''channel %%s is %%s'', s.channel,
-          case j.why when ''full'' then ''full'' else ''being released'' end)
+          case j.why when ''full'' then ''full'' else ''being retired'' end)
       from judged j where s.ctid = j.place and j.fate in (''dropped'', ''rejected'')
     )
     select array(select a.channel from added a), (select count(*) from added),
