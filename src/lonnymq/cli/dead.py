@@ -47,10 +47,10 @@ def dead_table(found: list[DeadMessage]) -> Any:
     """Dead messages as people see them."""
     if not found:
         return "No dead messages."
-    made = table(">id", "channel", "kind", "name", ">attempts", "died at", "error")
+    made = table(">id", "channel", "kind", "key", ">attempts", "died at", "error")
     lines = (
         [
-            str(each.id), each.channel, each.kind, each.name, each.attempt,
+            str(each.id), each.channel, each.kind, each.key, each.attempt,
             moment_words(each.died_at), gist(each.error),
         ]
         for each in found
@@ -86,7 +86,7 @@ def shown(dead: DeadMessage) -> Any:
     from lonnymq.cli.words import readable
 
     facts = {
-        "id": str(dead.id), "channel": dead.channel, "kind": dead.kind, "name": dead.name,
+        "id": str(dead.id), "channel": dead.channel, "kind": dead.kind, "key": dead.key,
         "attempts": dead.attempt, "created at": moment_words(dead.created_at),
         "could run at": moment_words(dead.dequeue_at), "died at": moment_words(dead.died_at),
         "headers": dead.headers, "state": content_text(dead.state, most=SHOWN_CONTENT),
@@ -121,7 +121,7 @@ def redrive(
     document = {"redriven": done, "duplicate": still, "not_found": gone}
     at.out.answer(document, lambda: f"redriven: {counted(done, 'message')}")
     problems = [
-        *([f"{still:,} stay dead: a live message has their name"] if still else []),
+        *([f"{still:,} stay dead: a live message has their key"] if still else []),
         *([f"{gone:,} were not found among the dead"] if gone else []),
     ]
     if problems:

@@ -49,10 +49,10 @@ def peeked(found: list[PeekedMessage]) -> Any:
     """Messages as people see them."""
     if not found:
         return "No messages are waiting or running."
-    made = table(">id", "may run at", "kind", "name", ">attempt", "running", "content")
+    made = table(">id", "may run at", "kind", "key", ">attempt", "running", "content")
     lines = (
         [
-            str(each.id), moment_words(each.dequeue_at), each.kind, each.name, each.attempt,
+            str(each.id), moment_words(each.dequeue_at), each.kind, each.key, each.attempt,
             (each.worker or "yes") if each.leased else "no", content_text(each.content, most=60),
         ]
         for each in found

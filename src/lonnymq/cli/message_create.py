@@ -40,12 +40,12 @@ Jsonl = Annotated[
     typer.Option(
         "--jsonl",
         metavar="FILE",
-        help="A message for each JSON object: content or content_base64, channel, kind, name, headers, "
+        help="A message for each JSON object: content or content_base64, channel, kind, key, headers, "
         "delay_ms, dequeue_at; '-' is stdin.",
     ),
 ]
 Kind = Annotated[str | None, typer.Option(help="Which handler is to run it.")]
-Name = Annotated[str | None, typer.Option(help="Unique among the live messages of its channel.")]
+Key = Annotated[str | None, typer.Option(help="Unique among the live messages of its channel.")]
 Headers = Annotated[str | None, typer.Option(metavar="JSON", help="A small JSON object.")]
 Delay = Annotated[str | None, typer.Option(metavar="TIME", help="Run it so much later: 90s, 2h.")]
 At = Annotated[
@@ -62,7 +62,7 @@ def create(
     lines: Lines = None,
     jsonl: Jsonl = None,
     kind: Kind = None,
-    name: Name = None,
+    key: Key = None,
     headers: Headers = None,
     delay: Delay = None,
     run_at: At = None,
@@ -75,7 +75,7 @@ def create(
         )
     if channel is None and jsonl is None:
         raise CommandError("Say which channel: lonnymq message create CHANNEL CONTENT.", Code.USAGE)
-    shared = template(channel, kind, name, headers, delay, run_at)
+    shared = template(channel, kind, key, headers, delay, run_at)
     if lines is not None or jsonl is not None:
         many(at, Source(lines or jsonl or STDIN, is_json=jsonl is not None), shared)
     else:
@@ -85,7 +85,7 @@ def create(
 def template(
     channel: str | None,
     kind: str | None,
-    name: str | None,
+    key: str | None,
     headers: str | None,
     delay: str | None,
     run_at: str | None,
@@ -99,7 +99,7 @@ def template(
             channel,
             dequeue_at=None if run_at is None else moment(run_at),
             delay_ms=None if delay is None else milliseconds(delay),
-            name=name,
+            key=key,
             kind=kind,
             headers=None if headers is None else json.loads(headers),
         )
@@ -126,7 +126,7 @@ def one(at: Session, content: bytes, shared: NewMessage) -> None:
         content,
         delay_ms=shared.delay_ms,
         dequeue_at=shared.dequeue_at,
-        name=shared.name,
+        key=shared.key,
         kind=shared.kind,
         headers=shared.headers,
     )
@@ -138,8 +138,8 @@ def one(at: Session, content: bytes, shared: NewMessage) -> None:
 
 def many(at: Session, source: Source, shared: NewMessage) -> None:
     """Create a message for each line, in batches, and count the answers."""
-    if shared.name is not None:
-        raise CommandError("A name is of one message: with --lines it cannot be given.", Code.USAGE)
+    if shared.key is not None:
+        raise CommandError("A key is of one message: with --lines it cannot be given.", Code.USAGE)
     answers: Counter[str] = Counter()
     with at.out.progress(of_bytes=True) as progress:
         task = progress.add_task("creating", total=source.size)

@@ -30,14 +30,14 @@ begin
 
   with alive as (
     insert into lonnymq.message (
-      id, channel, content, dequeue_at, created_at, kind, headers, name, state, error
+      id, channel, content, dequeue_at, created_at, kind, headers, key, state, error
     )
-    select d.id, d.channel, d.content, d.dequeue_at, d.created_at, d.kind, d.headers, d.name,
+    select d.id, d.channel, d.content, d.dequeue_at, d.created_at, d.kind, d.headers, d.key,
       d.state, d.error
     from unnest(v_picked) as i (id)
     cross join lateral (select * from lonnymq.dead d where d.id = i.id limit 1) d
-    order by d.channel, d.name, d.id
-    on conflict (channel, name) where name is not null do nothing
+    order by d.channel, d.key, d.id
+    on conflict (channel, key) where key is not null do nothing
     returning message.id, message.channel, message.dequeue_at
   ), notified as (
     insert into lonnymq.change (channel, dequeue_at, message_id, size, added, notified)

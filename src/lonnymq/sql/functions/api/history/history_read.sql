@@ -4,7 +4,7 @@
 -- Answers: the rows by position. Raises LM005 if the slice is not settled yet.
 create or replace function lonnymq.history_read(p_from xid8, p_upto xid8 default null)
 returns table (
-  xid xid8, message_id bigint, channel text, kind text, name text, attempt integer, worker text,
+  xid xid8, message_id bigint, channel text, kind text, key text, attempt integer, worker text,
   outcome text, created_at bigint, dequeue_at bigint, dequeued_at bigint, finished_at bigint,
   size bigint, error text, headers jsonb, content bytea
 )
@@ -26,7 +26,7 @@ begin
       hint = 'Call history_horizon for the end of a slice. An open transaction holds the horizon back.';
   end if;
   return query
-  select h.xid, h.message_id, h.channel, h.kind, h.name, h.attempt, h.worker, h.outcome,
+  select h.xid, h.message_id, h.channel, h.kind, h.key, h.attempt, h.worker, h.outcome,
     h.created_at, h.dequeue_at, h.dequeued_at, h.finished_at, h.size, h.error, h.headers,
     h.content
   from lonnymq.history h

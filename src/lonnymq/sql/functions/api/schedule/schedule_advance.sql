@@ -2,7 +2,7 @@
 -- several workers try the same run, the run creates one message. A worker passes the version of the
 -- schedule that the worker has read. If the version is out of date, the answer is `behind` and nothing
 -- happens. All runs up to `p_upto_at` are done then. Each run in `p_runs` creates a message that is due
--- at the time of the run and has the run as its key.
+-- at the time of the run. The key of the message consists of the schedule and the run.
 --
 -- Answers: `advanced`, `behind`, `paused`, `not_found`, with the number of created messages.
 -- Locks: the schedule, without waiting. If the schedule is locked, the answer is `behind`.
