@@ -1,5 +1,5 @@
--- Rejects to redrive or purge dead messages without saying which.
--- Answers: nothing; raises LM001.
+-- Rejects a redrive or purge of dead messages without ids, channel or kind.
+-- Answers: nothing. Raises LM001.
 create or replace function lonnymq.guard_dead_filter(
   p_ids bigint[], p_channel text, p_kind text, p_limit integer
 )
@@ -17,4 +17,4 @@ end
 $$;
 
 comment on function lonnymq.guard_dead_filter(bigint[], text, text, integer) is
-'Rejects to redrive or purge dead messages without saying which.';
+'Rejects a redrive or purge of dead messages without a filter.';

@@ -1,5 +1,5 @@
--- Rejects what cannot be a message, with what is allowed instead.
--- Answers: nothing; raises LM001 or LM002.
+-- Rejects invalid messages, and names the allowed values.
+-- Answers: nothing. Raises LM001 or LM002.
 create or replace function lonnymq.guard_message(
   p_channel text, p_content bytea, p_dequeue_at bigint, p_delay_ms bigint, p_key text,
   p_kind text, p_headers jsonb
@@ -48,4 +48,4 @@ end
 $$;
 
 comment on function lonnymq.guard_message(text, bytea, bigint, bigint, text, text, jsonb) is
-'Rejects what cannot be a message.';
+'Rejects invalid messages.';

@@ -64,4 +64,4 @@ $$;
 comment on function lonnymq.guard_messages(
   text[], bytea[], bigint[], bigint[], text[], text[], jsonb[]
 ) is
-'Rejects what cannot be many messages.';
+'Rejects arrays that contain invalid messages.';

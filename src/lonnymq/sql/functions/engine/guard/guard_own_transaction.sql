@@ -1,6 +1,6 @@
--- Rejects to go on in the middle of somebody's transaction, or under an isolation level in which a
--- second look shows what the first one did.
--- Answers: nothing; raises LM003 or LM004.
+-- Rejects a transaction that has written data, or an isolation level in which a second query cannot see
+-- newer commits.
+-- Answers: nothing. Raises LM003 or LM004.
 create or replace function lonnymq.guard_own_transaction(p_function text)
 returns void
 language plpgsql
@@ -22,4 +22,4 @@ end
 $$;
 
 comment on function lonnymq.guard_own_transaction(text) is
-'Rejects to go on in the middle of somebody''s transaction.';
+'Rejects a transaction that has written data.';

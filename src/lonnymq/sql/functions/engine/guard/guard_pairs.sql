@@ -20,4 +20,4 @@ end
 $$;
 
 comment on function lonnymq.guard_pairs(bigint[], uuid[]) is
-'Rejects arrays of ids and tokens that do not belong together, or are too long for one call.';
+'Rejects arrays of ids and tokens that have different lengths or are too long.';

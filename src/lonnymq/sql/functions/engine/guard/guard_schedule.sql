@@ -1,6 +1,6 @@
--- Rejects what cannot be a schedule, with what is allowed instead. Of a cron line only the form is
--- looked at: whether its numbers make sense is for the worker to say, which reads it.
--- Answers: nothing; raises LM001.
+-- Rejects invalid schedules, and names the allowed values. Only the form of a cron line is checked: the
+-- worker checks the numbers.
+-- Answers: nothing. Raises LM001.
 create or replace function lonnymq.guard_schedule(
   p_name text, p_cron text, p_every_ms bigint, p_timezone text, p_misfire text
 )
@@ -46,4 +46,4 @@ end
 $$;
 
 comment on function lonnymq.guard_schedule(text, text, bigint, text, text) is
-'Rejects what cannot be a schedule.';
+'Rejects invalid schedules.';

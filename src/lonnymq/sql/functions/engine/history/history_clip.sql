@@ -12,4 +12,4 @@ end
 $$;
 
 comment on function lonnymq.history_clip() is
-'Dates what finishes behind a fence of the default partition before it.';
+'Dates attempts that finish behind a fence to the moment before the fence.';

@@ -23,4 +23,4 @@ end
 $$;
 
 comment on function lonnymq.history_validate() is
-'Looks whether the default partition of history keeps a promise that it was given.';
+'Validates the constraint of history_fence_set.';

@@ -1,6 +1,6 @@
--- Looks for channels that are counted wrongly, stand where they cannot stand, or do not come to their
+-- Finds channels with wrong counters or an impossible position, and channels that do not reach their
 -- messages. Reads every message once. See queue_check.
--- Answers: one row a violation.
+-- Answers: a row per violation.
 create or replace function lonnymq.queue_check_channels()
 returns table (invariant text, channel text, message_id bigint, detail text)
 language sql
@@ -100,4 +100,4 @@ as $$
 $$;
 
 comment on function lonnymq.queue_check_channels() is
-'Looks for channels that are counted wrongly, or do not come to their messages.';
+'Finds channels with wrong counters, and channels that do not reach their messages.';

@@ -1,6 +1,6 @@
--- Looks for changes that nobody will read, leases that nobody watches, and messages that cannot be as they
--- are. Reads every message once. See queue_check.
--- Answers: one row a violation.
+-- Finds changes that no fold will read, leases that no fold will check, and messages in an impossible
+-- state. Reads every message once. See queue_check.
+-- Answers: a row per violation.
 create or replace function lonnymq.queue_check_messages()
 returns table (invariant text, channel text, message_id bigint, detail text)
 language sql
@@ -58,4 +58,4 @@ as $$
 $$;
 
 comment on function lonnymq.queue_check_messages() is
-'Looks for notes that nobody will read, and leases that nobody watches.';
+'Finds changes that no fold will read, and leases that no fold will check.';

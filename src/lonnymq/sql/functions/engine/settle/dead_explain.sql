@@ -25,4 +25,4 @@ end
 $$;
 
 comment on function lonnymq.dead_explain(bigint) is
-'What became of a message that is not live.';
+'Explains the state of a message that is not live.';
