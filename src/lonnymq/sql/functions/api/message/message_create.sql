@@ -68,7 +68,7 @@ begin
     end if;
   end if;
   if v_max_size is not null then
-    -- A key, a capacity, or a channel that is being released.
+    -- A key, a capacity, or a channel that is being retired.
     select a.answer, a.id, a.reason, a.size, a.max_size
     into answer, id, reason, size, max_size
     from lonnymq.message_add(null, p_channel, p_content, p_dequeue_at, p_delay_ms, p_key, p_kind,

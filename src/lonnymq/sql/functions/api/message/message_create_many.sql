@@ -51,7 +51,7 @@ begin
   end if;
 
   -- Each channel with its first message, and where it stands. Plain: no keys, and no channel among
-  -- them has a capacity or is being released.
+  -- them has a capacity or is being retired.
   select bool_and(p_keys is null and s.name is null and c.max_size is null
       and (c.id is not null or q.default_max_size is null)),
     array_agg(f.channel), array_agg(f.dequeue_at), array_agg(f.id),

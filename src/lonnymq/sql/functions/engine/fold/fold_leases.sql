@@ -1,5 +1,5 @@
 -- Moves leases from changes to the table lease, which is ordered by time. Small changes that end within
--- 250 ms share a row.
+-- 250 ms share a row, and a large change gets a row of its own.
 -- Answers: the snapshot that was read, whether there are more, and the earliest end of a lease.
 create or replace function lonnymq.fold_leases(
   p_checkpoint lonnymq.checkpoint, p_limit integer,

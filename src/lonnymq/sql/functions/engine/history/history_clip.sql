@@ -1,6 +1,7 @@
--- A trigger of the default partition while it has a fence: see history_fence_set. What finishes on a day
--- behind the fence is dated to the last moment before it, because no settlement may fail. That happens only
--- if nobody sweeps for a day or more after the sweep that has set the fence.
+-- A trigger of the default partition while the partition has a fence: see history_fence_set. An attempt
+-- that finishes on a day behind the fence is dated to the last moment before the fence, because no
+-- settlement may fail. This happens only if no maintenance runs for a day or more after the fence was
+-- set.
 create or replace function lonnymq.history_clip()
 returns trigger
 language plpgsql
