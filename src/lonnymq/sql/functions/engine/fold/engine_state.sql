@@ -41,4 +41,4 @@ as $$
 $$;
 
 comment on function lonnymq.engine_state(bigint) is
-'The state of the engine: the newest checkpoint, the last seat, and whether something must be folded.';
+'The state of the engine: the newest checkpoint, the last seat, and whether to fold.';

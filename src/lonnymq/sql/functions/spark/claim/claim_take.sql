@@ -108,4 +108,4 @@ $$;
 comment on function lonnymq.claim_take(
   text, bigint, bigint, integer, bigint, bigint, bigint[], text[], text, bigint, bigint
 ) is
-'Leases messages and adds the messages to a claim. The channels take turns, and every limit applies.';
+'Leases messages for a claim. The channels take turns, and every limit applies.';
