@@ -23,7 +23,7 @@ PARTS = {
     "channel": ("Channels", "set policies, pause, resume and retire channels, show their state"),
     "dead": ("Dead messages", "list, redrive and delete messages without attempts left"),
     "schedule": ("Schedules", "create messages at the times of a cron line or an interval"),
-    "worker": ("Workers", "record and list active workers"),
+    "worker": ("Workers", "record and list workers"),
     "producer": ("Producers", "restrict logins to some channels"),
     "queue": ("The queue", "set options, run maintenance, check and repair the queue"),
     "history": ("History", "read ended attempts, in order and without gaps"),

@@ -1,4 +1,4 @@
--- Lists the active workers by name, after `p_after`. A worker is not alive if the worker has not
+-- Lists workers by name, after `p_after`. A worker is not alive if the worker has not
 -- reported for three times its interval.
 create or replace function lonnymq.worker_list(
   p_after text default null, p_limit integer default 100
@@ -26,4 +26,4 @@ end
 $$;
 
 comment on function lonnymq.worker_list(text, integer) is
-'Lists the active workers.';
+'Lists workers, with the time of their last report.';
