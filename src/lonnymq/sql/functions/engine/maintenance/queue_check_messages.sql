@@ -27,7 +27,7 @@ as $$
     cross join unnest(l.message_ids) as i (id) group by i.id
   )
   select 'change_read', n.channel, n.message_id,
-    format('transaction %s wrote a change that no fold will read', n.xid)
+    format('transaction %s wrote a change that will never be read', n.xid)
   from noted n
   where not n.is_read
   union all
@@ -37,7 +37,7 @@ as $$
   where (m.token is null) <> (m.lease_until is null) or (m.token is null) <> (m.dequeued_at is null)
     or (m.token is null and m.slot <> 0) or (m.token is not null and m.attempt < 1)
   union all
-  select 'lease_watched', m.channel, m.id, format('the lease ends at %s and will be checked at %s', m.lease_until,
+  select 'lease_watched', m.channel, m.id, format('the lease ends at %s, next check: %s', m.lease_until,
     coalesce(w.due_at::text, 'never'))
   from odd m
   left join watched w on w.id = m.id
