@@ -19,39 +19,39 @@ from lonnymq.embedded_postgres import temporary
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference.md"
 PARTS = {
-    "channel": "Channels",
-    "message": "Messages",
-    "dead": "Dead messages",
-    "schedule": "Schedules",
-    "worker": "Workers",
-    "producer": "Producers",
-    "queue": "The queue",
-    "history": "History",
-    "epoch": "The clock",
-    "sample": "Samples",
-    "audit": "The audit",
-    "load": "Loads of Spark",
-    "stage": "Stages of loads",
-    "stream": "Streams of Spark",
-    "claim": "Claims of streams",
+    "message": ("Messages", "create, lease, settle, cancel and inspect messages"),
+    "channel": ("Channels", "set policies, pause, resume and retire channels, show their state"),
+    "dead": ("Dead messages", "list, redrive and delete messages without attempts left"),
+    "schedule": ("Schedules", "create messages at the times of a cron line or an interval"),
+    "worker": ("Workers", "record and list workers"),
+    "producer": ("Producers", "restrict logins to some channels"),
+    "queue": ("The queue", "set options, run maintenance, check and repair the queue"),
+    "history": ("History", "read ended attempts, in order and without gaps"),
+    "epoch": ("The clock", "read the time of the database"),
+    "sample": ("Samples", "read samples for charts"),
+    "audit": ("The audit log", "record and list actions of users"),
+    "load": ("Spark loads", "publish rows of many Spark tasks together, once"),
+    "stage": ("Spark stages", "hold the rows of a load until the load is published"),
+    "stream": ("Spark streams", "own the reading side of a Spark stream"),
+    "claim": ("Spark claims", "lease and settle batches of messages for a stream"),
 }
 WIDTH = 100
 UNBROKEN = "\N{NO-BREAK SPACE}"
 OPENING = """\
 # Reference of the SQL functions
 
-The functions are in the queue's schema, `lonnymq` unless it was installed in another.
-Times are epoch milliseconds of the database's clock, durations are milliseconds.
-Arguments may be given by name: `lonnymq.message_create('acme', 'hello', p_delay_ms => 60000)`.
-`make reference` writes this page from the functions' own comments.
-"""
-INSIDE = """
-## Inside
+The functions are in the schema of your queue. The default schema is `lonnymq`.
+Times are epoch milliseconds of the database's clock, and durations are milliseconds.
+You can give arguments by name: `lonnymq.message_create('acme', 'hello', p_delay_ms => 60000)`.
+*Answers* are the possible results, *locks* the rows that a call locks, and *notifies* tells whether waiting workers
+are notified. *Roles* are the [roles](security.md#roles) that may execute the function.
+`make reference` writes this page from the comments of the functions.
 
-These are called by the functions above; their names and arguments may change with any release.
+| section | functions to |
+| --- | --- |
 """
 TABLE = """
-| function | what it does |
+| function | does |
 | --- | --- |
 """
 FUNCTIONS = """
@@ -143,7 +143,9 @@ def essay(source: str) -> str:
     paragraphs: list[str] = []
     for line in lines:
         label = re.match(r"(Answers|Locks|Notifies|Options): ", line)
-        if label:
+        if line.startswith("- "):
+            paragraphs.append(line)
+        elif label:
             paragraphs.append(f"- **{label[1].lower()}**: {line[label.end() :]}")
         elif not line:
             paragraphs.append("")
@@ -163,29 +165,33 @@ def sentences(paragraph: str) -> str:
 def page(connection: Connection[Any]) -> str:
     """The whole page."""
     known, sources = functions(connection), sql_files("functions")
-    public = [each for each in known if is_public(each.name)]
-    inside = [each for each in known if not is_public(each.name)]
-    parts = [OPENING, TABLE, *rows(public)]
-    for prefix, title in PARTS.items():
-        parts.append(f"\n## {title}\n")
-        mine = [each for each in public if each.name.split("_")[0] == prefix]
+    parts = [OPENING]
+    for title, purpose in PARTS.values():
+        parts.append(f"| [{title}](#{title.lower().replace(' ', '-')}) | {purpose} |\n")
+    for prefix, (title, _) in PARTS.items():
+        mine = [
+            each for each in known if is_public(each.name) and each.name.split("_")[0] == prefix
+        ]
+        parts += [f"\n## {title}\n", TABLE, *rows(mine)]
         for name, forms in groupby(mine, key=lambda each: each.name):
             parts.append(entry(name, list(forms), sources[name]))
-    return "".join([*parts, INSIDE, TABLE, *rows(inside)])
+    return "".join(parts)
 
 
 def rows(listed: list[Function]) -> list[str]:
     """A line of a table for each function; the form for many speaks for the form for one."""
-    links = {each.name: f"[`{each.name}`](#{each.name})" for each in listed if is_public(each.name)}
-    comments = {each.name: each.comment for each in listed}
-    return [f"| {links.get(name, f'`{name}`')} | {said} |\n" for name, said in comments.items()]
+    comments = {
+        each.name: each.comment
+        for each in sorted(listed, key=lambda each: (each.name, each.is_set))
+    }
+    return [f"| [`{name}`](#{name}) | {comment} |\n" for name, comment in comments.items()]
 
 
 def entry(name: str, forms: list[Function], source: str) -> str:
     """One function with all its forms."""
     signatures = "\n".join(each.signature for each in forms)
-    allowed = f"- **roles**: {', '.join(roles()[name]) or 'the owner only'}"
-    return f"\n### {name}\n\n```text\n{signatures}\n```\n\n{essay(source)}\n{allowed}\n"
+    allowed = f"**roles**: {', '.join(roles()[name]) or 'the owner only'}"
+    return f"\n### {name}\n\n```text\n{signatures}\n```\n\n{allowed}\n\n{essay(source)}\n"
 
 
 def main() -> None:

@@ -87,7 +87,7 @@ class ChannelRetiring(LonnyMQError):
     """The channel is being retired: use another channel, or create the message when the channel is empty."""
 
     def __init__(self, channel: str) -> None:
-        super().__init__(f"channel {channel!r} is being released and takes no new messages")
+        super().__init__(f"channel {channel!r} is being retired and takes no new messages")
         self.channel = channel
 
 

@@ -63,7 +63,7 @@ def test_the_demo_keeps_every_promise_and_leaves_no_files(tmp_path: Path) -> Non
     quiet = re.findall(r"(?:bloom|cedar|delta|ember) +\d+ ", ran.out)
     assert len(quiet) == 4
     assert "worker process" in ran.out
-    assert re.search(r"why does it wait\? It is scheduled for .* UTC\.", flat)
+    assert re.search(r"why does it wait\? The message is scheduled for .* UTC\.", flat)
     assert re.search(r"delta creates 20 at once and may hold 8: \d+ are rejected", flat)
     assert list(tmp_path.iterdir()) == []
 

@@ -23,13 +23,6 @@ def test_the_reference_is_up_to_date(reference, connection) -> None:
     assert reference.page(connection) == reference.PAGE.read_text(), "run: make reference"
 
 
-def test_every_function_is_in_it(reference, connection) -> None:
-    page = reference.page(connection)
-    query = "select distinct proname from pg_proc where pronamespace = 'lonnymq'::regnamespace"
-    for (name,) in connection.execute(query):
-        assert f"`{name}`" in page
-
-
 def test_a_changed_comment_and_a_changed_argument_are_noticed(reference, connection) -> None:
     before = reference.page(connection)
     connection.execute("drop view arguments")
@@ -48,3 +41,4 @@ def test_every_public_function_has_an_entry(reference, connection) -> None:
     page = reference.page(connection)
     for name in reference.roles():
         assert f"\n### {name}\n" in page
+        assert f"| [`{name}`](#{name}) |" in page

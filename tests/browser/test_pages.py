@@ -112,7 +112,7 @@ async def test_a_message_says_in_words_why_it_waits(show: Open, site: Site):
     waiting = next(each for each in site.queues["app"].peek("acme", limit=10) if not each.leased)
     page = await show(f"app/message/{waiting.id}")
     await expect(page.get_by_label("Explanation")).to_contain_text(
-        "Its channel is at its limit: 2 of 2 are running."
+        "The channel is at its limit: 2 of 2 messages are running."
     )
     await expect(page.get_by_role("region", name="Content")).to_contain_text('"codec": "av1"')
     await page.get_by_label("Hex").check()

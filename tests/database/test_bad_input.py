@@ -39,8 +39,8 @@ MESSAGES = {
     "message_create('a', 'x', p_headers => jsonb_build_object('k', repeat('x', 16384)))": (
         "LM002", "at most 16384"),
     "message_create_many(array['a', 'b'], array['x'::bytea])": ("LM001", "2 channels and 1 contents"),
-    "message_create_many(null, array['x'::bytea])": ("LM001", "as many contents as channels"),
-    "message_create_many(array['a'], null)": ("LM001", "as many contents as channels"),
+    "message_create_many(null, array['x'::bytea])": ("LM001", "channels and contents must have the same length"),
+    "message_create_many(array['a'], null)": ("LM001", "channels and contents must have the same length"),
     "message_create_many(array['a', null], array['x', 'x']::bytea[])": ("LM001", "channel must be"),
     "message_create_many(array['a', 'b'], array['x', null]::bytea[])": ("LM001", "content must be"),
     "message_create_many(array['a', ''], array['x', 'x']::bytea[])": ("LM001", "channel must be"),
@@ -54,7 +54,7 @@ MESSAGES = {
     "message_create_many(array['a', 'b'], array['x', 'x']::bytea[], p_delays_ms => array[0, -1])": (
         "LM001", "delay_ms must be from 0"),
     "message_create_many(array_fill('a'::text, array[10001]), array_fill('x'::bytea, array[10001]))": (
-        "LM002", "at most 10000 messages"),
+        "LM002", "messages per call is 10000"),
     "message_announce(null)": ("LM001", "channels must be given"),
     "message_announce(array['a', ''])": ("LM001", "channel must be 1 to 255 bytes"),
     "message_announce(array[null]::text[])": ("LM001", "channel must be given"),
@@ -76,10 +76,10 @@ LEASES = {
     "message_dequeue(1, 1, null, array[1]::bigint[])": ("LM001", "cursor"),
     f"message_heartbeat(1, {TOKEN}, 0)": ("LM001", "lease_ms must be from 1"),
     f"message_heartbeat(array[1, 2]::bigint[], array[{TOKEN}])": ("LM001", "2 ids and 1 tokens"),
-    "message_complete(null::bigint[], null::uuid[])": ("LM001", "as many tokens as ids"),
+    "message_complete(null::bigint[], null::uuid[])": ("LM001", "ids and tokens must have the same length"),
     f"message_complete('{{}}'::bigint[], array[{TOKEN}])": ("LM001", "0 ids and 1 tokens"),
     f"message_complete(array_fill(1::bigint, array[10001]), array_fill({TOKEN}, array[10001]))": (
-        "LM002", "at most 10000"),
+        "LM002", "messages per call is 10000"),
     f"message_defer(1, {TOKEN}, -1)": ("LM001", "delay_ms must be from 0"),
     f"message_defer(1, {TOKEN}, 1, null, 1)": ("LM001", "exclude each other"),
     f"message_defer(1, {TOKEN}, 0, repeat('x', 1048577)::bytea)": ("LM002", "at most 1048576"),
@@ -90,9 +90,9 @@ LEASES = {
     f"message_fail(array[1]::bigint[], array[{TOKEN}], p_deads => '{{}}')": ("LM001", "deads must be"),
     f"message_fail(array[1]::bigint[], array[{TOKEN}], p_max_attempts => '{{}}')": ("LM001", "max_attempts must be"),
     "dead_list(p_limit => 0)": ("LM001", "limit must be from 1"),
-    "dead_redrive()": ("LM001", "say which dead messages are meant"),
+    "dead_redrive()": ("LM001", "ids, a channel or a kind must be given"),
     "dead_redrive(p_channel => 'a', p_limit => -1)": ("LM001", "limit must be from 1"),
-    "dead_purge()": ("LM001", "say which dead messages are meant"),
+    "dead_purge()": ("LM001", "ids, a channel or a kind must be given"),
     "queue_maintain(0)": ("LM001", "limit must be from 1"),
     "queue_maintain(null)": ("LM001", "limit must be from 1"),
     "channel_stats(p_limit => 0)": ("LM001", "limit must be from 1"),
@@ -197,11 +197,11 @@ def test_an_unknown_option_is_answered_with_the_list_of_the_known_ones(
     assert "history, history_keep_ms, max_concurrency" in said
 
 
-def test_a_channel_without_a_name_cannot_be_set_paused_or_released(
+def test_a_channel_without_a_name_cannot_be_set_paused_or_retired(
     connection: psycopg.Connection[Any],
 ) -> None:
     before = stored(connection)
-    for verb in ("pause", "resume", "release"):
+    for verb in ("pause", "resume", "retire"):
         for name in ("''", "null", TEN_KB):
             assert rejection(connection, f"channel_{verb}({name})")[0] == "LM001"
     for name in ("''", "null", TEN_KB):

@@ -187,8 +187,8 @@ def test_schedules_are_listed_in_pages(queue) -> None:
     [
         ({"cron": "0 3 * * *", "every_ms": 5000}, "not both"),
         ({}, "give cron or every_ms"),
-        ({"cron": "0 3 * *"}, "is no cron line"),
-        ({"cron": "0 3 * * *; drop"}, "is no cron line"),
+        ({"cron": "0 3 * *"}, "is not a cron line"),
+        ({"cron": "0 3 * * *; drop"}, "is not a cron line"),
         ({"every_ms": 999}, "every_ms must be from 1000"),
         ({"every_ms": DAY, "timezone": "Atlantis"}, "there is no time zone 'Atlantis'"),
         ({"every_ms": DAY, "misfire": "never"}, "misfire must be skip, once or all"),

@@ -131,7 +131,7 @@ def test_a_driver_that_comes_back_is_refused(queue: Queue, query: Make) -> None:
     end, _ = old.batch()
     start = new.reader.initialOffset()
     assert len(new.batch(start)[1]) == 1
-    with pytest.raises(StreamFenced, match="another's by now"):
+    with pytest.raises(StreamFenced, match="taken over by another reader"):
         old.batch(end)
 
 

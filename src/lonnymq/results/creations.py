@@ -24,7 +24,7 @@ class Duplicate:
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """The channel is full (or being released) and drops what comes: nothing was stored."""
+    """The channel is full (or being retired) and drops what comes: nothing was stored."""
 
     reason: RefusalReason
     size: int | None
@@ -33,7 +33,7 @@ class Dropped:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """The channel is full (or being released) and rejects: nothing was stored; a single create raises this instead."""
+    """The channel is full (or being retired) and rejects: nothing was stored; a single create raises this instead."""
 
     reason: RefusalReason
     size: int | None

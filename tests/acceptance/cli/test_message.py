@@ -139,7 +139,7 @@ def test_messages_are_looked_at_and_not_taken(queue: lonnymq.Queue, dsn_18: str)
 
 def test_a_message_is_explained(queue: lonnymq.Queue, dsn_18: str) -> None:
     created = queue.channel("acme").create(b"x", delay_ms=3_600_000)
-    assert "It is scheduled for" in run("message", "explain", created.id, dsn=dsn_18).out
+    assert "The message is scheduled for" in run("message", "explain", created.id, dsn=dsn_18).out
     document = run("message", "explain", created.id, "--json", dsn=dsn_18).json
     assert (document["answer"], document["fields"]["channel"]) == ("scheduled", "acme")
     missing = run("message", "explain", 999, dsn=dsn_18)

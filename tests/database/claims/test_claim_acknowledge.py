@@ -228,5 +228,5 @@ def test_an_outcome_that_is_none_is_refused(session: Session, outcome: str | Non
     session.fill("a", 1)
     reader = Reader(session)
     reader.take()
-    with pytest.raises(Exception, match="an outcome is complete, defer, fail or dead"):
+    with pytest.raises(Exception, match="outcome must be complete, defer, fail or dead"):
         reader.decide(reader.messages()[0], outcome)  # type: ignore[arg-type]

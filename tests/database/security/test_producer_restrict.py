@@ -50,7 +50,7 @@ def test_a_confined_producer_creates_in_its_channels_and_in_no_others(
         EVERY_WAY[way](producer, channel)
     before = root.execute("select count(*) from lonnymq.message").fetchone()
     for channel in ("globex", "acm", "acmex", "ACME", "x/acme/", "acme\u200b", "%", "acme%"):
-        with pytest.raises(NotAllowed, match="is not for a_producer"):
+        with pytest.raises(NotAllowed, match="is not allowed for user a_producer"):
             EVERY_WAY[way](producer, channel)
     assert root.execute("select count(*) from lonnymq.message").fetchone() == before
 
@@ -82,7 +82,7 @@ def test_to_take_on_a_role_frees_nobody(admin, login: Login) -> None:
     admin.producer_restrict("a_producer", channels=["acme"])
     with psycopg.connect(login("a_producer"), autocommit=True) as connection:
         connection.execute("set role lonnymq_producer")
-        with pytest.raises(psycopg.Error, match="not for a_producer") as caught:
+        with pytest.raises(psycopg.Error, match="not allowed for user a_producer") as caught:
             connection.execute("select lonnymq.message_create('globex', 'x')")
         assert caught.value.sqlstate == "LM007"
 

@@ -30,7 +30,7 @@ CREATE = """
       %s::text[]::jsonb[]) r
     order by r.ordinal
 """
-DETAILS = {"full": "channel {} is full", "retiring": "channel {} is being released"}
+DETAILS = {"full": "channel {} is full", "retiring": "channel {} is being retired"}
 
 
 def group_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

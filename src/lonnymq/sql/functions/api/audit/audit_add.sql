@@ -1,4 +1,5 @@
--- Writes down that somebody did something, in the transaction in which it is done.
+-- Records an action of a user in the audit log, in the transaction of the action.
+--
 -- Answers: the number of the entry.
 create or replace function lonnymq.audit_add(
   p_who text, p_action text, p_subject text, p_parameters jsonb, p_answer jsonb
@@ -21,4 +22,4 @@ end
 $$;
 
 comment on function lonnymq.audit_add(text, text, text, jsonb, jsonb) is
-'Writes down that somebody did something.';
+'Records an action of a user in the audit log.';

@@ -1,4 +1,5 @@
--- Lists what was done, newest first, below p_before; to one subject, or all.
+-- Lists the audit log, newest entry first. `p_before` lists the entries below that number, `p_subject`
+-- the entries of one subject.
 create or replace function lonnymq.audit_list(
   p_subject text default null, p_before bigint default null, p_limit integer default 50
 )
@@ -26,4 +27,4 @@ end
 $$;
 
 comment on function lonnymq.audit_list(text, bigint, integer) is
-'Lists what was done, newest first.';
+'Lists the audit log, newest entry first.';

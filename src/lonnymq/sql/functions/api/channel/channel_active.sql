@@ -1,12 +1,15 @@
--- Shows the channels in which something goes on: those with the most messages, those in the ring, those
--- that wake next, those with leases, those that finished something lately, those that are paused, those
--- not folded yet; or the ones that are named. Meant to be called every second or so: it takes up to
--- p_limit channels of each sort and counts up to p_count messages in each of them. Which have the most
--- messages it guesses from 200 pages of them; of history it reads the last 5,000 attempts.
+-- Shows the channels with activity: channels with the most messages, with messages due, with leases,
+-- with attempts that ended lately, channels that become due next, paused channels and new channels. With
+-- `p_channels`, the function shows the named channels instead. You can call the function every second:
+-- the cost does not grow with the number of channels or messages.
 --
--- Answers: one row a channel, by name. counted_exactly is false where counting stopped at p_count;
---   waiting_since is when the first message that waits was there and due; finished is how many
---   attempts ended within finished_ms, null where no history is kept.
+-- The function takes up to `p_limit` channels of each sort and counts up to `p_count` messages per
+-- channel. A sample of 200 pages tells which channels have the most messages. The last 5,000 attempts of
+-- history tell which channels ended attempts.
+--
+-- Answers: a row per channel, by name. `counted_exactly` is false if counting stopped at `p_count`.
+--   `waiting_since` is the time since when the first waiting message has been due. `finished` is the
+--   number of attempts that ended within `finished_ms`, null if the queue keeps no history.
 create or replace function lonnymq.channel_active(
   p_limit integer default 100,
   p_count integer default 1000,
@@ -96,4 +99,4 @@ end
 $$;
 
 comment on function lonnymq.channel_active(integer, integer, text[]) is
-'Shows the channels in which something goes on.';
+'Shows the channels with activity, at a cost that does not grow with the queue.';

@@ -1,4 +1,4 @@
--- How many dead messages each of some channels has, counted up to 1,000.
+-- Counts the dead messages of the given channels, up to 1,000 per channel.
 create or replace function lonnymq.channel_dead(p_channels text[])
 returns table (channel text, dead bigint)
 language sql
@@ -15,4 +15,4 @@ as $$
 $$;
 
 comment on function lonnymq.channel_dead(text[]) is
-'How many dead messages each of some channels has.';
+'Counts the dead messages of the given channels.';

@@ -1,4 +1,5 @@
--- Lists channels that are in a state, as far as an index or the latest leases tell: a bounded number.
+-- Lists channels in a given state. The list is limited to the channels that an index or the latest
+-- leases show.
 create or replace function lonnymq.channel_in_state(p_state text, p_limit integer default 1000)
 returns table (channel text)
 language plpgsql
@@ -59,4 +60,4 @@ end
 $$;
 
 comment on function lonnymq.channel_in_state(text, integer) is
-'Lists channels that are in a state.';
+'Lists channels in a given state.';

@@ -1,8 +1,9 @@
--- Lists names of channels, in their order, after p_after: those that begin with p_prefix, and of those
--- the ones that contain p_text, whatever their case. It looks at p_most names and no more.
+-- Lists the names of channels in alphabetical order, after `p_after`. `p_prefix` selects names by their
+-- beginning. `p_text` selects names that contain a text, in upper or lower case. The function reads at
+-- most `p_most` names.
 --
--- Answers: one row a name; upto, the same in all of them, is the last name that was looked at, null if
---   there are no more. One row without a name if there is none.
+-- Answers: a row per name. `upto` is the last name that was read, the same in all rows, and null if
+--   there are no more names. A single row without a name if no name matches.
 create or replace function lonnymq.channel_names(
   p_prefix text default '',
   p_text text default '',
@@ -73,4 +74,4 @@ end
 $$;
 
 comment on function lonnymq.channel_names(text, text, text, integer, integer) is
-'Lists names of channels, by how they begin and by what they contain.';
+'Lists the names of channels, by prefix and by a text in the name.';

@@ -1,8 +1,8 @@
--- Stops a channel: nothing of it is leased until it is resumed. What is leased goes on, and new
--- messages are taken in.
+-- Pauses a channel: workers lease no messages from the channel until you resume the channel. Leased
+-- messages continue, and the channel accepts new messages.
 --
--- Answers: paused; already_paused; not_found.
--- Locks: the settings of the channel, against others who set them.
+-- Answers: `paused`, `already_paused`, `not_found`.
+-- Locks: the settings of the channel, against other changes of these settings.
 -- Notifies: yes.
 create or replace function lonnymq.channel_pause(p_channel text)
 returns text
@@ -30,4 +30,4 @@ end
 $$;
 
 comment on function lonnymq.channel_pause(text) is
-'Stops a channel: nothing of it is leased until it is resumed.';
+'Pauses a channel: no messages are leased until you resume the channel.';

@@ -1,6 +1,6 @@
--- Whether who is connected may use a channel: everybody may, but for those whom producer_restrict was told
--- of. Asked are both the login and the role that it has taken on (set role): taking one on frees nobody.
--- A superuser is not restricted.
+-- Tells whether the connected user may use a channel. Every user may use every channel, except users
+-- that you restricted with `producer_restrict`. Both the login and the current role (`set role`) count:
+-- `set role` does not lift a restriction. A superuser is never restricted.
 --
 -- Answers: true or false.
 -- Locks: none.
@@ -33,4 +33,4 @@ end
 $$;
 
 comment on function lonnymq.channel_permitted(text) is
-'Whether who is connected may use a channel.';
+'Tells whether the connected user may use a channel.';

@@ -1,6 +1,6 @@
--- Lists the policies of channels, by name from the one after p_after: what people said about each, or
--- what it was born with. Before the first comes a row without a name, the queue's defaults, which are
--- those of every channel that is not listed.
+-- Lists the policies of channels by name, after `p_after`: the settings of the channel, or the defaults
+-- that were valid when the channel was created. The first row has no name and holds the defaults of the
+-- queue. The defaults apply to every channel that is not listed.
 create or replace function lonnymq.channel_policy_list(
   p_after text default null,
   p_limit integer default 1000
@@ -50,4 +50,4 @@ end
 $$;
 
 comment on function lonnymq.channel_policy_list(text, integer) is
-'Lists the policies of channels, and the defaults of the queue.';
+'Lists the policies of channels and the defaults of the queue.';

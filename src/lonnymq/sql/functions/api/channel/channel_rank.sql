@@ -1,12 +1,12 @@
--- Ranks channels by a figure, from looks that cost the same however many there are: the first are right
--- or nearly so, which is what a ranking is for.
+-- Ranks channels by a number. The cost is the same for any number of channels, because the function
+-- reads samples. The first channels of the ranking are right or nearly right.
 --
---   waiting   messages, from 200 pages of them, scaled
---   running   leases, from the latest 2,000
---   oldest    how long the first message has been waiting, in ms: of channels in the ring, asleep, with
---             leases or paused, and those with many messages
---   rate      attempts that ended, of the latest 5,000
---   dead      of the newest 10,000 dead messages
+-- - `waiting`: messages, estimated from 200 pages
+-- - `running`: leases, from the latest 2,000 leases
+-- - `oldest`: how long the first message has been waiting, in ms. Read from channels with messages due
+--   or scheduled, with leases, paused, or with many messages
+-- - `rate`: attempts that ended, from the latest 5,000 attempts
+-- - `dead`: dead messages, from the newest 10,000
 create or replace function lonnymq.channel_rank(p_by text, p_limit integer default 1000)
 returns table (channel text, figure bigint)
 language plpgsql
@@ -76,10 +76,10 @@ begin
   else
     raise exception using errcode = 'LM001',
       message = format('there is no ranking by %s', quote_nullable(left(p_by, 100))),
-      hint = 'There is one by waiting, running, oldest, rate and dead.';
+      hint = 'Rankings: waiting, running, oldest, rate, dead.';
   end if;
 end
 $$;
 
 comment on function lonnymq.channel_rank(text, integer) is
-'Ranks channels by a figure, from looks that cost the same however many there are.';
+'Ranks channels by a number, at the same cost for any number of channels.';

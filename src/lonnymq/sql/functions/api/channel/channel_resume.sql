@@ -1,7 +1,7 @@
--- Lets a paused channel go on.
+-- Resumes a paused channel.
 --
--- Answers: resumed; not_paused; not_found.
--- Locks: the settings of the channel, against others who set them.
+-- Answers: `resumed`, `not_paused`, `not_found`.
+-- Locks: the settings of the channel, against other changes of these settings.
 -- Notifies: yes.
 create or replace function lonnymq.channel_resume(p_channel text)
 returns text
@@ -25,4 +25,4 @@ end
 $$;
 
 comment on function lonnymq.channel_resume(text) is
-'Lets a paused channel go on.';
+'Resumes a paused channel.';

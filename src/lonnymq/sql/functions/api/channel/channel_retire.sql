@@ -1,8 +1,9 @@
--- Retires a channel: it rejects new messages, gives out what it has, and vanishes with its settings
--- when the last message has ended (queue_maintain takes it away). Its name is free again then.
+-- Retires a channel: the channel rejects new messages and delivers the messages that are left. After the
+-- last message has ended, `queue_maintain` deletes the channel with its settings. The name is free again
+-- then.
 --
--- Answers: retiring; already_retiring; not_found.
--- Locks: the settings of the channel, against others who set them.
+-- Answers: `retiring`, `already_retiring`, `not_found`.
+-- Locks: the settings of the channel, against other changes of these settings.
 -- Notifies: yes.
 create or replace function lonnymq.channel_retire(p_channel text)
 returns text
@@ -31,4 +32,4 @@ end
 $$;
 
 comment on function lonnymq.channel_retire(text) is
-'Retires a channel: it rejects new messages and vanishes when drained.';
+'Retires a channel: new messages are rejected, and the empty channel is deleted.';

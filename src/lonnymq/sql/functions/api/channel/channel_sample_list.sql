@@ -1,9 +1,9 @@
--- Lists what became of a channel's attempts from a moment on, put together in steps, as far as samples
--- tell it apart.
+-- Lists the outcomes of a channel's attempts since a given time, grouped by time steps. Samples hold the
+-- busiest channels separately.
 --
--- Answers: one row a step. all_channels, the same in all of them, is false where attempts may be missing:
---   more channels were at work than a sample tells apart, or nobody sampled; from_at is since when
---   there are samples. One row without a step if there is none.
+-- Answers: a row per step. `all_channels` is the same in all rows and false if attempts may be missing:
+--   more channels were busy than a sample holds, or nothing took samples. `from_at` is the time of the
+--   first sample. One row without a step if there are no samples.
 create or replace function lonnymq.channel_sample_list(
   p_channel text, p_from bigint, p_step_ms bigint
 )
@@ -44,4 +44,4 @@ end
 $$;
 
 comment on function lonnymq.channel_sample_list(text, bigint, bigint) is
-'Lists what became of a channel''s attempts from a moment on, as far as samples tell it apart.';
+'Lists the outcomes of a channel''s attempts since a given time, from samples.';

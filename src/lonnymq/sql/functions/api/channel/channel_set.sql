@@ -1,10 +1,11 @@
--- Sets the policy of a channel, which need not exist yet. Only what is given changes; null takes a
--- limit away. It holds for every dequeue that begins after the commit.
+-- Sets the policy of a channel. The channel need not exist yet. Options that you do not give stay as
+-- they are, and null removes a limit. The policy applies to every dequeue that begins after the commit.
 --
--- Options: max_concurrency, min_interval_ms, burst, max_size, when_full (reject, drop), weight,
---   max_attempts, retry_delays_ms, retry_jitter.
--- Answers: created (it had no settings of its own); changed; unchanged.
--- Locks: the settings of the channel, against others who set them. The engine waits for none of it.
+-- Options: `max_concurrency`, `min_interval_ms`, `burst`, `max_size`, `when_full` (`reject`, `drop`),
+--   `weight`, `max_attempts`, `retry_delays_ms`, `retry_jitter`.
+-- Answers: `created` (the channel had no settings before), `changed`, `unchanged`.
+-- Locks: the settings of the channel, against other changes of these settings. Dequeues do not wait for
+--   this lock.
 -- Notifies: yes.
 create or replace function lonnymq.channel_set(p_channel text, p_options jsonb)
 returns text
@@ -49,4 +50,4 @@ end
 $$;
 
 comment on function lonnymq.channel_set(text, jsonb) is
-'Sets the policy of a channel; only what is given changes.';
+'Sets the policy of a channel. Options that are not given stay as they are.';

@@ -1,6 +1,6 @@
--- Shows channels as they are now: one, or a page of them by name from the one after p_after. Of those
--- whose first messages are not folded yet it finds the ones in the first 10,000 changes.
--- Messages are counted up to 10,000 a channel; beyond that counted_exactly is false.
+-- Shows the present state of channels: of one channel, or of a page of channels by name, after
+-- `p_after`. Of new channels, the function finds the channels among the first 10,000 changes. Messages
+-- are counted up to 10,000 per channel. `counted_exactly` is false if counting stopped there.
 create or replace function lonnymq.channel_stats(
   p_channel text default null,
   p_after text default null,
@@ -91,4 +91,4 @@ end
 $$;
 
 comment on function lonnymq.channel_stats(text, text, integer) is
-'Shows channels as they are now.';
+'Shows the present state of channels.';

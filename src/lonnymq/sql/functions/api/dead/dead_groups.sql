@@ -1,4 +1,4 @@
--- Groups the newest p_most dead messages by what their errors have in common.
+-- Groups the newest `p_most` dead messages by the common part of their errors.
 create or replace function lonnymq.dead_groups(
   p_channel text default null, p_kind text default null, p_most integer default 10000
 )
@@ -41,4 +41,4 @@ end
 $$;
 
 comment on function lonnymq.dead_groups(text, text, integer) is
-'Groups dead messages by what their errors have in common.';
+'Groups dead messages by the common part of their errors.';

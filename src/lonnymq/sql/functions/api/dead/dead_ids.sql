@@ -1,5 +1,5 @@
--- Lists the ids of dead messages, from the one after p_after: for going through many of them without
--- reading their contents.
+-- Lists the ids of dead messages, after `p_after`. Use this function to process many dead messages
+-- without reading their contents.
 create or replace function lonnymq.dead_ids(
   p_channel text default null,
   p_kind text default null,

@@ -1,4 +1,4 @@
--- Lists dead messages by id, from the one after p_after.
+-- Lists dead messages by id, after `p_after`.
 create or replace function lonnymq.dead_list(
   p_channel text default null,
   p_kind text default null,

@@ -1,8 +1,9 @@
--- Lists dead messages, newest first, below p_before: of a channel, a kind, a group of errors, by the md5
--- of what they have in common. It looks at p_most and no more.
+-- Lists dead messages, newest first, below the id `p_before`. You can select a channel, a kind and a
+-- group of errors. A group is named by the md5 of the common part of its errors. The function reads at
+-- most `p_most` messages.
 --
--- Answers: one row a message; upto, the same in all of them, is the id that was looked at last, null if
---   there are no more. One row without an id if there is none.
+-- Answers: a row per message. `upto` is the id that was read last, the same in all rows, and null if
+--   there are no more messages. A single row without an id if no message matches.
 create or replace function lonnymq.dead_match(
   p_group text default null,
   p_channel text default null,

@@ -1,7 +1,7 @@
--- Deletes dead messages for good, oldest id first, at most p_limit a call.
+-- Deletes dead messages permanently, lowest id first, at most `p_limit` per call.
 --
--- Answers: how many. Call it again until it says 0.
--- Locks: the dead messages, without ever waiting for one.
+-- Answers: the number of deleted messages. Call the function again until the answer is 0.
+-- Locks: the dead messages, without waiting. Locked messages are skipped.
 -- Notifies: no.
 create or replace function lonnymq.dead_purge(
   p_ids bigint[] default null,
@@ -28,4 +28,4 @@ end
 $$;
 
 comment on function lonnymq.dead_purge(bigint[], text, text, integer) is
-'Deletes dead messages for good.';
+'Deletes dead messages permanently.';

@@ -1,8 +1,9 @@
--- Puts dead messages back into their channel's line, where they stood in time, with all their
--- attempts before them. Capacity does not hold them back: they were let in once.
+-- Puts dead messages back into their channels, at their old position in time and with all attempts left.
+-- The capacity of the channel does not apply to redriven messages.
 --
--- Answers: redriven; duplicate (a live message has its key by now: it stays dead); not_found.
--- Locks: the dead messages, without ever waiting for one; an equal key.
+-- Answers: `redriven`, `duplicate` (a live message has the same key, and the message stays dead),
+--   `not_found`.
+-- Locks: the dead messages, without waiting. An equal key is waited for.
 -- Notifies: yes.
 create or replace function lonnymq.dead_redrive(
   p_ids bigint[] default null,
@@ -69,4 +70,4 @@ end
 $$;
 
 comment on function lonnymq.dead_redrive(bigint[], text, text, integer) is
-'Puts dead messages back into their channel''s line, where they stood in time.';
+'Puts dead messages back into their channels, at their old position in time.';

@@ -1,6 +1,8 @@
--- A reader of history says up to where it has it safe; history_prune drops nothing beyond, and history_resume
--- leads back there whoever has read more than the database still knows of.
--- Answers: confirmed; behind (it had confirmed more already: nothing changes).
+-- Stores how far a reader of history has saved the rows. `history_prune` drops no rows that a reader has
+-- not confirmed. `history_resume` sends a reader back to the confirmed position if the database has lost
+-- later rows.
+--
+-- Answers: `confirmed`, `behind` (the reader had confirmed a later position, and nothing changes).
 create or replace function lonnymq.history_confirm(p_reader text, p_upto xid8)
 returns text
 language plpgsql
@@ -15,8 +17,8 @@ begin
   end if;
   if p_upto > v_horizon then
     raise exception using errcode = 'LM005',
-      message = format('history is settled below %s only, not yet below %s', v_horizon, p_upto),
-      hint = 'Ask history_resume where to go on.';
+      message = format('history is settled up to %s, not yet up to %s', v_horizon, p_upto),
+      hint = 'Call history_resume for the position to continue at.';
   end if;
   perform lonnymq.queue_stamp();
   insert into lonnymq.history_reader as r (name, confirmed, confirmed_at)
@@ -28,4 +30,4 @@ end
 $$;
 
 comment on function lonnymq.history_confirm(text, xid8) is
-'A reader of history says up to where it has it safe.';
+'Stores how far a reader of history has saved the rows.';

@@ -1,10 +1,10 @@
--- Cuts the history that is settled, from p_from on, into parts of about p_rows rows for readers that
--- work side by side; at most p_parts of them, the rest is for the next cut. A part never ends in the
--- middle of a transaction and never above the horizon: it gives the same rows whenever it is read.
--- One transaction that is larger than all parts together is taken whole.
+-- Divides settled history from `p_from` on into at most `p_parts` parts of about `p_rows` rows, for
+-- parallel readers. The rest is left for the next call. A part never splits a transaction and never
+-- passes the horizon: every read of a part returns the same rows. A transaction that is larger than all
+-- parts together is not split.
 --
--- Answers: the parts in their order, each from since up to upto, which is not included; none if there
---   are no rows.
+-- Answers: the parts in order, each from `since` up to `upto`. The row at `upto` is not included. No row
+--   if there is nothing to read.
 create or replace function lonnymq.history_cut(
   p_from xid8 default '0',
   p_rows bigint default 100000,
@@ -30,7 +30,7 @@ begin
   perform lonnymq.guard_history();
   if p_from is null then
     raise exception using errcode = 'LM001', message = 'from must be given',
-      hint = 'Begin at ''0''.';
+      hint = 'Use ''0'' for the beginning of history.';
   end if;
   for v_part in 1..p_parts loop
     v_first := null;
@@ -57,4 +57,4 @@ end
 $$;
 
 comment on function lonnymq.history_cut(xid8, bigint, integer) is
-'Cuts settled history into parts for readers that work side by side.';
+'Divides settled history into parts for parallel readers.';

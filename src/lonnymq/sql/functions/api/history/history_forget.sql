@@ -1,6 +1,7 @@
--- Forgets a reader of history that will not come back, so that it no longer keeps old history from
--- being dropped. One that does come back and confirms is known again.
--- Answers: forgotten, not_found.
+-- Removes a reader of history that will not come back. The reader no longer prevents old history from
+-- being dropped. A reader that confirms again is registered again.
+--
+-- Answers: `forgotten`, `not_found`.
 create or replace function lonnymq.history_forget(p_reader text)
 returns text
 language plpgsql
@@ -13,4 +14,4 @@ end
 $$;
 
 comment on function lonnymq.history_forget(text) is
-'Forgets a reader of history that will not come back.';
+'Removes a reader of history that will not come back.';

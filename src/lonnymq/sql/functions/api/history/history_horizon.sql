@@ -1,8 +1,8 @@
--- Where a slice of history that starts at p_from may end: after about p_rows rows, never in the
--- middle of a transaction, and never at or above the horizon, below which every transaction has
--- ended. A slice below it gives the same rows whenever it is read.
+-- Tells where a slice of history that starts at `p_from` may end: after about `p_rows` rows, never
+-- inside a transaction, and always below the horizon. Every transaction below the horizon has ended, so
+-- every read of the slice returns the same rows.
 --
--- Answers: upto (not included), the rows from p_from to there, and the horizon.
+-- Answers: `upto` (not included), the number of rows from `p_from` to `upto`, and the horizon.
 create or replace function lonnymq.history_horizon(
   p_from xid8 default '0',
   p_rows bigint default 10000,
@@ -38,4 +38,4 @@ end
 $$;
 
 comment on function lonnymq.history_horizon(xid8, bigint) is
-'Where a slice of history may end: never in a transaction, never above the horizon.';
+'Tells where a slice of history may end: between transactions and below the horizon.';

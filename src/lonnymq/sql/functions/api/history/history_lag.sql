@@ -1,15 +1,14 @@
--- Shows how far somebody is behind who has read history up to p_from, and what holds the rest back.
--- Rows are counted up to p_most; beyond that counted_exactly is false.
+-- Shows how far a reader that has read history up to `p_from` is behind, and which transaction blocks
+-- newer rows. Rows are counted up to `p_most`. `counted_exactly` is false if counting stopped there.
 --
--- History can be read up to the horizon: the oldest transaction that has written and is still open.
--- A reader's snapshot, however old, does not hold it back, nor does a replication slot.
+-- History is readable up to the horizon: the oldest open transaction that has written rows. Old
+-- snapshots of readers and replication slots do not hold the horizon back.
 --
--- Answers: horizon; next_xid, the position to come; the rows that can be read now and those
---   that wait for the horizon; first_xid and first_at, the position of the first row that was not
---   read and when its attempt finished; and of the transaction that holds the horizon back the pid,
---   or the name if it is a prepared one, its application, user, database (any of the server's may be
---   it), state and since when it has been open.
---   Who may not see other sessions is told of a transaction without its pid.
+-- Answers: `horizon`, `next_xid` (the next position), the number of rows that are readable now, the
+--   number of rows above the horizon, `first_xid` and `first_at` (position and time of the first unread
+--   row), and the transaction that blocks the horizon: pid, or name of a prepared transaction, with
+--   application, user, database, state and start time. The transaction may be in any database of the
+--   server. The pid is null if you may not see other sessions.
 create or replace function lonnymq.history_lag(
   p_from xid8 default '0',
   p_most bigint default 1000000,
@@ -43,7 +42,7 @@ begin
   perform lonnymq.guard_history();
   if p_from is null then
     raise exception using errcode = 'LM001', message = 'from must be given',
-      hint = 'Begin at ''0''.';
+      hint = 'Use ''0'' for the beginning of history.';
   end if;
   horizon := pg_snapshot_xmin(lonnymq.history_snapshot());
   next_xid := pg_snapshot_xmax(lonnymq.history_snapshot());
@@ -73,4 +72,4 @@ end
 $$;
 
 comment on function lonnymq.history_lag(xid8, bigint) is
-'Shows how far a reader of history is behind, and what holds the rest back.';
+'Shows how far a reader of history is behind, and which transaction blocks newer rows.';

@@ -1,8 +1,10 @@
--- Drops days of history that are older than the queue keeps, and that every reader has confirmed.
--- To drop one, all of history is locked for a moment. Where somebody is in the way it gives up, for now;
--- one call in ten waits 50 ms first, or a busy queue would never get to it. Everybody who settles waits as
--- long, and that is shorter than deadlock_timeout: nobody else is ever the one to give way.
--- Answers: how many partitions were dropped.
+-- Drops days of history that are older than `history_keep_ms` and confirmed by every reader. A drop
+-- locks the whole history for a moment. If the lock is not free, the function stops until the next call.
+-- Every tenth call waits up to 50 ms for the lock, because a busy queue would never free the lock
+-- otherwise. Calls that settle messages wait for the same time, which is shorter than
+-- `deadlock_timeout`: other sessions never fail because of the drop.
+--
+-- Answers: the number of dropped partitions.
 create or replace function lonnymq.history_prune()
 returns bigint
 language plpgsql

@@ -1,6 +1,7 @@
--- Reads the slice of history from p_from up to p_upto, which is not included; up to the horizon if
--- none is given. See history_horizon.
--- Answers: the rows by position; raises LM005 if the slice is not settled yet.
+-- Reads the slice of history from `p_from` up to `p_upto` (not included). The default of `p_upto` is the
+-- horizon, see `history_horizon`.
+--
+-- Answers: the rows by position. Raises LM005 if the slice is not settled yet.
 create or replace function lonnymq.history_read(p_from xid8, p_upto xid8 default null)
 returns table (
   xid xid8, message_id bigint, channel text, kind text, key text, attempt integer, worker text,
@@ -17,12 +18,12 @@ begin
   perform lonnymq.guard_history();
   if p_from is null then
     raise exception using errcode = 'LM001', message = 'from must be given',
-      hint = 'Begin at ''0''.';
+      hint = 'Use ''0'' for the beginning of history.';
   end if;
   if p_upto > v_horizon then
     raise exception using errcode = 'LM005',
-      message = format('history is settled below %s only, not yet below %s', v_horizon, p_upto),
-      hint = 'Ask history_horizon where a slice may end. A transaction left open holds it back.';
+      message = format('history is settled up to %s, not yet up to %s', v_horizon, p_upto),
+      hint = 'Call history_horizon for the end of a slice. An open transaction holds the horizon back.';
   end if;
   return query
   select h.xid, h.message_id, h.channel, h.kind, h.key, h.attempt, h.worker, h.outcome,

@@ -1,5 +1,5 @@
--- Lists who reads history, and up to where each has it safe: history_prune keeps what one of them has
--- not confirmed.
+-- Lists the readers of history and the position that each reader has confirmed. `history_prune` keeps
+-- all rows that a reader has not confirmed.
 create or replace function lonnymq.history_reader_list()
 returns table (name text, confirmed xid8, confirmed_at bigint)
 language sql
@@ -11,4 +11,4 @@ as $$
 $$;
 
 comment on function lonnymq.history_reader_list() is
-'Lists who reads history, and up to where.';
+'Lists the readers of history and their confirmed positions.';

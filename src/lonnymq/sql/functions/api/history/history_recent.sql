@@ -1,8 +1,9 @@
--- Shows what became of the attempts that ended lately, of one channel or of all, in steps: of the
--- latest p_most attempts of the queue, and none that ended before p_from.
+-- Shows the outcomes of recent attempts, of one channel or of all channels, grouped by time steps. The
+-- function reads the latest `p_most` attempts of the queue that ended at or after `p_from`.
 --
--- Answers: one row a step; looked_at and from_at, the same in all of them, say how many attempts were
---   looked at and since when all of them were. One row without a step if there is none.
+-- Answers: a row per step. `looked_at` is the number of attempts that were read, and `from_at` the time
+--   from which the rows are complete. Both are the same in all rows. A single row without a step if
+--   there are no attempts.
 create or replace function lonnymq.history_recent(
   p_from bigint,
   p_step_ms bigint,
@@ -53,4 +54,4 @@ end
 $$;
 
 comment on function lonnymq.history_recent(bigint, bigint, text, integer) is
-'Shows what became of the attempts that ended lately.';
+'Shows the outcomes of recent attempts.';

@@ -1,13 +1,13 @@
--- Where a reader of history goes on that has read up to p_position by its own account. A database that lost
--- its last transactions (a promoted standby, a restored backup) knows of less than the reader has: the
--- reader drops what it has from there on, and reads it again.
+-- Tells a reader of history where to continue. `p_position` is the position that the reader has reached
+-- by its own records. A database that lost the last transactions (a promoted standby, a restored backup)
+-- has fewer rows than the reader: the reader then drops the newer rows and reads again.
 --
--- What a reader has confirmed is in the database, and so is all that lies below it: it was there before the
--- word of it was. So ask before each slice, and confirm each slice in the session that cut it.
+-- All rows below a confirmed position are in the database. Call this function before each slice, and
+-- confirm each slice in the session that read the slice.
 --
--- Answers: continue, since p_position; rewind: drop everything from since on, and read from there; unknown:
---   the reader has never confirmed, or was forgotten, and since is p_position, or 0 if the database has not
---   come that far.
+-- Answers: `continue` at `since`, which is `p_position`. `rewind`: drop all rows from `since` on and
+--   read again from there. `unknown`: the reader has never confirmed or was removed, and `since` is
+--   `p_position`, or 0 if the database has not reached that position.
 create or replace function lonnymq.history_resume(
   p_reader text,
   p_position xid8,
@@ -25,7 +25,7 @@ begin
   perform lonnymq.guard_history();
   if p_position is null then
     raise exception using errcode = 'LM001', message = 'position must be given',
-      hint = 'It is ''0'' for a reader that has nothing.';
+      hint = 'Use ''0'' for a new reader.';
   end if;
   select r.confirmed into v_confirmed from lonnymq.history_reader r where r.name = p_reader;
   if v_confirmed is null then
@@ -43,4 +43,4 @@ end
 $$;
 
 comment on function lonnymq.history_resume(text, xid8) is
-'Where a reader of history goes on, also after a failover or a restore.';
+'Tells a reader of history where to continue, also after a failover or a restore.';

@@ -1,5 +1,6 @@
--- The present snapshot in positions of history: its xmin is the horizon, below which nothing more will be
--- written. Every row of an older generation lies below it, for nobody writes those.
+-- Returns the present snapshot in positions of history. The xmin of the snapshot is the horizon: no
+-- transaction writes rows below the horizon any more. All rows of an older generation are below the
+-- horizon.
 create or replace function lonnymq.history_snapshot()
 returns pg_snapshot
 language sql
@@ -17,4 +18,4 @@ as $$
 $$;
 
 comment on function lonnymq.history_snapshot() is
-'The present snapshot in positions of history.';
+'Returns the present snapshot in positions of history.';

@@ -1,6 +1,7 @@
--- After a COPY into message, in the same transaction: tells the engine which channels to look at.
+-- Registers messages that you loaded with COPY. Call this function after the COPY, in the same
+-- transaction, with the channels of the messages.
 --
--- Answers: how many channels were told.
+-- Answers: the number of channels.
 -- Locks: none.
 -- Notifies: yes.
 create or replace function lonnymq.message_announce(p_channels text[])
@@ -27,4 +28,4 @@ end
 $$;
 
 comment on function lonnymq.message_announce(text[]) is
-'After a COPY into message: tells the engine which channels to look at.';
+'Registers messages that were loaded with COPY.';

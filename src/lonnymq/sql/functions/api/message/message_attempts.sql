@@ -1,5 +1,5 @@
--- Lists the attempts of a message that ended, the latest 200 that did not go well, by an index; and its
--- completion, where it is among the latest p_most attempts of the queue.
+-- Lists the ended attempts of a message: the latest 200 attempts that did not complete, and the
+-- completion if the completion is among the latest `p_most` attempts of the queue.
 create or replace function lonnymq.message_attempts(p_id bigint, p_most integer default 5000)
 returns table (
   attempt integer, outcome text, worker text, channel text, kind text, key text, headers jsonb,
@@ -40,4 +40,4 @@ end
 $$;
 
 comment on function lonnymq.message_attempts(bigint, integer) is
-'Lists the attempts of a message that ended.';
+'Lists the ended attempts of a message.';

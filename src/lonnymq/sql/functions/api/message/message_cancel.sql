@@ -1,8 +1,8 @@
--- Takes back messages that nobody has leased.
+-- Deletes messages that are not leased.
 --
--- Answers: cancelled; leased (somebody is at work on it: it stays); busy (another transaction is
---   about to lease or change it: ask again); dead; not_found.
--- Locks: the messages, without ever waiting for one.
+-- Answers: `cancelled`, `leased` (a worker has the message, and the message stays), `busy` (another
+--   transaction is about to lease or change the message: try again), `dead`, `not_found`.
+-- Locks: the messages, without waiting.
 -- Notifies: no.
 create or replace function lonnymq.message_cancel(p_ids bigint[])
 returns table (id bigint, answer text)
@@ -27,8 +27,8 @@ begin
     cross join lateral (select m.channel from lonnymq.message m where m.id = i.id limit 1) m
   )) then
     raise exception using errcode = 'LM007',
-      message = format('a message among these is in a channel that is not for %s', session_user),
-      hint = 'An admin may allow it: see producer_restrict.';
+      message = format('a message is in a channel that is not allowed for user %s', session_user),
+      hint = 'An admin can allow the channel with producer_restrict.';
   end if;
   perform lonnymq.commit_durably();
   v_gone := lonnymq.message_remove(p_ids);
@@ -48,7 +48,7 @@ end
 $$;
 
 comment on function lonnymq.message_cancel(bigint[]) is
-'Takes back messages that nobody has leased.';
+'Deletes messages that are not leased.';
 
 create or replace function lonnymq.message_cancel(p_id bigint)
 returns text
@@ -59,4 +59,4 @@ as $$
 $$;
 
 comment on function lonnymq.message_cancel(bigint) is
-'Takes back one message that nobody has leased.';
+'Deletes one message that is not leased.';

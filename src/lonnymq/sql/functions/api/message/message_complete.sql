@@ -1,8 +1,8 @@
--- Ends leases: done. Inside the caller's transaction, so that the work and its completion commit
+-- Completes leased messages, in the transaction of the caller. The work and the completion commit
 -- together.
 --
--- Answers: completed; lease_lost (the token is not that of the present lease); not_found.
--- Locks: the messages, in the order of their ids, until the transaction ends. Never a channel.
+-- Answers: `completed`, `lease_lost` (the token does not match the present lease), `not_found`.
+-- Locks: the messages, in the order of ids, until the transaction ends. Channels are not locked.
 -- Notifies: no.
 create or replace function lonnymq.message_complete(p_ids bigint[], p_tokens uuid[])
 returns table (id bigint, answer text)
@@ -85,7 +85,7 @@ end
 $$;
 
 comment on function lonnymq.message_complete(bigint[], uuid[]) is
-'Ends leases: done.';
+'Completes leased messages.';
 
 -- One message, without a single array: see above.
 create or replace function lonnymq.message_complete(p_id bigint, p_token uuid)
@@ -130,4 +130,4 @@ end
 $$;
 
 comment on function lonnymq.message_complete(bigint, uuid) is
-'Ends one lease: done.';
+'Completes one leased message.';

@@ -1,11 +1,11 @@
--- Adds one message to a channel, inside the caller's transaction.
+-- Creates a message in a channel, in the transaction of the caller.
 --
--- Answers: created (id); duplicate (id of the live message that holds the key); dropped or rejected,
---   as the channel says, with the reason full or retiring. A channel with a capacity says how full
---   it is: counted are what is committed and this transaction's own, so what others have not yet
---   committed may take it over.
--- Locks: none that anybody could wait for, except on an equal key.
--- Notifies: when the channel has nothing due and nothing earlier to wait for.
+-- Answers: `created` with the id, `duplicate` with the id of the live message that has the same key,
+--   `dropped` or `rejected` with the reason `full` or `retiring`. For a channel with a capacity, the
+--   answer includes the size: all committed messages and the messages of this transaction. Messages that
+--   other transactions have not committed yet may exceed the capacity.
+-- Locks: none, except that an equal key is waited for.
+-- Notifies: if the channel has no message that is due or scheduled earlier.
 create or replace function lonnymq.message_create(
   p_channel text,
   p_content bytea,
@@ -68,7 +68,7 @@ begin
     end if;
   end if;
   if v_max_size is not null then
-    -- A key, a capacity, or a channel that is being released.
+    -- A key, a capacity, or a channel that is being retired.
     select a.answer, a.id, a.reason, a.size, a.max_size
     into answer, id, reason, size, max_size
     from lonnymq.message_add(null, p_channel, p_content, p_dequeue_at, p_delay_ms, p_key, p_kind,
@@ -99,4 +99,4 @@ end
 $$;
 
 comment on function lonnymq.message_create(text, bytea, bigint, bigint, text, text, jsonb) is
-'Adds one message to a channel.';
+'Creates a message in a channel.';

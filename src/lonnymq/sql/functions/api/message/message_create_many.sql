@@ -1,10 +1,10 @@
--- Adds many messages, to one channel or to many, inside the caller's transaction. They keep their
--- order: ids follow the order of the arrays.
+-- Creates many messages in one or more channels, in the transaction of the caller. The ids follow the
+-- order of the arrays.
 --
--- Answers: one row a message, in the order given: see message_create. A channel with a capacity takes
---   the first ones that fit.
--- Locks: none that anybody could wait for, except on equal keys, and these in the order of keys.
--- Notifies: once, when one of the channels has nothing due.
+-- Answers: a row per message, in the order of the arrays, see `message_create`. A channel with a
+--   capacity accepts the first messages that fit.
+-- Locks: none, except that equal keys are waited for, in the order of keys.
+-- Notifies: once, if one of the channels has no message that is due.
 create or replace function lonnymq.message_create_many(
   p_channels text[],
   p_contents bytea[],
@@ -51,7 +51,7 @@ begin
   end if;
 
   -- Each channel with its first message, and where it stands. Plain: no keys, and no channel among
-  -- them has a capacity or is being released.
+  -- them has a capacity or is being retired.
   select bool_and(p_keys is null and s.name is null and c.max_size is null
       and (c.id is not null or q.default_max_size is null)),
     array_agg(f.channel), array_agg(f.dequeue_at), array_agg(f.id),
@@ -105,4 +105,4 @@ $$;
 comment on function lonnymq.message_create_many(
   text[], bytea[], bigint[], bigint[], text[], text[], jsonb[]
 ) is
-'Adds many messages, to one channel or to many.';
+'Creates many messages in one or more channels.';

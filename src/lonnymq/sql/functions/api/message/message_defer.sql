@@ -1,9 +1,9 @@
--- Ends leases: not now. The message goes back into its channel's line, for the moment given, with
--- the state given (none given keeps the one it has). A defer does not use up an attempt.
+-- Returns leased messages to their channels, until the given time. A deferred message uses no attempt.
+-- `p_states` replaces the state of a message, and null keeps the old state.
 --
--- Answers: deferred (and until when); lease_lost; not_found.
--- Locks: the messages, in the order of their ids, until the transaction ends. Never a channel.
--- Notifies: when a channel has nothing due and nothing earlier to wait for.
+-- Answers: `deferred` with the time, `lease_lost`, `not_found`.
+-- Locks: the messages, in the order of ids, until the transaction ends. Channels are not locked.
+-- Notifies: if a channel has no message that is due or scheduled earlier.
 create or replace function lonnymq.message_defer(
   p_ids bigint[],
   p_tokens uuid[],
@@ -40,12 +40,12 @@ begin
     if v_bad.length > 1048576 then
       raise exception using errcode = 'LM002',
         message = format('state is %s bytes, at most 1048576 are allowed', v_bad.length),
-        hint = 'Store it elsewhere and keep its address.';
+        hint = 'Store the state elsewhere and keep the address.';
     end if;
     if v_bad.delay_ms > 0 and v_bad.dequeue_at is not null then
       raise exception using errcode = 'LM001',
         message = 'dequeue_at and delay_ms exclude each other',
-        hint = 'Give the moment or the delay, not both.';
+        hint = 'Give a time or a delay, not both.';
     end if;
     perform lonnymq.guard_range('delay_ms', v_bad.delay_ms, 0, 3155760000000);
   end loop;
@@ -60,7 +60,7 @@ end
 $$;
 
 comment on function lonnymq.message_defer(bigint[], uuid[], bigint[], bytea[], bigint[]) is
-'Ends leases: not now, with state kept.';
+'Returns leased messages to their channels until a later time, with a state.';
 
 create or replace function lonnymq.message_defer(
   p_id bigint,
@@ -79,4 +79,4 @@ as $$
 $$;
 
 comment on function lonnymq.message_defer(bigint, uuid, bigint, bytea, bigint) is
-'Ends one lease: not now, with state kept.';
+'Returns one leased message to its channel until a later time, with a state.';

@@ -1,20 +1,19 @@
--- Leases up to p_limit messages, channel by channel in turn, under every limit.
---
--- The ring of channels that have something due is walked from p_cursor, which is handed back with
--- every row: {seat of the last visit, where this lap ends, messages already taken in a turn that was
--- cut short}, and after an empty answer a fourth number (walk_nothing). Hand in that of the last row.
--- The second number is negative in a lap's tail (walk_lap). A caller without one starts anywhere. Each
--- visit is worth the channel's weight; where the limit is more than one round gives, several rounds are
+-- Leases up to `p_limit` messages. The channels take turns, and every limit applies. A turn gives
+-- `weight` messages of a channel. If `p_limit` is larger than one round of turns, several rounds are
 -- taken at once.
 --
--- Settings, and messages, that are committed when it begins hold for it.
+-- The function returns a cursor with every row. Pass the cursor of the last row to the next call, so
+-- that the next call continues with the next channel. A caller without a cursor starts at a random
+-- channel.
 --
--- Answers: one row a message, answer leased. When there is none, exactly one row: empty, or contended
---   where another call holds what is eligible, or this one has just found out about more: try again at
---   once. retry_at says when to look again if nobody notifies (null: nothing is scheduled, and no lease was
---   taken that might still run out).
--- Locks: channels that have limits, and messages, without ever waiting for one. The commit of this
---   transaction is not waited for: a lease that a crash loses is one more delivery.
+-- All settings and messages that are committed before the call apply.
+--
+-- Answers: a row per message with the answer `leased`. If no message is leased, a single row with
+--   `empty` or `contended`. `contended` means: another call holds the messages, or this call has found
+--   new messages, so try again at once. `retry_at` is the time of the next try if no notification
+--   arrives. A null means: nothing is scheduled and no lease can run out.
+-- Locks: channels with limits, and messages, without waiting. The call returns before the commit is on
+--   disk: if the server crashes, a lost lease causes a second delivery.
 -- Notifies: no.
 create or replace function lonnymq.message_dequeue(
   p_limit integer default 1,
@@ -74,4 +73,4 @@ end
 $$;
 
 comment on function lonnymq.message_dequeue(integer, bigint, text, bigint[]) is
-'Leases messages, channel by channel in turn, under every limit.';
+'Leases messages. The channels take turns, and every limit applies.';

@@ -1,7 +1,8 @@
--- Why a message is not running: in a word, in a sentence, and as fields.
+-- Explains why a message is not running: as a word, as a sentence and as fields.
 --
--- Answers: not_found; dead; leased; scheduled; unfolded (committed, and no dequeue has looked yet);
---   paused; throttled; saturated; queue_saturated; behind (others of its channel come first); next.
+-- Answers: `not_found`, `dead`, `leased`, `scheduled`, `unfolded` (the message is committed, and no
+--   dequeue has run since), `paused`, `throttled`, `saturated`, `queue_saturated`, `behind` (other
+--   messages of the channel come first), `next`.
 create or replace function lonnymq.message_explain(
   p_id bigint, out answer text, out explanation text, out fields jsonb
 )
@@ -57,7 +58,7 @@ begin
     'queue_max_concurrency', v_queue.max_concurrency, 'wake_at', v_place.wake_at,
     'paused', v_policy.paused, 'retiring', v_policy.retiring, 'error', v_message.error));
   if v_policy.retiring then
-    v_releasing := ' The channel is being released: it takes no new messages.';
+    v_releasing := ' The channel is being retired and takes no new messages.';
   end if;
 
   answer := case
@@ -74,28 +75,28 @@ begin
     else 'next'
   end;
   explanation := case answer
-    when 'leased' then format('It is leased by %s until %s, attempt %s of %s.',
-      coalesce(v_message.worker, 'a worker without a name'),
+    when 'leased' then format('The message is leased by %s until %s, attempt %s of %s.',
+      coalesce(v_message.worker, 'an unnamed worker'),
       lonnymq.epoch_text(v_message.lease_until), v_message.attempt, v_policy.max_attempts)
-    when 'scheduled' then format('It is scheduled for %s%s.',
+    when 'scheduled' then format('The message is scheduled for %s%s.',
       lonnymq.epoch_text(v_message.dequeue_at),
       case when v_message.attempt > 0 then format(', after attempt %s of %s failed',
         v_message.attempt, v_policy.max_attempts) else '' end)
-    when 'paused' then 'Its channel is paused.'
-    when 'unfolded' then 'It is committed, and no dequeue has looked at its channel since.'
-    when 'saturated' then format('Its channel is at its limit: %s of %s are running.', v_in_flight,
+    when 'paused' then 'The channel is paused.'
+    when 'unfolded' then 'The message is new. No dequeue has read the channel since the commit.'
+    when 'saturated' then format('The channel is at its limit: %s of %s messages are running.', v_in_flight,
       v_policy.max_concurrency)
-    when 'throttled' then format('Its channel is throttled until %s.',
+    when 'throttled' then format('The channel is throttled until %s.',
       lonnymq.epoch_text(v_place.wake_at))
-    when 'queue_saturated' then format('The queue is at its limit: %s of %s are running.',
+    when 'queue_saturated' then format('The queue is at its limit: %s of %s messages are running.',
       v_queue.in_flight, v_queue.max_concurrency)
-    when 'behind' then 'Its channel waits for its turn.'
-    else 'It is the next of its channel, which waits for its turn.'
+    when 'behind' then 'The channel waits for its turn.'
+    else 'The message is the next of its channel. The channel waits for its turn.'
   end || case when v_ahead > 0 and v_message.token is null then format(
-    ' %s of its channel come first.', case when v_ahead >= 10000 then '10000 or more'
+    ' Messages of the channel that come first: %s.', case when v_ahead >= 10000 then '10000 or more'
       else v_ahead::text end) else '' end || v_releasing;
 end
 $$;
 
 comment on function lonnymq.message_explain(bigint) is
-'Why a message is not running.';
+'Explains why a message is not running.';

@@ -1,10 +1,10 @@
--- Ends leases: this attempt failed. The message runs again after the channel's back-off, or the
--- delay given; out of attempts, or if told so, it is dead. Attempts are limited by the channel, and
--- by the limit given where that is lower.
+-- Ends leases of messages whose attempt failed. Each message runs again after the retry delay of the
+-- channel, or after the given delay. A message without attempts left is dead, and so is a message that
+-- you declare dead. The channel limits the number of attempts, and you can give a lower limit.
 --
--- Answers: retrying (and when); dead; lease_lost; not_found.
--- Locks: the messages, in the order of their ids, until the transaction ends. Never a channel.
--- Notifies: when a channel has nothing due and nothing earlier to wait for.
+-- Answers: `retrying` with the time, `dead`, `lease_lost`, `not_found`.
+-- Locks: the messages, in the order of ids, until the transaction ends. Channels are not locked.
+-- Notifies: if a channel has no message that is due or scheduled earlier.
 create or replace function lonnymq.message_fail(
   p_ids bigint[],
   p_tokens uuid[],
@@ -52,7 +52,7 @@ end
 $$;
 
 comment on function lonnymq.message_fail(bigint[], uuid[], text[], bigint[], boolean[], integer[])
-is 'Ends leases: this attempt failed.';
+is 'Ends leases of messages whose attempt failed.';
 
 create or replace function lonnymq.message_fail(
   p_id bigint,
@@ -71,4 +71,4 @@ as $$
 $$;
 
 comment on function lonnymq.message_fail(bigint, uuid, text, bigint, boolean) is
-'Ends one lease: this attempt failed.';
+'Ends the lease of a message whose attempt failed.';

@@ -1,9 +1,8 @@
--- Extends leases: they end p_lease_ms from now.
+-- Extends leases: the leases end `p_lease_ms` from now.
 --
--- Answers: extended (and until when); lease_lost; not_found; settling (another transaction is
---   completing, deferring or failing it at this moment: its fate is there).
--- Locks: the messages, without ever waiting for one, so that a heartbeat cannot deadlock with the
---   completion of what it keeps alive.
+-- Answers: `extended` with the time, `lease_lost`, `not_found`, `settling` (another transaction is
+--   completing, deferring or failing the message).
+-- Locks: the messages, without waiting. A heartbeat cannot deadlock with the completion of the message.
 -- Notifies: no.
 create or replace function lonnymq.message_heartbeat(
   p_ids bigint[], p_tokens uuid[], p_lease_ms bigint default 30000

@@ -1,5 +1,5 @@
--- Lists live messages of a channel in their order, from the one after p_after_at and p_after_id, with
--- the first bytes of their contents.
+-- Lists the live messages of a channel in delivery order, after the message at `p_after_at` and
+-- `p_after_id`, with the first bytes of the contents.
 create or replace function lonnymq.message_page(
   p_channel text,
   p_after_at bigint default null,
@@ -36,4 +36,4 @@ end
 $$;
 
 comment on function lonnymq.message_page(text, bigint, bigint, integer, integer) is
-'Lists live messages of a channel in their order, page by page.';
+'Lists the live messages of a channel in delivery order, page by page.';

@@ -1,4 +1,4 @@
--- Shows the first messages of a channel, leased ones too, and takes nothing.
+-- Shows the first messages of a channel, including leased messages. The function leases nothing.
 create or replace function lonnymq.message_peek(p_channel text, p_limit integer default 10)
 returns table (
   id bigint, channel text, content bytea, state bytea, attempt integer, kind text, headers jsonb,
@@ -27,4 +27,4 @@ end
 $$;
 
 comment on function lonnymq.message_peek(text, integer) is
-'Shows the first messages of a channel, and takes nothing.';
+'Shows the first messages of a channel and leases nothing.';

@@ -1,7 +1,7 @@
--- Deletes the waiting messages of a channel, first ones first, at most p_limit a call.
+-- Deletes the waiting messages of a channel in delivery order, at most `p_limit` per call.
 --
--- Answers: how many. Call it again until it says 0.
--- Locks: the messages, without ever waiting for one.
+-- Answers: the number of deleted messages. Call the function again until the answer is 0.
+-- Locks: the messages, without waiting. Locked messages are skipped.
 -- Notifies: no.
 create or replace function lonnymq.message_purge(p_channel text, p_limit integer default 10000)
 returns bigint

@@ -1,5 +1,6 @@
--- Shows one message, alive or dead, with the first bytes of its content and of its state.
--- Answers: one row, or none.
+-- Shows a live or dead message with the first bytes of content and state.
+--
+-- Answers: a row, or no row if there is no such message.
 create or replace function lonnymq.message_show(p_id bigint, p_bytes integer default 16384)
 returns table (
   id bigint, channel text, kind text, key text, attempt integer, max_attempts integer,
@@ -37,4 +38,4 @@ end
 $$;
 
 comment on function lonnymq.message_show(bigint, integer) is
-'Shows one message, alive or dead.';
+'Shows a live or dead message.';

@@ -1,6 +1,6 @@
 -- Lists the roles that are restricted to some channels, by name.
 --
--- Answers: one row a role. is_known is false where there is no role of that name any more.
+-- Answers: a row per role. `is_known` is false if the server has no role of that name any more.
 -- Locks: none.
 -- Notifies: no.
 create or replace function lonnymq.producer_list()

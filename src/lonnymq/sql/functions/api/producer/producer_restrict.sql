@@ -1,10 +1,12 @@
--- Confines a role, and those who are members of it, to some channels: those that are named, and those whose
--- names begin with one of the prefixes. What was said of the role before is replaced; with neither it may
--- use none. Holds for calls that begin after the commit.
--- A queue without roles has nobody to restrict: its functions run with the rights of who calls them.
--- Roles are known by name: one that is renamed is another one, and free.
+-- Restricts a role and the members of the role to some channels: the named channels, and the channels
+-- whose names begin with a given prefix. A new restriction replaces the old restriction. With no
+-- channels and no prefixes, the role may use no channel. The restriction applies to calls that begin
+-- after the commit.
 --
--- Answers: restricted; unchanged.
+-- The queue must be installed with roles. The restriction is stored under the name of the role: if you
+-- rename a role, the restriction does not follow.
+--
+-- Answers: `restricted`, `unchanged`.
 -- Locks: the row of the role.
 -- Notifies: no.
 create or replace function lonnymq.producer_restrict(
@@ -21,7 +23,7 @@ begin
   end if;
   if p_channels is null or p_prefixes is null then
     raise exception using errcode = 'LM001', message = 'channels and prefixes must be arrays',
-      hint = 'None of them is an empty array.';
+      hint = 'Use an empty array for none.';
   end if;
   foreach v_text in array p_channels loop
     perform lonnymq.guard_text('channel', v_text);
@@ -31,7 +33,7 @@ begin
   end loop;
   if not (select i.roles from lonnymq.installed i) then
     raise exception using errcode = 'LM001', message = 'this queue has no roles',
-      hint = 'Install them: lonnymq install --roles.';
+      hint = 'Run: lonnymq install --roles.';
   end if;
   insert into lonnymq.producer_restriction as c (role, channels, prefixes) values (p_role, p_channels, p_prefixes)
   on conflict (role) do update set channels = excluded.channels, prefixes = excluded.prefixes
@@ -41,4 +43,4 @@ end
 $$;
 
 comment on function lonnymq.producer_restrict(text, text[], text[]) is
-'Confines a role to some channels.';
+'Restricts a role to some channels.';

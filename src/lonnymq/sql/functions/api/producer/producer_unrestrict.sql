@@ -1,6 +1,6 @@
--- Lets a role use every channel again.
+-- Removes the restriction of a role. The role may use every channel again.
 --
--- Answers: freed; not_found (it was not restricted).
+-- Answers: `freed`, `not_found` (the role was not restricted).
 -- Locks: the row of the role.
 -- Notifies: no.
 create or replace function lonnymq.producer_unrestrict(p_role text)
@@ -14,4 +14,4 @@ end
 $$;
 
 comment on function lonnymq.producer_unrestrict(text) is
-'Lets a role use every channel again.';
+'Removes the restriction of a role.';

@@ -1,5 +1,6 @@
--- The one clock: database time in epoch milliseconds, of this instant or of the instant given.
--- epoch(now()) is the time of the transaction. A test replaces this function, and time is its own.
+-- Returns the time of the database in epoch milliseconds: the present time, or the given time.
+-- `epoch(now())` is the start of the transaction. All functions read the time here, so a test can
+-- replace this function to set the time.
 create or replace function lonnymq.epoch(p_at timestamptz default clock_timestamp())
 returns bigint
 language sql
@@ -9,4 +10,4 @@ as $$
 $$;
 
 comment on function lonnymq.epoch(timestamptz) is
-'Database time in epoch milliseconds.';
+'Returns the time of the database in epoch milliseconds.';

@@ -1,10 +1,8 @@
--- Looks for what must never be, in one snapshot, and so right while the queue is at work: counts that are
--- off, and every state from which a message would never be delivered: a change that nobody will read, a
--- lease that nobody watches, a channel that nobody wakes. Reads the messages twice, whatever there is: for
--- tests, for doctors, not for every minute. Never by loops over two lists of all channels, whatever the
--- planner believes about tables that have just grown: that took minutes.
+-- Checks the queue for broken invariants: wrong counts, and every state in which a message would never
+-- be delivered. The function reads a single snapshot, so you can run the check while the queue is
+-- working. The check reads all messages twice: do not run the check every minute.
 --
--- Answers: one row a violation; none when all is well.
+-- Answers: a row per problem. No row means that the queue is sound.
 create or replace function lonnymq.queue_check()
 returns table (invariant text, channel text, message_id bigint, detail text)
 language sql
@@ -18,4 +16,4 @@ as $$
 $$;
 
 comment on function lonnymq.queue_check() is
-'Looks for what must never be; no row means all is well.';
+'Checks the queue for broken invariants. No row means that the queue is sound.';

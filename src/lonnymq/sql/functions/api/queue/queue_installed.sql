@@ -1,6 +1,6 @@
--- Says which version of the queue is installed, and whether with roles.
+-- Tells which version of the queue is installed, and whether the queue has roles.
 --
--- Answers: one row.
+-- Answers: a row.
 -- Locks: none.
 -- Notifies: no.
 create or replace function lonnymq.queue_installed(
@@ -24,4 +24,4 @@ end
 $$;
 
 comment on function lonnymq.queue_installed() is
-'Says which version of the queue is installed.';
+'Tells which version of the queue is installed.';

@@ -1,12 +1,12 @@
--- Housekeeping: takes back leases that ran out, forgets channels that are done with, makes and drops
--- days of history, samples the queue for charts, ends consumers that stand in the way. Safe to run from
--- anywhere, by many, as often as wanted: every few seconds is good.
+-- Runs maintenance: takes back leases that ran out, deletes retired and idle channels, creates and drops
+-- partitions of history, takes samples for charts, and ends sessions of stuck consumers. Several workers
+-- may call this function at the same time. Call the function every few seconds.
 --
--- Answers: how many leases ran out, how many of their messages died, how many channels were
---   forgotten, how many days of history were dropped.
--- Locks: never waits for one, but for 50 ms now and then for a day of history that has to be made or
---   dropped (history_extend, history_prune). Runs in a transaction of its own.
--- Notifies: when a channel has something due again.
+-- Answers: the number of leases that ran out, of messages that died, of deleted channels, and of dropped
+--   days of history.
+-- Locks: without waiting, except that some calls wait up to 50 ms to create or drop a partition of
+--   history. The function needs a transaction without other statements.
+-- Notifies: if a channel has messages due again.
 create or replace function lonnymq.queue_maintain(
   p_limit integer default 1000,
   out expired bigint,
@@ -47,4 +47,4 @@ end
 $$;
 
 comment on function lonnymq.queue_maintain(integer) is
-'Housekeeping: leases that ran out, channels that are done with, days of history.';
+'Runs maintenance: leases that ran out, unused channels, partitions of history, samples.';

@@ -1,14 +1,15 @@
--- Shows the queue in figures that cost the same however many messages and channels there are: what
--- would have to be counted at length is estimated, and is_exact or its kin says so.
+-- Shows the metrics of the queue. The cost is the same for any number of messages and channels. Large
+-- numbers are estimates, and columns such as `is_exact` tell which.
 --
---   waiting      not leased, scheduled ones too; like dead and channels counted where their table has
---                up to p_pages pages
---   running      leased: from 500 messages out of the latest 500 dequeues, scaled; the queue's own count
---                where it has a limit; at least what workers say
---   ready        channels in the ring, counted up to 500
---   oldest_at    since when the first message of a channel is there and due: of 300 channels in the
---                ring, 100 that wake next, 100 with leases, 100 that no dequeue has looked at yet
---   last_id      how far messages were numbered: two looks give how many were created between them
+-- - `waiting`: messages that are not leased, including scheduled messages. `waiting`, `dead` and
+--   `channels` are counted if the table has up to `p_pages` pages
+-- - `running`: leased messages. Counted if the queue has a limit. Otherwise estimated from 500 messages
+--   of the latest 500 dequeues, and at least the number that the workers report
+-- - `ready`: channels with messages due, counted up to 500
+-- - `oldest_at`: the time since when the oldest first message of a channel has been due. Read from 300
+--   channels with messages due, 100 that become due next, 100 with leases, and 100 new channels
+-- - `last_id`: the last message id. The difference of two calls is the number of messages created
+--   between the calls
 create or replace function lonnymq.queue_metrics(
   p_pages integer default 300,
   out now_at bigint, out waiting bigint, out waiting_is_exact boolean, out running bigint,
@@ -99,4 +100,4 @@ end
 $$;
 
 comment on function lonnymq.queue_metrics(integer) is
-'Shows the queue in figures that cost the same however much is in it.';
+'Shows the metrics of the queue, at the same cost for any size of the queue.';

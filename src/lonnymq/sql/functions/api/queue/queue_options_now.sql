@@ -1,4 +1,4 @@
--- The settings of the queue as they are now, by the names that queue_set knows.
+-- Returns the present settings of the queue, by the option names of `queue_set`.
 create or replace function lonnymq.queue_options_now()
 returns jsonb
 language sql
@@ -8,4 +8,4 @@ as $$
 $$;
 
 comment on function lonnymq.queue_options_now() is
-'The settings of the queue as they are now.';
+'Returns the present settings of the queue.';

@@ -1,8 +1,7 @@
--- Mends what queue_check finds, from the messages themselves: counts are counted, channels have their
--- whole line looked at, leases that nobody watches are watched, and every change and every moment is looked
--- at again. Waits for those who fold and settle at this moment.
+-- Repairs the problems that `queue_check` finds. The function counts the messages and leases again and
+-- rereads all changes. The function waits for running maintenance, dequeues and settlements.
 --
--- Answers: one row for each thing that was wrong; none when all was well.
+-- Answers: a row per problem that was found. No row means that the queue was sound.
 create or replace function lonnymq.queue_repair()
 returns table (invariant text, channel text, detail text)
 language plpgsql
@@ -78,4 +77,4 @@ end
 $$;
 
 comment on function lonnymq.queue_repair() is
-'Mends what queue_check finds, from the messages themselves.';
+'Repairs the problems that queue_check finds.';

@@ -1,11 +1,11 @@
--- Sets the queue: its own limit, its history, and the policy that channels get which nobody has
--- set. Only what is given changes; null takes a limit away. A changed default holds for channels
--- that come into being afterwards.
+-- Sets the options of the queue: the limit of the queue, the history, and the defaults for channels.
+-- Options that you do not give stay as they are, and null removes a limit. A changed default applies to
+-- channels that are created later.
 --
--- Options: max_concurrency, history (off, outcomes, content), history_keep_ms, channel_idle_ms, and
---   default_ with the name of any option of channel_set.
--- Answers: changed; unchanged.
--- Locks: the row of the queue, against others who set it.
+-- Options: `max_concurrency`, `history` (`off`, `outcomes`, `content`), `history_keep_ms`,
+--   `channel_idle_ms`, and `default_` with the name of any option of `channel_set`.
+-- Answers: `changed`, `unchanged`.
+-- Locks: the settings of the queue, against other changes of these settings.
 -- Notifies: yes.
 create or replace function lonnymq.queue_set(p_options jsonb)
 returns text
@@ -54,4 +54,4 @@ end
 $$;
 
 comment on function lonnymq.queue_set(jsonb) is
-'Sets the queue: its own limit, its history, and the defaults of new channels.';
+'Sets the options of the queue: limit, history and defaults for new channels.';

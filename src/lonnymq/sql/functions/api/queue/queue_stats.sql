@@ -1,7 +1,6 @@
--- Shows the queue as it is now. Where there are more than 100,000 messages or channels their numbers
--- are the planner's estimates, and of the leases that are watched the latest 100,000 are looked at;
--- then estimated is true: looking must not cost a scan. Waiting is what is
--- not leased, scheduled messages too.
+-- Shows the present state of the queue. `waiting` counts the messages that are not leased, including
+-- scheduled messages. Above 100,000 messages or channels, the numbers are estimates of the query
+-- planner, the latest 100,000 leases are read, and `estimated` is true.
 create or replace function lonnymq.queue_stats(
   out channels bigint,
   out ready bigint,
@@ -66,4 +65,4 @@ end
 $$;
 
 comment on function lonnymq.queue_stats() is
-'Shows the queue as it is now.';
+'Shows the present state of the queue.';

@@ -1,5 +1,5 @@
--- Lists samples from a moment on, put together in steps: what was counted is summed, what was read is
--- as it was last. Steps without a sample are left out.
+-- Lists samples since a given time, grouped by time steps. Counts are summed, and other values are the
+-- last values of the step. Steps without a sample are left out.
 create or replace function lonnymq.sample_list(p_from bigint, p_step_ms bigint)
 returns table (
   at bigint, created bigint, completed bigint, failed bigint, deferred bigint, expired bigint,
@@ -27,4 +27,4 @@ end
 $$;
 
 comment on function lonnymq.sample_list(bigint, bigint) is
-'Lists samples from a moment on, put together in steps.';
+'Lists samples since a given time, grouped by time steps.';

@@ -1,12 +1,12 @@
--- Creates the messages of a schedule's runs that have come, and remembers that it did, in one
--- transaction: however many workers come to a run, one of them creates its message. A worker hands in
--- the version that it read; if that is not the present one it is behind, and nothing is done.
--- All runs up to p_upto_at are dealt with by this, those in p_runs by a message each, due at its run
--- and with a key made of the schedule and the run.
+-- Creates the messages of a schedule's runs that are due and stores the progress, in a transaction. If
+-- several workers try the same run, the run creates one message. A worker passes the version of the
+-- schedule that the worker has read. If the version is out of date, the answer is `behind` and nothing
+-- happens. All runs up to `p_upto_at` are done then. Each run in `p_runs` creates a message that is due
+-- at the time of the run. The key of the message consists of the schedule and the run.
 --
--- Answers: advanced; behind; paused; not_found; and how many messages were created.
--- Locks: the schedule. Waits for nobody: who finds it locked is behind.
--- Notifies: as message_create does.
+-- Answers: `advanced`, `behind`, `paused`, `not_found`, with the number of created messages.
+-- Locks: the schedule, without waiting. If the schedule is locked, the answer is `behind`.
+-- Notifies: as `message_create` does.
 create or replace function lonnymq.schedule_advance(
   p_name text,
   p_version bigint,
@@ -61,4 +61,4 @@ end
 $$;
 
 comment on function lonnymq.schedule_advance(text, bigint, bigint, bigint[], bigint) is
-'Creates the messages of a schedule''s runs that have come, each once.';
+'Creates the messages of a schedule''s due runs, each exactly once.';

@@ -1,6 +1,6 @@
--- Deletes a schedule; the messages that it created stay.
+-- Deletes a schedule. Messages that the schedule created stay.
 --
--- Answers: deleted; not_found.
+-- Answers: `deleted`, `not_found`.
 -- Locks: the schedule.
 -- Notifies: no.
 create or replace function lonnymq.schedule_delete(p_name text)
@@ -14,4 +14,4 @@ end
 $$;
 
 comment on function lonnymq.schedule_delete(text) is
-'Deletes a schedule; the messages that it created stay.';
+'Deletes a schedule. Messages that the schedule created stay.';

@@ -1,5 +1,5 @@
--- Lists the schedules that a worker is to look at: those whose next run comes within p_within_ms, and
--- those of which nobody knows it yet.
+-- Lists the schedules that a worker has to process: schedules with a run within `p_within_ms`, and
+-- schedules whose next run is not computed yet.
 create or replace function lonnymq.schedule_due(
   p_within_ms bigint default 0, p_limit integer default 1000
 )
@@ -28,4 +28,4 @@ end
 $$;
 
 comment on function lonnymq.schedule_due(bigint, integer) is
-'Lists the schedules that a worker is to look at.';
+'Lists the schedules that a worker has to process.';

@@ -1,5 +1,5 @@
--- Lists schedules by name, from the one after p_after. next_at is null where no worker has looked at
--- the schedule yet. now_at is the database's time, to reckon from.
+-- Lists schedules by name, after `p_after`. `next_at` is null until a worker has computed the next run.
+-- `now_at` is the time of the database.
 create or replace function lonnymq.schedule_list(
   p_after text default null, p_limit integer default 100
 )

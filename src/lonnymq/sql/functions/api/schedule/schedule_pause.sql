@@ -1,6 +1,6 @@
--- Stops a schedule: no run creates a message until it is resumed.
+-- Pauses a schedule: no run creates a message until you resume the schedule.
 --
--- Answers: paused; already_paused; not_found.
+-- Answers: `paused`, `already_paused`, `not_found`.
 -- Locks: the schedule.
 -- Notifies: no.
 create or replace function lonnymq.schedule_pause(p_name text)
@@ -19,4 +19,4 @@ end
 $$;
 
 comment on function lonnymq.schedule_pause(text) is
-'Stops a schedule: no run creates a message until it is resumed.';
+'Pauses a schedule: no run creates a message until you resume the schedule.';

@@ -1,7 +1,6 @@
--- Lets a paused schedule go on with the first run after now: those of the pause were not misfire, they
--- were not wanted.
+-- Resumes a paused schedule with the next run. Runs during the pause do not count as misfires.
 --
--- Answers: resumed; not_paused; not_found.
+-- Answers: `resumed`, `not_paused`, `not_found`.
 -- Locks: the schedule.
 -- Notifies: no.
 create or replace function lonnymq.schedule_resume(p_name text)
@@ -21,4 +20,4 @@ end
 $$;
 
 comment on function lonnymq.schedule_resume(text) is
-'Lets a paused schedule go on with the first run after now.';
+'Resumes a paused schedule with the next run.';

@@ -1,8 +1,8 @@
--- Creates the message of a schedule now, beside its runs, paused or not.
+-- Creates the message of a schedule now, in addition to the runs. A paused schedule can be run too.
 --
--- Answers: not_found, or as message_create does, with the id.
--- Locks: as message_create does.
--- Notifies: as message_create does.
+-- Answers: `not_found`, or an answer of `message_create` with the id.
+-- Locks: as `message_create` does.
+-- Notifies: as `message_create` does.
 create or replace function lonnymq.schedule_run(p_name text, out answer text, out id bigint)
 language plpgsql
 as $$

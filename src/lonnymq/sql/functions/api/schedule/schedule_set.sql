@@ -1,12 +1,15 @@
--- Says what a schedule creates and when: at the moments of a cron line on the clocks of a timezone, or at
--- the multiples of an interval since 1970. The whole definition is given each time. Workers do the
--- creating; a schedule that is new, or whose moments changed, begins with the first run after now.
+-- Creates or changes a schedule. A schedule creates messages at the times of a cron line in a timezone,
+-- or at the multiples of an interval since 1970. You give the whole definition each time. Workers create
+-- the messages. A new schedule, and a schedule with new times, begins with the next run.
 --
--- Misfire: a run is misfire if no worker was there within a minute of it. skip lets misfire runs be,
---   once makes one message stand for them, all makes up for each, of the newest 1,000.
--- Answers: created; changed; unchanged.
--- Locks: the schedule, against others who set it and the worker that is at one of its runs.
--- Notifies: no; workers look every ten seconds.
+-- A run is a misfire if no worker was active within a minute of the run. `skip` ignores misfires, `once`
+-- creates a message for all misfires together, `all` creates a message for each of the newest 1,000
+-- misfires.
+--
+-- Answers: `created`, `changed`, `unchanged`.
+-- Locks: the schedule, against other changes and against the worker that creates a message of the
+--   schedule.
+-- Notifies: no. Workers read the schedules every ten seconds.
 create or replace function lonnymq.schedule_set(
   p_name text,
   p_channel text,
@@ -67,4 +70,4 @@ $$;
 comment on function lonnymq.schedule_set(
   text, text, text, bigint, text, bytea, text, jsonb, text
 ) is
-'Says what a schedule creates and when.';
+'Creates or changes a schedule.';

@@ -1,7 +1,7 @@
--- Says that a worker has ended.
+-- Records that a worker has ended.
 --
--- Answers: gone; not_found.
--- Locks: the worker's own row.
+-- Answers: `gone`, `not_found`.
+-- Locks: the row of the worker.
 -- Notifies: no.
 create or replace function lonnymq.worker_gone(p_name text)
 returns text
@@ -14,4 +14,4 @@ end
 $$;
 
 comment on function lonnymq.worker_gone(text) is
-'Says that a worker has ended.';
+'Records that a worker has ended.';

@@ -1,5 +1,5 @@
--- Lists the workers that said that they are there, by name, from the one after p_after. One that has
--- been silent for three times as long as it meant to be is not alive.
+-- Lists workers by name, after `p_after`. A worker is not alive if the worker has not
+-- reported for three times its interval.
 create or replace function lonnymq.worker_list(
   p_after text default null, p_limit integer default 100
 )
@@ -26,4 +26,4 @@ end
 $$;
 
 comment on function lonnymq.worker_list(text, integer) is
-'Lists the workers that said that they are there.';
+'Lists workers, with the time of their last report.';

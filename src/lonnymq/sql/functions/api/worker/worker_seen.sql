@@ -1,8 +1,8 @@
--- Says that a worker is there, and what it is at; to be said again within p_interval_ms. Forgets workers
--- that have not been heard of for a day.
+-- Records that a worker is active, and how many messages the worker is running. A worker calls this
+-- function again within `p_interval_ms`. Workers that have not reported for a day are removed.
 --
--- Answers: started (it was not known); seen.
--- Locks: the worker's own row.
+-- Answers: `started` (the worker was unknown), `seen`.
+-- Locks: the row of the worker.
 -- Notifies: no.
 create or replace function lonnymq.worker_seen(
   p_name text,
@@ -47,4 +47,4 @@ end
 $$;
 
 comment on function lonnymq.worker_seen(text, integer, integer, boolean, jsonb, bigint) is
-'Says that a worker is there, and what it is at.';
+'Records that a worker is active.';

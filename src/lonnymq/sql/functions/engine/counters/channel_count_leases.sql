@@ -1,7 +1,8 @@
--- Counts what was just leased from channels whose rows the caller has locked, and takes the seat of
--- those that are at their limit: a freed slot's change, or the moment the rate allows, brings them back.
--- What counts is what was decided when the channel was asked (bits), for settings may change meanwhile.
--- Whoever is not the folder leaves a change of a moment: it may be over before this is committed.
+-- Counts new leases of channels whose rows the caller has locked, and takes the seat of channels at
+-- their limit. The change of an ended lease, or the next time of the rate, brings these channels back.
+-- The limits count as they were when the channel was read (bits), because settings may change meanwhile.
+-- A caller that is not the folder writes a change for a time (recheck), because the time may pass before
+-- the commit.
 create or replace function lonnymq.channel_count_leases(
   p_ids bigint[], p_taken bigint[], p_bits integer[], p_now bigint, p_is_folder boolean
 )
@@ -68,4 +69,4 @@ end
 $$;
 
 comment on function lonnymq.channel_count_leases(bigint[], bigint[], integer[], bigint, boolean) is
-'Counts what was just leased, and takes the seat of channels that are at their limit.';
+'Counts new leases, and takes the seat of channels at their limit.';

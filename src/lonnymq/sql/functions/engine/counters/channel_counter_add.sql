@@ -1,5 +1,5 @@
--- Moves the counts of a channel whose row the caller has locked (0: the queue's, under the fold
--- lock). A new version goes in and the old one goes out: see the table.
+-- Adds to the counters of a channel whose row the caller has locked (0: the queue, under the fold lock).
+-- A new version of the row is inserted and the old version is deleted: see the table.
 create or replace function lonnymq.channel_counter_add(
   p_channel_id bigint, p_in_flight bigint, p_size bigint, p_epoch bigint default null
 )
@@ -21,4 +21,4 @@ end
 $$;
 
 comment on function lonnymq.channel_counter_add(bigint, bigint, bigint, bigint) is
-'Moves the counts of a channel whose row the caller has locked.';
+'Adds to the counters of a locked channel.';

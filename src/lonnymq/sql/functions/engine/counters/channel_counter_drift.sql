@@ -1,4 +1,5 @@
--- By how much a meter is off: what is leased and told of, less what it says. Channel 0 is the queue.
+-- By how much a counter is wrong: the leases and the ended leases that are not folded yet, less the
+-- counter. Channel 0 is the queue.
 create or replace function lonnymq.channel_counter_drift(p_channel_id bigint, p_channel text)
 returns bigint
 language sql
@@ -20,4 +21,4 @@ as $$
 $$;
 
 comment on function lonnymq.channel_counter_drift(bigint, text) is
-'By how much a meter is off.';
+'By how much a counter is wrong.';

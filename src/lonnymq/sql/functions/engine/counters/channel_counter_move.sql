@@ -1,4 +1,4 @@
--- Moves the counts of many channels whose rows the caller has locked, all at once: see channel_counter_add.
+-- Adds to the counters of many channels whose rows the caller has locked: see channel_counter_add.
 create or replace function lonnymq.channel_counter_move(
   p_ids bigint[], p_in_flights bigint[], p_sizes bigint[]
 )
@@ -26,4 +26,4 @@ end
 $$;
 
 comment on function lonnymq.channel_counter_move(bigint[], bigint[], bigint[]) is
-'Moves the counts of many channels whose rows the caller has locked.';
+'Adds to the counters of many locked channels.';

@@ -1,5 +1,5 @@
--- Which of these channels cannot simply be filled, because they have a capacity or are being released.
--- Answers: their names. Whoever asks has been given its transaction id before (commit_durably).
+-- Which of these channels have a capacity or are being retired, so that each message must be checked.
+-- Answers: the names. The caller already has a transaction id (commit_durably).
 create or replace function lonnymq.channel_has_capacity(p_channels text[])
 returns text[]
 language sql
@@ -12,4 +12,4 @@ as $$
 $$;
 
 comment on function lonnymq.channel_has_capacity(text[]) is
-'Which of these channels have a capacity or are being released.';
+'Which of these channels have a capacity or are being retired.';

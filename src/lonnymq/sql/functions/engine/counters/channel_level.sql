@@ -32,4 +32,4 @@ end
 $$;
 
 comment on function lonnymq.channel_level(text) is
-'How full a channel is, and what it answers to a message that does not fit.';
+'How full a channel is, and the answer to a message that does not fit.';

@@ -1,8 +1,8 @@
--- Begins to count in channels that were given a limit where there was none; the caller holds their rows
--- and the fold lock. Channel 0 is the queue.
+-- Begins to count in channels that were given a first limit. The caller holds the rows of the channels
+-- and the fold lock. Channel 0 is the queue. Leases that were not counted before count from now on until
+-- they end (early_lease, limit_check).
 --
--- Leases that were taken without being counted count from now on, until they end (uncounted, limit_check).
--- Answers: whether counting has begun in any of them (limit_must_wait).
+-- Answers: whether counting has begun in any channel (limit_must_wait).
 create or replace function lonnymq.limit_begin(p_channel_ids bigint[])
 returns boolean
 language plpgsql
@@ -42,4 +42,4 @@ end
 $$;
 
 comment on function lonnymq.limit_begin(bigint[]) is
-'Begins to count in channels that were given a limit where there was none.';
+'Begins to count in channels that were given a first limit.';

@@ -1,6 +1,6 @@
--- Looks after leases that were taken before there was a limit to count them in (uncounted): of those that
--- have ended the slots are free again. Nobody tells of it, so it is looked at with every fold; of more than
--- 1,000 a thousand at a time, from a random one on.
+-- Checks leases that were taken before the first limit (early_lease). An ended lease frees its slot. No
+-- change reports the end of these leases, so every fold checks them: at most 1,000, from a random lease
+-- on.
 create or replace function lonnymq.limit_check()
 returns void
 language plpgsql
@@ -36,4 +36,4 @@ end
 $$;
 
 comment on function lonnymq.limit_check() is
-'Looks after leases that were taken before there was a limit to count them in.';
+'Checks leases that were taken before the first limit.';

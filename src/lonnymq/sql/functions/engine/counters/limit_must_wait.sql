@@ -1,7 +1,7 @@
--- Whether a first limit, or capacity, cannot be counted yet, because a dequeue is still at work that began
--- before the limit was committed, does not know of it, and may still take messages. Those that run when it
--- is first asked are written down; it is a matter of milliseconds until they have ended.
--- A capacity is asked for with the channel's id made negative; channel 0 is the queue.
+-- Whether a first limit or capacity cannot be counted yet, because a dequeue that began before the
+-- commit of the limit is still running and may still lease messages. The first call stores the running
+-- dequeues, which end within milliseconds. For a capacity, the id of the channel is negative. Channel 0
+-- is the queue.
 create or replace function lonnymq.limit_must_wait(p_channel_id bigint, p_epoch bigint)
 returns boolean
 language plpgsql
@@ -31,4 +31,4 @@ end
 $$;
 
 comment on function lonnymq.limit_must_wait(bigint, bigint) is
-'Whether a first limit cannot be counted yet, because of dequeues that do not know of it.';
+'Whether a first limit cannot be counted yet, because of dequeues that may not know the limit.';

@@ -1,10 +1,9 @@
--- Begins to count the messages of channels that were given a capacity, or into which messages came that
--- are not told of one by one. From then on changes tell of each that comes and goes: those who create always
--- leave one, those who settle leave one where the lease says that it counts in a capacity. Leases that
--- were taken before the capacity do not say so (early_ids): whenever one of them has ended, the messages
--- are counted once more.
--- As with a first limit, a dequeue that did not know of the capacity has to end first (limit_must_wait).
--- Called by the folder.
+-- Begins to count the messages of channels that were given a capacity, or that received messages by
+-- COPY. From then on changes report each message that is added or removed: a create always writes a
+-- change, a settlement writes a change if the slot of the lease counts in a capacity. Leases from before
+-- the capacity do not count (early_ids): when such a lease has ended, the messages are counted again. As
+-- with a first limit, dequeues that may not know the capacity must end first (limit_must_wait). The
+-- folder calls this function.
 create or replace function lonnymq.size_begin(p_checkpoint lonnymq.checkpoint)
 returns void
 language plpgsql

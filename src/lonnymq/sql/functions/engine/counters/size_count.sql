@@ -1,5 +1,5 @@
--- Counts the messages of a channel, less what changes tell that are not folded yet. Those who ran at this
--- moment, and knew of no capacity, tell of what they add all the same (recount_after, channel_size).
+-- Counts the messages of a channel, less the changes that are not folded yet. Transactions that run now
+-- and do not know the capacity still write changes (recount_after, channel_size).
 create or replace function lonnymq.size_count(
   p_channel_id bigint, p_channel text, p_checkpoint lonnymq.checkpoint
 )

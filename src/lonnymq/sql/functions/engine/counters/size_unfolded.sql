@@ -1,5 +1,5 @@
--- What changes that are not folded yet tell of a channel's size, and whether they tell all of it: not where
--- messages came in by COPY. p_is_new: some may have known of no capacity, for they ran when counting began.
+-- The size that unfolded changes add to a channel, and whether the changes are complete: not after a
+-- COPY. p_is_new: some transactions ran when counting began and may not have known the capacity.
 create or replace function lonnymq.size_unfolded(
   p_channel text, p_is_new boolean, out size bigint, out has_changes boolean
 )
@@ -27,4 +27,4 @@ as $$
 $$;
 
 comment on function lonnymq.size_unfolded(text, boolean) is
-'What notes that are not folded yet tell of a channel''s size.';
+'The size that unfolded changes add to a channel.';

@@ -25,4 +25,4 @@ end
 $$;
 
 comment on function lonnymq.table_metric(regclass, integer) is
-'How many rows a table has: counted where it is small, else from statistics.';
+'How many rows a table has: counted for a small table, else from statistics.';

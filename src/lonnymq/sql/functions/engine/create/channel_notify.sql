@@ -1,8 +1,7 @@
--- Says whether those who wait for messages have to be told of one that this transaction has put into
--- a channel, and tells them: where the channel has nothing due and nothing earlier to wait for, nobody
--- would look at it in time otherwise.
+-- Notifies waiting consumers of a new message, if needed: a channel with no message due and none
+--   scheduled earlier would not be read in time.
 --
--- Answers: whether those who wait are told, for the change that the caller is about to leave.
+-- Answers: whether consumers are notified, for the change that the caller writes next.
 -- Notifies: see queue_notify.
 create or replace function lonnymq.channel_notify(p_channel text, p_due_at bigint)
 returns boolean
@@ -24,4 +23,4 @@ end
 $$;
 
 comment on function lonnymq.channel_notify(text, bigint) is
-'Tells those who wait that a message was put into a channel, where it has to.';
+'Notifies waiting consumers of a new message, if needed.';

@@ -12,4 +12,4 @@ as $$
 $$;
 
 comment on function lonnymq.channel_options() is
-'The options of a channel and what each must be.';
+'The options of a channel and the allowed values.';

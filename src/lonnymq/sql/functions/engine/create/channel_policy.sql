@@ -1,5 +1,5 @@
--- The policy of a channel: what people said about it, folded or not; or what it was born with; or
--- the queue's defaults.
+-- The policy of a channel: the settings, folded or not, or the policy from the first message, or the
+-- defaults of the queue.
 create or replace function lonnymq.channel_policy(
   p_channel text,
   out max_concurrency integer,
@@ -39,4 +39,4 @@ as $$
 $$;
 
 comment on function lonnymq.channel_policy(text) is
-'The policy of a channel: its settings, what it was born with, or the defaults.';
+'The policy of a channel: settings, policy from the first message, or defaults.';

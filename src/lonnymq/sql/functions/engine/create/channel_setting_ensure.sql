@@ -24,4 +24,4 @@ end
 $$;
 
 comment on function lonnymq.channel_setting_ensure(text) is
-'Makes sure that a channel has settings of its own, and locks them.';
+'Creates the settings of a channel if needed, and locks the settings.';

@@ -92,4 +92,4 @@ $$;
 comment on function lonnymq.message_add(
   bigint, text, bytea, bigint, bigint, text, text, jsonb
 ) is
-'Stores one message that was found to be sound.';
+'Stores a checked message.';

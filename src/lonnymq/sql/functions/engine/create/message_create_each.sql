@@ -1,12 +1,13 @@
--- The careful half of message_create_many: keys, capacities, channels that are being released.
--- Ids are drawn in the order of the arrays, and in that order a capacity is given to what is no duplicate.
--- Keys go in in the order of channel and key, so that two calls with equal keys cannot deadlock; what
--- has no key goes in as it stands. One change for each channel.
+-- The second half of message_create_many: keys, capacities, channels that are being retired. Ids are
+-- assigned in the order of the arrays, and in that order messages that are no duplicates use up a
+-- capacity. Keys are inserted in the order of channel and key, so that two calls with equal keys cannot
+-- deadlock. Messages without a key are inserted in the order of the arrays. Each channel gets a single
+-- change.
 --
--- A key that another transaction turns out to have taken meanwhile is a duplicate, and the room that was
--- meant for it is that transaction's.
+-- A key that another transaction has inserted meanwhile is a duplicate, and the capacity goes to that
+-- transaction.
 --
--- Rows are joined by hash: a loop over both takes seconds for 10,000.
+-- Rows are joined by hash: a nested loop takes seconds for 10,000.
 create or replace function lonnymq.message_create_each(
   p_channels text[], p_contents bytea[], p_dequeue_ats bigint[], p_delays_ms bigint[],
   p_keys text[], p_kinds text[], p_headers jsonb[]
@@ -96,4 +97,4 @@ $$;
 comment on function lonnymq.message_create_each(
   text[], bytea[], bigint[], bigint[], text[], text[], jsonb[]
 ) is
-'The careful half of message_create_many: keys, capacities, channels being released.';
+'The second half of message_create_many: keys, capacities, channels that are being retired.';

@@ -48,4 +48,4 @@ as $$
 $$;
 
 comment on function lonnymq.message_judge(text[], text[]) is
-'What becomes of messages that are to be created: keys that are taken, capacities.';
+'The outcome of messages before they are created: existing keys, capacities.';

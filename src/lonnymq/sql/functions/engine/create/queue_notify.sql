@@ -1,14 +1,14 @@
--- Tells those who wait for messages that this transaction has put one where nobody would look in time.
--- Not where another transaction's change that was told of waits to be folded: who folds it goes on to look
--- until every transaction that ran at the time has ended (walk_nothing). The caller has written
--- something before it asks, so that its transaction is one of them. And not within 4 ms after such a change
--- was folded: whoever that notification woke and who found nothing looks once more after that time.
--- Each of these holds until this transaction ends, so it is found out once: a change of its own that was
--- told of says that it was.
+-- Notifies waiting consumers of a message in a channel that no consumer would read in time. No
+--   notification is needed if a notified change of another transaction waits to be folded: the consumer
+--   that folds the change tries again until every transaction of that time has ended (walk_nothing). The
+--   caller has already written data, so its transaction is among these transactions. No notification is
+--   needed within 4 ms after such a change was folded either: a consumer that the notification woke and
+--   that found nothing tries once more after that time. Both stay true until this transaction ends, so
+--   they are checked once: a notified change of this transaction proves that the check was done.
 --
--- Answers: true, always: an assignment of it runs at once, where a perform would be a query of its own.
--- Notifies: where it has to. A notification is one lock for all commits of the database cluster, held
---   until the commit is on disk: a thousand creates must not be a thousand of them.
+-- Answers: true, always: an assignment runs at once, and a perform would be a query.
+-- Notifies: if needed. A notification takes a lock that all commits of the database cluster share, until
+--   the commit is on disk: a thousand creates must not send a thousand notifications.
 create or replace function lonnymq.queue_notify()
 returns boolean
 language plpgsql
@@ -41,4 +41,4 @@ end
 $$;
 
 comment on function lonnymq.queue_notify() is
-'Notifies those who wait for messages, where it has to.';
+'Notifies waiting consumers, if needed.';

@@ -1,7 +1,7 @@
--- What changes tell of messages that are committed and not folded yet, for a call that could not fold them:
--- {channel: [dequeue_at, id]} of the first message of each, so that the walk looks there; at the whole line
--- where messages came in by COPY, of which no change tells one by one. Where there are more than it reads,
--- nothing may be taken.
+-- The changes of committed messages that are not folded yet, for a call that could not fold: {channel:
+-- [dequeue_at, id]} with the first message of each channel, so that the walk starts there. After a COPY
+-- the walk reads the whole channel, because a COPY writes no change per message. If there are more
+-- changes than this function reads, the call must lease nothing.
 create or replace function lonnymq.change_pending(p_walk lonnymq.walk)
 returns lonnymq.walk
 language plpgsql
@@ -45,4 +45,4 @@ end
 $$;
 
 comment on function lonnymq.change_pending(lonnymq.walk) is
-'What notes tell of messages that are committed and not folded yet.';
+'The changes of committed messages that are not folded yet.';

@@ -1,4 +1,4 @@
--- What the changes that a fold will read tell of each channel, together.
+-- The totals per channel of the changes that a fold will read.
 create or replace function lonnymq.change_totals()
 returns table (
   channel text, slots bigint, queue_slots bigint, size bigint, rescan boolean, recount boolean,
@@ -17,4 +17,4 @@ as $$
 $$;
 
 comment on function lonnymq.change_totals() is
-'What the notes that a fold will read tell of each channel.';
+'The totals per channel of the changes that a fold will read.';

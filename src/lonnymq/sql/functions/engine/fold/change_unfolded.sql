@@ -1,5 +1,5 @@
--- The first changes that are not folded yet, up to p_limit of them: their channels may be unknown to every
--- dequeue. Notes that a fold has left because their channel was busy are not among them.
+-- The first p_limit changes that are not folded yet. Dequeues may not know the channels of these
+-- changes. Changes that a fold left out because the channel was locked are not included.
 create or replace function lonnymq.change_unfolded(p_limit integer)
 returns setof lonnymq.change
 language sql
@@ -12,4 +12,4 @@ as $$
 $$;
 
 comment on function lonnymq.change_unfolded(integer) is
-'The first notes that are not folded yet.';
+'The first changes that are not folded yet.';

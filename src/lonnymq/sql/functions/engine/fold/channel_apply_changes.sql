@@ -1,9 +1,9 @@
--- Applies folded changes to channels whose rows the caller has locked: counts first, then where the
--- channel stands: seated, held, asleep until a moment, or idle.
+-- Applies folded changes to channels whose rows the caller has locked: counters first, then the position
+-- of the channel: seated, held, asleep until a time, or idle.
 --
--- A channel that is freed of a hold gets a seat without a look at its line: if it turns out to be
--- empty, the next walk takes the seat away. Channels that become ready together are seated by what
--- has been due longest, and by lot where that is equal.
+-- A channel that is freed of a hold gets a seat without a check of its messages. If the channel is
+-- empty, the next walk takes the seat away. Channels that become ready together are seated by the time
+-- of their first message, and at random for equal times.
 create or replace function lonnymq.channel_apply_changes(
   p_names text[],
   p_due_ats bigint[],
@@ -87,4 +87,4 @@ $$;
 comment on function lonnymq.channel_apply_changes(
   text[], bigint[], bigint[], bigint[], bigint[], bigint
 ) is
-'Applies folded notes to locked channels: counts, floors, seats.';
+'Applies folded changes to locked channels: counters, floors, seats.';

@@ -1,6 +1,6 @@
--- Gives channels whose rows the caller has locked the policy that people said, and has their whole lines
--- looked at: each gets a seat unless it is paused, and its floor falls. A dequeue obeys the settings
--- themselves, folded or not: this brings back into the ring what they let go on.
+-- Applies new settings to channels whose rows the caller has locked. Each channel gets a seat unless the
+-- channel is paused, and the floor falls, so that the whole channel is read again. A dequeue reads the
+-- settings directly, folded or not. This function brings channels back into the ring that may continue.
 create or replace function lonnymq.channel_apply_settings(p_channels text[], p_now bigint)
 returns void
 language plpgsql
@@ -52,4 +52,4 @@ end
 $$;
 
 comment on function lonnymq.channel_apply_settings(text[], bigint) is
-'Gives locked channels the policy that people said, and has their whole lines looked at.';
+'Applies new settings to locked channels.';

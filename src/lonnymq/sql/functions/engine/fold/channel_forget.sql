@@ -1,7 +1,7 @@
--- Takes away channels that are done with, under the fold lock: released ones that are drained, and
--- ones that nobody has set and that have been idle for long. A channel with a message, a lease or
--- anything uncounted stays.
--- Answers: how many.
+-- Deletes channels that are no longer used, under the fold lock: retired channels that are empty, and
+-- channels without settings that have been idle for long. A channel with a message, a lease or an
+-- unfolded change stays.
+-- Answers: the number of deleted channels.
 create or replace function lonnymq.channel_forget(p_now bigint, p_limit integer)
 returns bigint
 language plpgsql
@@ -74,4 +74,4 @@ end
 $$;
 
 comment on function lonnymq.channel_forget(bigint, integer) is
-'Takes away channels that are done with.';
+'Deletes channels that are no longer used.';

@@ -1,6 +1,6 @@
--- Brings channels into being that have their first message, with what people said about them or the
--- queue's defaults. Under the fold lock, so nobody else inserts one. Nothing of it was ever leased, so a
--- limit that it has counts from its first message on.
+-- Inserts channels with their first message, with their settings or the defaults of the queue. The
+-- caller holds the fold lock, so no other transaction inserts a channel. No message of the channel was
+-- ever leased, so a limit counts from the first message on.
 create or replace function lonnymq.channel_insert(
   p_names text[], p_now bigint
 )
@@ -42,4 +42,4 @@ as $$
 $$;
 
 comment on function lonnymq.channel_insert(text[], bigint) is
-'Brings channels into being that have their first message.';
+'Inserts channels with their first message.';

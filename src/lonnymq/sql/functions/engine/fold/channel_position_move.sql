@@ -1,5 +1,5 @@
--- Lets channels stand elsewhere: the old versions, named by their ctids, go out and the new ones go
--- in. The caller has locked the channels.
+-- Moves channels to new positions: deletes the old versions, given by ctid, and inserts the new
+-- versions. The caller has locked the channels.
 create or replace function lonnymq.channel_position_move(
   p_old tid[], p_new lonnymq.channel_position[]
 )
@@ -17,4 +17,4 @@ end
 $$;
 
 comment on function lonnymq.channel_position_move(tid[], lonnymq.channel_position[]) is
-'Lets channels stand elsewhere.';
+'Moves channels to new positions.';

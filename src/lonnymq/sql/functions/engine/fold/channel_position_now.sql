@@ -1,4 +1,4 @@
--- Where a channel stands now: the newest version.
+-- The present position of a channel: the newest version.
 create or replace function lonnymq.channel_position_now(p_channel_id bigint)
 returns setof lonnymq.channel_position
 language sql
@@ -11,4 +11,4 @@ as $$
 $$;
 
 comment on function lonnymq.channel_position_now(bigint) is
-'Where a channel stands now.';
+'The present position of a channel.';

@@ -60,4 +60,4 @@ end
 $$;
 
 comment on function lonnymq.channel_wake_due(bigint, bigint, integer) is
-'Gives a seat to channels whose time has come.';
+'Gives a seat to channels whose message or rate is due.';

@@ -1,4 +1,4 @@
--- Remembers that a change was dealt with a moment ago of which those who wait were notified (queue_notify).
+-- Stores the time when a notified change was folded (queue_notify).
 create or replace function lonnymq.checkpoint_notified()
 returns void
 language plpgsql
@@ -18,4 +18,4 @@ end
 $$;
 
 comment on function lonnymq.checkpoint_notified() is
-'Remembers that a change was dealt with of which those who wait were notified.';
+'Stores the time when a notified change was folded.';

@@ -1,6 +1,6 @@
--- The newest checkpoint: how far the engine has come. One that this cluster's own transactions have not written,
--- but a restore or replication, is not believed: its transaction ids are another cluster's, so everything
--- is looked at once more. So it is where there is none.
+-- The newest checkpoint: how far folding has come. A checkpoint that a restore or replication wrote is
+-- ignored, because the transaction ids belong to another cluster. Without a checkpoint of this cluster
+-- everything is checked again.
 create or replace function lonnymq.checkpoint_now()
 returns setof lonnymq.checkpoint
 language sql
@@ -22,4 +22,4 @@ as $$
 $$;
 
 comment on function lonnymq.checkpoint_now() is
-'How far the engine has come: the newest tick, if this cluster has written it.';
+'The newest checkpoint, if this cluster has written the row.';

@@ -1,9 +1,9 @@
--- How the engine stands, in one look: the newest checkpoint, the queue's own limit, the last seat, and whether
--- something is to be folded: changes of messages, slots or settings (is_told), or else (is_late) leases or
--- channels whose time has come. Notes of leases, and of messages that a dequeue finds without them, can
--- wait for 20 ms; not those of transactions that ran when the last checkpoint was written, and none if a
--- channel has moved since: then whoever left the change may have seen the channel where it was.
--- Written into the query that calls it: it costs no call.
+-- The state of the engine in a single query: the newest checkpoint, the limit of the queue, the last
+-- seat, and whether something must be folded: changes of messages, slots or settings (is_told), or else
+-- leases or channels whose time has come (is_late). Changes of leases, and changes of messages that a
+-- dequeue finds anyway, can wait for 20 ms. Changes of transactions that ran when the last checkpoint
+-- was written cannot wait. No change can wait if a channel has moved since: the author of the change may
+-- have seen the old position. PostgreSQL inlines this function into the calling query.
 create or replace function lonnymq.engine_state(p_now bigint)
 returns table (
   checkpoint_id bigint, until_xid xid8, running_xids xid8[], has_moved boolean,
@@ -41,4 +41,4 @@ as $$
 $$;
 
 comment on function lonnymq.engine_state(bigint) is
-'How the engine stands: the newest tick, the last seat, and whether something is to be folded.';
+'The state of the engine: the newest checkpoint, the last seat, and whether to fold.';

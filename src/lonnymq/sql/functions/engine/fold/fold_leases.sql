@@ -1,6 +1,6 @@
--- Moves leases from the changes of those who took them to lease, where time finds them: many small ones that
--- end within a quarter of a second together, one that is large by itself.
--- Answers: the snapshot that it read, whether there are more, and the earliest end of a lease.
+-- Moves leases from changes to the table lease, which is ordered by time. Small changes that end within
+-- 250 ms share a row, and a large change gets a row of its own.
+-- Answers: the snapshot that was read, whether there are more, and the earliest end of a lease.
 create or replace function lonnymq.fold_leases(
   p_checkpoint lonnymq.checkpoint, p_limit integer,
   out snapshot pg_snapshot, out is_more boolean, out first_at bigint
@@ -48,4 +48,4 @@ end
 $$;
 
 comment on function lonnymq.fold_leases(lonnymq.checkpoint, integer) is
-'Moves leases from the notes of those who took them to where time finds them.';
+'Moves leases from changes to the table lease.';

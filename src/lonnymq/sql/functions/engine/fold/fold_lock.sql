@@ -9,4 +9,4 @@ as $$
 $$;
 
 comment on function lonnymq.fold_lock() is
-'Takes the fold lock of this queue for the transaction, if it is free.';
+'Takes the fold lock of this queue for the transaction, if the lock is free.';

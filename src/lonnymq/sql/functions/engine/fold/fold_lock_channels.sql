@@ -1,5 +1,5 @@
--- Locks the channels of a batch of changes, in the order of their names and without waiting, and leaves
--- those out that another call holds: their changes stay, and their transactions are looked at again.
+-- Locks the channels of a batch of changes, by name and without waiting. Channels that another call
+--   holds are left out: their changes stay, and the next fold reads their transactions again.
 create or replace function lonnymq.fold_lock_channels(p_batch lonnymq.fold_batch)
 returns lonnymq.fold_batch
 language plpgsql
@@ -44,4 +44,4 @@ end
 $$;
 
 comment on function lonnymq.fold_lock_channels(lonnymq.fold_batch) is
-'Locks the channels of a batch of notes, and leaves those out that another call holds.';
+'Locks the channels of a batch of changes, except channels that another call holds.';

@@ -1,5 +1,5 @@
--- Writes down how far a fold has come. A checkpoint spares the next fold what this one has deleted: it can wait
--- until that is worth a row, but for 20 ms or 50 transactions at the most. A mark that went back cannot
+-- Writes a checkpoint: how far a fold has come. A checkpoint saves the next fold from reading deleted
+-- changes, so a checkpoint can wait for at most 20 ms or 50 transactions. A mark that moved back cannot
 -- wait.
 create or replace function lonnymq.fold_mark(
   p_old lonnymq.checkpoint, p_new lonnymq.checkpoint, p_batch lonnymq.fold_batch,
@@ -41,4 +41,4 @@ $$;
 comment on function lonnymq.fold_mark(
   lonnymq.checkpoint, lonnymq.checkpoint, lonnymq.fold_batch, pg_snapshot, bigint
 ) is
-'Writes down how far a fold has come.';
+'Writes a checkpoint: how far a fold has come.';

@@ -1,7 +1,6 @@
--- Reads changes that are not folded yet, channel by channel: what they tell together, for the channels in
--- which it changes anything. A change is read once: a checkpoint says up to which transaction changes were folded,
--- and which of the older transactions were still running then. So changes that are long dead, but kept by
--- somebody's open snapshot, are never passed again.
+-- Reads changes that are not folded yet, grouped by channel, for channels that the changes affect. A
+-- change is read once: a checkpoint stores up to which transaction changes were folded, and which older
+-- transactions were still running. So deleted changes that an open snapshot keeps are never read again.
 create or replace function lonnymq.fold_read(p_checkpoint lonnymq.checkpoint, p_limit integer)
 returns lonnymq.fold_batch
 language plpgsql
@@ -65,4 +64,4 @@ end
 $$;
 
 comment on function lonnymq.fold_read(lonnymq.checkpoint, integer) is
-'Reads notes that are not folded yet, channel by channel.';
+'Reads changes that are not folded yet, grouped by channel.';

@@ -1,16 +1,16 @@
--- Folds what was noted, and what time has brought, into channels: seats, counts and floors.
--- Called by whoever holds the fold lock (fold_lock), in a dequeue or a sweep.
+-- Folds changes, and times that have passed, into channels: seats, counters and floors. The caller holds
+-- the fold lock (fold_lock), in a dequeue or in maintenance.
 --
 --   lease_unlocked ─▶ fold_leases ─▶ lease_reclaim ─▶ channel_wake_due
 --   ─▶ fold_read ─▶ channel_apply_settings ─▶ channel_apply_changes ─▶ fold_mark
 --
--- Only the folder writes lease, and only it gives seats and moves floors; others who hold a channel back
--- leave a change of it. So its marks are right whoever commits late.
+-- Only the folder writes lease, gives seats and moves floors. Other transactions that hold a channel
+-- back write a change. So the marks are right even if transactions commit late.
 --
--- Answers: done; changes (there are more than one fold takes); late (more leases have run out, or channels
---   are to wake, than one fold takes); busy (a channel is locked by a dequeue at this moment, and its
---   changes were left). And how many leases had run out, and how many of their messages died.
--- Locks: channels that change, in the order of their names, without ever waiting for one.
+-- Answers: done, changes (more changes than a fold takes), late (more leases or channels are due than a
+--   fold takes), busy (a dequeue holds a channel, and its changes were left), with the number of leases
+--   that had run out and of messages that died.
+-- Locks: channels that change, by name, without waiting.
 create or replace function lonnymq.fold_run(
   p_now bigint, out answer text, out expired bigint, out died bigint
 )
@@ -86,4 +86,4 @@ end
 $$;
 
 comment on function lonnymq.fold_run(bigint) is
-'Folds what was noted, and what time has brought, into channels.';
+'Folds changes, and times that have passed, into channels.';

@@ -1,5 +1,6 @@
--- Folds until nothing is left to fold, or p_limit leases that ran out were taken back: for a sweep.
--- Answers: how many leases ran out, and how many of their messages died.
+-- Folds until nothing is left to fold, or p_limit leases that ran out were taken back. Maintenance calls
+-- this function.
+-- Answers: the number of leases that ran out, and of messages that died.
 create or replace function lonnymq.lease_cleanup(
   p_now bigint, p_limit integer, out expired bigint, out died bigint
 )
@@ -29,4 +30,4 @@ end
 $$;
 
 comment on function lonnymq.lease_cleanup(bigint, integer) is
-'Folds until nothing is left to fold, for a sweep.';
+'Folds until nothing is left to fold, in maintenance.';

@@ -1,5 +1,5 @@
--- The messages that are leased, and some that were: every lease is in lease or in a change, so this costs
--- what is leased, not what is waiting.
+-- The messages that are leased, and some that were: every lease is in lease or in a change, so the cost
+-- depends on the leased messages, not on the waiting messages.
 create or replace function lonnymq.lease_ids()
 returns table (id bigint)
 language sql

@@ -1,5 +1,5 @@
--- Looks after leases that have run out while somebody was settling them: where that was rolled back, they
--- are noted to be looked at again at once. Called by the folder.
+-- Checks leases that ran out while a transaction was settling the message. After a rollback, a change
+-- makes the next fold check the lease at once. The folder calls this function.
 -- Answers: whether there are any.
 create or replace function lonnymq.lease_unlocked(p_now bigint)
 returns boolean
@@ -38,4 +38,4 @@ end
 $$;
 
 comment on function lonnymq.lease_unlocked(bigint) is
-'Looks after leases that have run out while somebody was settling them.';
+'Checks leases that ran out while a transaction was settling the message.';

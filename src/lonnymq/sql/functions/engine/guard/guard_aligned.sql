@@ -15,4 +15,4 @@ end
 $$;
 
 comment on function lonnymq.guard_aligned(text, anyarray, integer) is
-'Rejects an optional array that is neither absent nor as long as the others of its call.';
+'Rejects an optional array that has not the length of the other arrays.';

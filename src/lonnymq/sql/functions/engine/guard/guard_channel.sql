@@ -1,6 +1,6 @@
--- Rejects a channel that is not for who is connected: the first line of what producer_restrict says.
--- Asked where a function runs with other rights than those of the login, as it does for roles.
--- Answers: nothing; raises LM007.
+-- Rejects a channel that producer_restrict does not allow. The check runs in functions that run with the
+-- rights of the owner.
+-- Answers: nothing. Raises LM007.
 create or replace function lonnymq.guard_channel(p_channel text)
 returns void
 language plpgsql
@@ -9,11 +9,11 @@ as $$
 begin
   if not lonnymq.channel_permitted(p_channel) then
     raise exception using errcode = 'LM007',
-      message = format('channel %L is not for %s', p_channel, session_user),
-      hint = 'An admin may allow it: see producer_restrict.';
+      message = format('channel %L is not allowed for user %s', p_channel, session_user),
+      hint = 'An admin can allow the channel with producer_restrict.';
   end if;
 end
 $$;
 
 comment on function lonnymq.guard_channel(text) is
-'Rejects a channel that is not for who is connected.';
+'Rejects a channel that the connected user may not use.';

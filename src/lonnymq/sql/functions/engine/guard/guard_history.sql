@@ -12,8 +12,8 @@ begin
     where c.relnamespace = 'lonnymq'::regnamespace and c.relname ~ '^history(_\d{8}|_other)?$'
   ) then
     raise exception using errcode = 'LM005',
-      message = 'history is still brought here by a subscription, and cannot be read by position',
-      hint = 'Read it where it is published, or drop the subscription first.';
+      message = 'history is replicated by a subscription and cannot be read by position',
+      hint = 'Read history on the publisher, or drop the subscription first.';
   end if;
 end
 $$;

@@ -15,13 +15,13 @@ declare
 begin
   if p_channels is null or p_contents is null or v_length <> cardinality(p_contents) then
     raise exception using errcode = 'LM001',
-      message = format('as many contents as channels are needed: there are %s channels and %s contents',
+      message = format('channels and contents must have the same length: there are %s channels and %s contents',
         coalesce(v_length, 0), coalesce(cardinality(p_contents), 0));
   end if;
   if v_length > 10000 then
     raise exception using errcode = 'LM002',
-      message = format('a call takes at most 10000 messages, not %s', v_length),
-      hint = 'Send them in several calls, or load them with COPY and message_announce.';
+      message = format('the maximum number of messages per call is 10000, not %s', v_length),
+      hint = 'Use several calls, or load the messages with COPY and message_announce.';
   end if;
   if cardinality(p_dequeue_ats) <> v_length or cardinality(p_delays_ms) <> v_length
     or cardinality(p_keys) <> v_length or cardinality(p_kinds) <> v_length
@@ -64,4 +64,4 @@ $$;
 comment on function lonnymq.guard_messages(
   text[], bytea[], bigint[], bigint[], text[], text[], jsonb[]
 ) is
-'Rejects what cannot be many messages.';
+'Rejects arrays that contain invalid messages.';

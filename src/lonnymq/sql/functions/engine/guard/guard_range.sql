@@ -17,4 +17,4 @@ end
 $$;
 
 comment on function lonnymq.guard_range(text, bigint, bigint, bigint) is
-'Rejects a number outside of what is allowed, null included.';
+'Rejects a number outside the allowed range, and null.';

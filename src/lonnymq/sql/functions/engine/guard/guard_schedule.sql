@@ -1,6 +1,6 @@
--- Rejects what cannot be a schedule, with what is allowed instead. Of a cron line only the form is
--- looked at: whether its numbers make sense is for the worker to say, which reads it.
--- Answers: nothing; raises LM001.
+-- Rejects invalid schedules, and names the allowed values. Only the form of a cron line is checked: the
+-- worker checks the numbers.
+-- Answers: nothing. Raises LM001.
 create or replace function lonnymq.guard_schedule(
   p_name text, p_cron text, p_every_ms bigint, p_timezone text, p_misfire text
 )
@@ -16,13 +16,13 @@ begin
   end if;
   if (p_cron is null) = (p_every_ms is null) then
     raise exception using errcode = 'LM001', message = 'give cron or every_ms, and not both',
-      hint = 'A cron line is like ''0 3 * * *''; an interval is in milliseconds.';
+      hint = 'Examples: cron ''0 3 * * *'', or every_ms 60000.';
   end if;
   if p_cron !~ '^\s*[-0-9A-Za-z*,/#]+(\s+[-0-9A-Za-z*,/#]+){4}\s*$' or octet_length(p_cron) > 255
   then
     raise exception using errcode = 'LM001',
-      message = format('%s is no cron line', quote_literal(left(p_cron, 100))),
-      hint = 'It has five fields: minute, hour, day of the month, month, day of the week.';
+      message = format('%s is not a cron line', quote_literal(left(p_cron, 100))),
+      hint = 'A cron line has five fields: minute, hour, day of the month, month, day of the week.';
   end if;
   if p_every_ms is not null then
     perform lonnymq.guard_range('every_ms', p_every_ms, 1000, 3155760000000);
@@ -40,10 +40,10 @@ begin
   if not found then
     raise exception using errcode = 'LM001',
       message = format('there is no time zone %s', coalesce(quote_literal(left(p_timezone, 100)), 'null')),
-      hint = 'Names are like UTC or Europe/Berlin: see pg_timezone_names.';
+      hint = 'Use a name such as UTC or Europe/Berlin. The view pg_timezone_names lists all names.';
   end if;
 end
 $$;
 
 comment on function lonnymq.guard_schedule(text, text, bigint, text, text) is
-'Rejects what cannot be a schedule.';
+'Rejects invalid schedules.';

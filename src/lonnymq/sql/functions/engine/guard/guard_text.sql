@@ -14,7 +14,7 @@ begin
   if octet_length(p_value) not between 1 and 255 then
     raise exception using errcode = 'LM001',
       message = format('%s must be 1 to 255 bytes long, not %s', p_what, octet_length(p_value)),
-      hint = 'Use a short name here, and put what is long into the content.';
+      hint = 'Use a short text, and put long values into the content.';
   end if;
 end
 $$;

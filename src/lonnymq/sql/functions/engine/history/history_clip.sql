@@ -1,6 +1,7 @@
--- A trigger of the default partition while it has a fence: see history_fence_set. What finishes on a day
--- behind the fence is dated to the last moment before it, because no settlement may fail. That happens only
--- if nobody sweeps for a day or more after the sweep that has set the fence.
+-- A trigger of the default partition while the partition has a fence: see history_fence_set. An attempt
+-- that finishes on a day behind the fence is dated to the last moment before the fence, because no
+-- settlement may fail. This happens only if no maintenance runs for a day or more after the fence was
+-- set.
 create or replace function lonnymq.history_clip()
 returns trigger
 language plpgsql
@@ -12,4 +13,4 @@ end
 $$;
 
 comment on function lonnymq.history_clip() is
-'Dates what finishes behind a fence of the default partition before it.';
+'Dates attempts that finish behind a fence to the moment before the fence.';

@@ -1,16 +1,16 @@
--- Makes the day partitions of history from today up to two weeks ahead, at most p_most a call. As long as
--- somebody sweeps once in two weeks, no row ever goes into the default partition, history_other, and nobody
--- who settles meets a lock taken here. What finishes on a day without a partition goes there and loses
--- nothing.
+-- Creates the partitions of history from today up to two weeks ahead, at most p_most per call. If
+-- maintenance runs at least once in two weeks, no row goes into the default partition, history_other,
+-- and no settlement waits for a lock of this function. An attempt that finishes on a day without a
+-- partition goes into the default partition.
 --
--- Where rows are in the default partition, and more than 2 MB of them, several sweeps share the work, so that
--- nobody waits while they are read: one sets a fence (history_fence_set), the next finds that it holds
--- (history_validate), others attach what lies behind it and take it away.
+-- If the default partition is larger than 2 MB, several maintenance runs share the work, so that no
+-- settlement waits while the rows are read: the first sets a fence (history_fence_set), the next
+-- validates the fence (history_validate), others attach the days behind the fence and drop the fence.
 --
--- Answers: how many partitions were made.
--- Locks: history_other in access exclusive mode until the transaction ends, if that is free; where a
---   partition is wanted within two days, it waits up to 50 ms for it, and everybody who writes there waits as
---   long. That is shorter than deadlock_timeout: nobody else is ever the one to give way.
+-- Answers: the number of new partitions.
+-- Locks: history_other in access exclusive mode until the transaction ends, if the lock is free. If a
+--   partition is needed within two days, the call waits up to 50 ms for the lock, and writers of that
+--   partition wait as long. That is shorter than deadlock_timeout: other sessions never fail.
 create or replace function lonnymq.history_extend(p_now bigint, p_most integer)
 returns integer
 language plpgsql

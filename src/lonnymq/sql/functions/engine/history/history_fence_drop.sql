@@ -11,4 +11,4 @@ end
 $$;
 
 comment on function lonnymq.history_fence_drop(text) is
-'Takes back a promise of the default partition of history.';
+'Drops the constraint of history_fence_set.';

@@ -20,4 +20,4 @@ end
 $$;
 
 comment on function lonnymq.history_fence_set(bigint, bigint) is
-'Has the default partition of history promise that it holds no rows of some days.';
+'Adds a constraint that the default partition of history has no rows of some days.';

@@ -19,4 +19,4 @@ as $$
 $$;
 
 comment on function lonnymq.history_missing(bigint) is
-'The days of the next two weeks that have no partition of history and could have one.';
+'The days of the next two weeks that need a partition of history.';

@@ -1,7 +1,7 @@
--- Looks whether the default partition of history keeps a promise that it was given (history_fence_set).
--- That reads all its rows, while everybody goes on: a sweep that does it does nothing else.
--- Answers: whether there was one to look at, and it was looked at.
--- Locks: history_other in share update exclusive mode, if that is free.
+-- Validates the constraint of history_fence_set on the default partition. The call reads all rows of the
+-- partition while other sessions continue. A maintenance run that validates does nothing else.
+-- Answers: whether there was a constraint to validate, and the lock was free.
+-- Locks: history_other in share update exclusive mode, if the lock is free.
 create or replace function lonnymq.history_validate()
 returns boolean
 language plpgsql
@@ -23,4 +23,4 @@ end
 $$;
 
 comment on function lonnymq.history_validate() is
-'Looks whether the default partition of history keeps a promise that it was given.';
+'Validates the constraint of history_fence_set.';

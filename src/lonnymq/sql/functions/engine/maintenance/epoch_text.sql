@@ -13,4 +13,4 @@ as $$
 $$;
 
 comment on function lonnymq.epoch_text(bigint) is
-'A moment in epoch milliseconds as people write it, in UTC.';
+'A time in epoch milliseconds as text, in UTC.';

@@ -1,6 +1,6 @@
--- Looks for channels that are counted wrongly, stand where they cannot stand, or do not come to their
+-- Finds channels with wrong counters or an impossible position, and channels that do not reach their
 -- messages. Reads every message once. See queue_check.
--- Answers: one row a violation.
+-- Answers: a row per violation.
 create or replace function lonnymq.queue_check_channels()
 returns table (invariant text, channel text, message_id bigint, detail text)
 language sql
@@ -36,12 +36,13 @@ as $$
     left join early e on e.channel_id = c.id
   )
   select 'in_flight', s.name, null::bigint,
-    format('the counter says %s in flight, %s are leased and %s are notified of', s.in_flight, s.leases,
+    format('the counter says %s in flight, %s are leased and %s ended without being counted yet', s.in_flight, s.leases,
       s.told_slots)
   from stood s
   where s.in_flight <> s.leases + s.told_slots
   union all
-  select 'queue_in_flight', null, null, format('the counter says %s in flight, %s are leased or notified of',
+  select 'queue_in_flight', null, null,
+    format('the counter says %s in flight, %s are leased or ended without being counted yet',
     coalesce(m.in_flight, 0), c.slots)
   from (
     select coalesce((select sum(c.queue_slots) from counted c), 0)
@@ -51,7 +52,7 @@ as $$
   left join metered m on m.channel_id = 0
   where coalesce(m.in_flight, 0) <> c.slots
   union all
-  select 'size', s.name, null, format('the counter says %s, there are %s less %s to be notified',
+  select 'size', s.name, null, format('the counter says %s, there are %s messages of which %s are not counted yet',
     s.size, s.messages, s.told_size)
   from stood s
   where s.max_size is not null and s.recount_after is distinct from '0'::xid8
@@ -77,7 +78,7 @@ as $$
   where v.versions > 1
   union all
   select 'wakes', s.name, null,
-    format('it is to wake at %s, and all up to %s is taken for awake', s.wake_at, t.wake_mark)
+    format('wake_at is %s, but all channels up to %s should be awake', s.wake_at, t.wake_mark)
   from stood s cross join lonnymq.checkpoint_now() t
   where s.wake_at <= t.wake_mark and not s.told_recheck and not s.told_look
   union all
@@ -99,4 +100,4 @@ as $$
 $$;
 
 comment on function lonnymq.queue_check_channels() is
-'Looks for channels that are counted wrongly, or do not come to their messages.';
+'Finds channels with wrong counters, and channels that do not reach their messages.';

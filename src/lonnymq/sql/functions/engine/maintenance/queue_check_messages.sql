@@ -1,6 +1,6 @@
--- Looks for changes that nobody will read, leases that nobody watches, and messages that cannot be as they
--- are. Reads every message once. See queue_check.
--- Answers: one row a violation.
+-- Finds changes that no fold will read, leases that no fold will check, and messages in an impossible
+-- state. Reads every message once. See queue_check.
+-- Answers: a row per violation.
 create or replace function lonnymq.queue_check_messages()
 returns table (invariant text, channel text, message_id bigint, detail text)
 language sql
@@ -27,7 +27,7 @@ as $$
     cross join unnest(l.message_ids) as i (id) group by i.id
   )
   select 'change_read', n.channel, n.message_id,
-    format('transaction %s left a change that is taken for read', n.xid)
+    format('transaction %s wrote a change that will never be read', n.xid)
   from noted n
   where not n.is_read
   union all
@@ -37,7 +37,7 @@ as $$
   where (m.token is null) <> (m.lease_until is null) or (m.token is null) <> (m.dequeued_at is null)
     or (m.token is null and m.slot <> 0) or (m.token is not null and m.attempt < 1)
   union all
-  select 'lease_watched', m.channel, m.id, format('the lease ends at %s, looked at %s', m.lease_until,
+  select 'lease_watched', m.channel, m.id, format('the lease ends at %s, next check: %s', m.lease_until,
     coalesce(w.due_at::text, 'never'))
   from odd m
   left join watched w on w.id = m.id
@@ -52,10 +52,10 @@ as $$
   from odd m
   where m.attempt < 0
   union all
-  select 'dead_or_alive', m.channel, m.id, 'is both in message and in dead'
+  select 'dead_or_alive', m.channel, m.id, 'the message is in both tables, message and dead'
   from lonnymq.dead d
   cross join lateral (select * from lonnymq.message m where m.id = d.id limit 1) m
 $$;
 
 comment on function lonnymq.queue_check_messages() is
-'Looks for notes that nobody will read, and leases that nobody watches.';
+'Finds changes that no fold will read, and leases that no fold will check.';

@@ -1,6 +1,6 @@
--- Writes down that the database was restored, so that a second restore is told from the first. The
--- generation that everybody sees is the same before and after. Not where somebody sets the queue at this
--- moment: queue_set does it too.
+-- Stores that the database was restored, so that a second restore can be distinguished from the first.
+-- The generation is the same before and after. Does nothing while another transaction sets the queue:
+-- queue_set does the same.
 create or replace function lonnymq.queue_stamp()
 returns void
 language plpgsql

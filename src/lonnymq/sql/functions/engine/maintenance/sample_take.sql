@@ -1,10 +1,10 @@
--- Writes down how the queue stands, for charts, unless somebody did so less than 5 seconds ago.
--- Called by queue_maintain. It counts the attempts that ended since the sample before it: those of
--- transactions that its snapshot, in positions, did not see, up to 200,000 of them, and each once. Nothing is
--- counted after a pause of more than 5 minutes: charts have a gap there. The 100 channels with the
--- most of them are told apart, by the minute. Samples are kept for 25 hours.
+-- Stores the state of the queue for charts, unless the last sample is younger than 5 seconds.
+-- queue_maintain calls this function. The sample counts the attempts that ended since the sample before,
+-- by the snapshot in positions: up to 200,000, and each once. After a pause of more than 5 minutes
+-- nothing is counted, and charts have a gap. The 100 channels with the most attempts are stored
+-- separately, by the minute. Samples are kept for 25 hours.
 --
--- Locks: one sampler at a time, by a try-lock.
+-- Locks: a single sampler at a time, by a try-lock.
 create or replace function lonnymq.sample_take(p_now bigint)
 returns void
 language plpgsql

@@ -31,4 +31,4 @@ as $$
 $$;
 
 comment on function lonnymq.channel_limit(bigint) is
-'The limits of a channel as people set them, and what it counts.';
+'The limits of a channel as set, and the counter.';

@@ -1,9 +1,8 @@
--- Leases one message straight off the change that tells of it, where nobody is in the ring and every change
--- that is to be folded tells of one message of a channel of its own: then it is that message's turn, and
--- its channel, which is idle and has no limits, need not sit down for it and leave again.
--- Called by whoever holds the fold lock, where nothing but such changes is to be folded.
+-- Leases a message directly from its change, if the ring is empty and every change that must be folded
+-- describes a single message of a channel of its own. The channel is idle and has no limits, and never
+-- gets a seat. The caller holds the fold lock, and nothing but such changes must be folded.
 --
--- Answers: the message as message_dequeue does; no row where there is more to it, and folding has to tell.
+-- Answers: the message as message_dequeue does, or no row if a fold is needed.
 -- Locks: the message, without waiting.
 create or replace function lonnymq.message_lease_direct(
   p_walk lonnymq.walk, p_lease_ms bigint, p_worker text
@@ -78,4 +77,4 @@ end
 $$;
 
 comment on function lonnymq.message_lease_direct(lonnymq.walk, bigint, text) is
-'Leases one message straight off the change that tells of it.';
+'Leases a message directly from its change.';

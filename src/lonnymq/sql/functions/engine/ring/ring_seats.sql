@@ -1,8 +1,8 @@
--- The next seats of the ring after p_seat, as a consumer walks it: to the end of its lap, then those who
--- sat down during the lap up to p_seat_last (unless it is in that tail already: walk_lap), then from the start.
--- With each its channel as people set it, committed by now, whether that is folded or not; and where its
--- line begins, with what changes tell that are not folded yet (p_pending).
--- Written into the query that calls it: it costs no call.
+-- The next seats of the ring after p_seat, as a consumer walks the ring: to the end of the lap, then
+-- channels that became due during the lap up to p_seat_last (unless the walk is in that tail already:
+-- walk_lap), then from the start. With each seat its channel with the committed settings, folded or not,
+-- and the first message, with the unfolded changes (p_pending). PostgreSQL inlines this function into
+-- the calling query.
 create or replace function lonnymq.ring_seats(
   p_seat bigint, p_lap bigint, p_seat_last bigint, p_seat_floor bigint, p_most integer,
   p_pending jsonb
@@ -56,4 +56,4 @@ as $$
 $$;
 
 comment on function lonnymq.ring_seats(bigint, bigint, bigint, bigint, integer, jsonb) is
-'The next seats of the ring, as a consumer walks it.';
+'The next seats of the ring, in the order of a consumer''s walk.';

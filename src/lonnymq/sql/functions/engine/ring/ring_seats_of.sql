@@ -31,4 +31,4 @@ as $$
 $$;
 
 comment on function lonnymq.ring_seats_of(text[], bigint, bigint, bigint, bigint, jsonb) is
-'Of these channels those that are in the ring, as a consumer walks it.';
+'The given channels that are in the ring, in the order of a consumer''s walk.';

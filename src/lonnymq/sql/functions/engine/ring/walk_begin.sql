@@ -1,5 +1,6 @@
--- Begins a dequeue or a claim: looks how the engine stands, and takes the fold lock if nobody has it.
--- Locks: the fold lock if it is free, and one that all dequeues share. It waits for nothing.
+-- Begins a dequeue or a claim: reads the state of the engine, and takes the fold lock if the lock is
+-- free.
+-- Locks: the fold lock if free, and a lock that all dequeues share. The call waits for nothing.
 create or replace function lonnymq.walk_begin(p_cursor bigint[], p_limit integer)
 returns lonnymq.walk
 language plpgsql
@@ -28,4 +29,4 @@ end
 $$;
 
 comment on function lonnymq.walk_begin(bigint[], integer) is
-'Begins a dequeue: looks how the engine stands, and takes the fold lock if nobody has it.';
+'Begins a dequeue: reads the state of the engine, and takes the fold lock if free.';

@@ -1,10 +1,9 @@
--- Folds what is to be folded before a dequeue takes anything, and finds where the consumer stands in the
--- ring after that.
+-- Folds before a dequeue leases messages, and finds the consumer's seat in the ring after that.
 --
--- What is committed when it begins takes part. Notes that another call is folding, or that it could not
--- fold because another call has the channel, are read as they are; where there are too many to read, the
--- call takes nothing: the next one goes on folding.
--- Locks: what fold_run locks. It waits for nothing.
+-- Everything that is committed when the call begins takes part. Changes that another call is folding, or
+-- that this call cannot fold because another call holds the channel, are read directly. If there are too
+-- many to read, the call leases nothing, and the next call continues folding.
+-- Locks: the locks of fold_run. The call waits for nothing.
 create or replace function lonnymq.walk_fold(p_walk lonnymq.walk)
 returns lonnymq.walk
 language plpgsql
@@ -47,4 +46,4 @@ end
 $$;
 
 comment on function lonnymq.walk_fold(lonnymq.walk) is
-'Folds what is to be folded, and finds where the consumer stands in the ring.';
+'Folds before a dequeue leases messages, and finds the consumer''s seat in the ring.';

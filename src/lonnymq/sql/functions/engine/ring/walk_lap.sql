@@ -18,4 +18,4 @@ as $$
 $$;
 
 comment on function lonnymq.walk_lap(bigint, bigint, bigint, bigint) is
-'Where a lap ends when its walk has gone from one seat to another.';
+'The end of a lap after a walk from a seat to another seat.';

@@ -1,8 +1,8 @@
--- Makes sure, for a call that is not the folder, that the channels which it has just read stand where the
--- changes say that it has read before: a folder may have moved a floor up and committed between the two looks,
--- and a change that could wait would be overlooked. A floor is never moved up without the checkpoint's knowledge.
--- Answers: the walk with the changes as they are now, and the checkpoint that they were read by; is_same says
---   whether the call may go on with what it has.
+-- Makes sure, for a call that is not the folder, that no folder has moved a floor up and committed
+-- between the call's read of the changes and the read of the channels: a change that can wait would be
+-- missed. A floor never moves up without a new checkpoint.
+-- Answers: the walk with the present changes, and the checkpoint of these changes. is_same tells whether
+--   the call may continue with the channels that were read.
 create or replace function lonnymq.walk_look_again(p_walk lonnymq.walk)
 returns lonnymq.walk
 language plpgsql
@@ -22,4 +22,4 @@ end
 $$;
 
 comment on function lonnymq.walk_look_again(lonnymq.walk) is
-'Makes sure that no folder has moved a floor between two looks of a call.';
+'Makes sure that no folder has moved a floor between two reads of a call.';

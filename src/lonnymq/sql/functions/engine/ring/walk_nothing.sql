@@ -1,15 +1,18 @@
--- The one row that a dequeue answers when it leased nothing: why, and when to look again.
+-- The single row that a dequeue answers when nothing was leased: the reason, and the time of the next
+-- try.
 --
--- Only the folder says empty, and only when nothing is left to fold; what came in meanwhile it folds, and
--- answers contended: try again at once. So does who could not look at everything.
+-- Only the folder answers empty, and only when nothing is left to fold. If changes came in meanwhile,
+-- the folder folds the changes and answers contended: try again at once. A call that could not read
+-- everything answers contended too.
 --
--- When to look again: when a channel's time comes or a lease runs out; soon where the ring is not empty,
--- for another call is taking what is there and may not keep it; and soon as long as somebody may have left
--- a message without telling, because the channel was still seated, or another change was still to be folded
--- or was a moment ago (queue_notify). That may be as long as a transaction runs that began before this call
--- changed anything, or within that moment: so a call that has written, or comes in that moment, is
--- followed by another one shortly, and the cursor then keeps below which transaction all must have ended.
--- dequeued_at is the database's time, to reckon from.
+-- The next try is when a channel becomes due or a lease runs out. The next try is soon if the ring is
+-- not empty, because another call is taking the messages and may roll back. The next try is also soon
+-- while a transaction may have written a message without a notification, because the channel was still
+-- seated, or another notified change was not folded or was folded a moment ago (queue_notify). That
+-- takes as long as a transaction runs that began before this call changed anything, or within that
+-- moment. So a call that has written, or comes in that moment, is followed by another call, and the
+-- cursor keeps the transaction id below which all transactions must have ended. dequeued_at is the
+-- database's time.
 create or replace function lonnymq.walk_nothing(
   p_walk lonnymq.walk, p_is_cut boolean, p_is_whole boolean
 )
@@ -73,4 +76,4 @@ end
 $$;
 
 comment on function lonnymq.walk_nothing(lonnymq.walk, boolean, boolean) is
-'The one row that a dequeue answers when it leased nothing.';
+'The single row that a dequeue answers when nothing was leased.';

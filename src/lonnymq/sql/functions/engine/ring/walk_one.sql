@@ -79,4 +79,4 @@ end
 $$;
 
 comment on function lonnymq.walk_one(lonnymq.walk, bigint, text) is
-'Leases one message where the next channels of the ring have no limits.';
+'Leases a message if the next channels of the ring have no limits.';

@@ -54,4 +54,4 @@ end
 $$;
 
 comment on function lonnymq.walk_quota(lonnymq.ring_window, boolean) is
-'Locks the channels of a window that have limits, and finds what they allow.';
+'Locks the channels of a window that have limits, and computes their quotas.';

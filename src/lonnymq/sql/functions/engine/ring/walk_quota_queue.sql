@@ -29,4 +29,4 @@ end
 $$;
 
 comment on function lonnymq.walk_quota_queue(lonnymq.walk) is
-'Brings what a walk may take down to what the queue''s own limit allows.';
+'Reduces the number of messages of a walk to the limit of the queue.';

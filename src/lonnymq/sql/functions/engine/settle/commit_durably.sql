@@ -19,4 +19,4 @@ as $$
 $$;
 
 comment on function lonnymq.commit_durably() is
-'Takes back what a dequeue relaxed earlier in this transaction.';
+'Makes the commit durable again after a dequeue in the same transaction.';

@@ -17,4 +17,4 @@ as $$
 $$;
 
 comment on function lonnymq.commit_relaxed() is
-'Lets the commit of this transaction return before it is on disk.';
+'Lets the commit of this transaction return before the data is on disk.';

@@ -12,12 +12,12 @@ begin
   select * into v_dead from lonnymq.dead d where d.id = p_id;
   if not found then
     answer := 'not_found';
-    explanation := format('There is no message %s: it has ended, or never was.', p_id);
+    explanation := format('There is no message %s. The message has ended or never existed.', p_id);
     fields := jsonb_build_object('id', p_id);
     return;
   end if;
   answer := 'dead';
-  explanation := format('It died at %s after %s attempts: %s', lonnymq.epoch_text(v_dead.died_at),
+  explanation := format('The message died at %s after %s attempts: %s', lonnymq.epoch_text(v_dead.died_at),
     v_dead.attempt, coalesce(v_dead.error, 'no error was given.'));
   fields := jsonb_build_object('id', p_id, 'channel', v_dead.channel, 'attempt', v_dead.attempt,
     'died_at', v_dead.died_at, 'error', v_dead.error);
@@ -25,4 +25,4 @@ end
 $$;
 
 comment on function lonnymq.dead_explain(bigint) is
-'What became of a message that is not live.';
+'Explains the state of a message that is not live.';

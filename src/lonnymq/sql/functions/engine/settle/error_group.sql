@@ -10,4 +10,4 @@ as $$
 $$;
 
 comment on function lonnymq.error_group(text) is
-'What errors have in common: the last line without its numbers.';
+'The common part of errors: the last line without numbers.';

@@ -114,4 +114,4 @@ $$;
 comment on function lonnymq.lease_end(
   bigint[], uuid[], text, bigint, bigint[], integer[], text[], bytea[]
 ) is
-'Ends leases whose messages are not done: back into the line, or dead.';
+'Ends leases of messages that are not completed: back into the channel, or dead.';

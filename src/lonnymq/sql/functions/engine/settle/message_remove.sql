@@ -1,6 +1,6 @@
--- Deletes waiting messages that the caller names, and tells the engine how much smaller their
--- channels are. Messages that another transaction holds are left.
--- Answers: which ones are gone.
+-- Deletes waiting messages, and writes changes with the new sizes of their channels. Messages that
+-- another transaction holds stay.
+-- Answers: the deleted messages.
 create or replace function lonnymq.message_remove(p_ids bigint[])
 returns bigint[]
 language plpgsql
@@ -34,4 +34,4 @@ end
 $$;
 
 comment on function lonnymq.message_remove(bigint[]) is
-'Deletes waiting messages, and tells the engine.';
+'Deletes waiting messages, and writes changes with the sizes.';

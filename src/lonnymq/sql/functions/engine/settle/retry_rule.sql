@@ -16,4 +16,4 @@ as $$
 $$;
 
 comment on function lonnymq.retry_rule(text, integer) is
-'Whether an attempt is the last one, and how long to wait for the next.';
+'Whether an attempt is the last, and how long to wait for the next attempt.';

@@ -27,4 +27,4 @@ as $$
 $$;
 
 comment on function lonnymq.settle_answers(bigint[], uuid[], bigint[], uuid[], text) is
-'What to answer for each id and token, given the leases that were found.';
+'The answer for each id and token, from the leases that were found.';

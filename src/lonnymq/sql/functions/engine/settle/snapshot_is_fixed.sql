@@ -1,7 +1,7 @@
--- Whether this transaction reads from one snapshot until it ends (repeatable read, serializable). Then it
--- may not see a capacity that was set since, and whoever adds or takes away messages tells of it in any
--- case: a count that nobody keeps does not mind, one that is kept would be off for ever.
--- One expression in SQL: it is written into the statement that calls it, and costs no call.
+-- Whether this transaction reads a single snapshot until it ends (repeatable read, serializable). Such a
+-- transaction may not see a new capacity, so every added or removed message is written as a change:
+-- without a capacity the change does no harm, and with a capacity the counter would be wrong forever
+-- otherwise. PostgreSQL inlines this expression into the calling statement.
 create or replace function lonnymq.snapshot_is_fixed()
 returns boolean
 language sql
@@ -11,4 +11,4 @@ as $$
 $$;
 
 comment on function lonnymq.snapshot_is_fixed() is
-'Whether this transaction reads from one snapshot until it ends.';
+'Whether this transaction reads a single snapshot until the end.';

@@ -1,11 +1,11 @@
--- Settles a claim, a part at a time: its messages are completed, but for those of which something else
--- was said (claim_decide). With the last part the claim is gone. The token says which claim is meant: a
--- claim of the same number that was made in another life of the database is not settled, but given back.
+-- Settles a claim, a part per call. The messages are completed, except messages with another outcome
+-- from `claim_decide`. The last part ends the claim. The token identifies the claim: a claim with the
+-- same number from before a restore of the database is given back instead of settled.
 --
--- Answers: one row: how many were completed, deferred, are to be retried, are dead, and how many are no
---   longer in the claim, because its leases ran out; whether parts are left to be settled.
--- Locks: the messages, in the order of their ids, until the transaction ends. Never a channel.
--- Notifies: as message_defer and message_fail do.
+-- Answers: a row with the number of messages that were completed, deferred, will be retried, are dead,
+--   or have left the claim because their leases ran out, and whether parts are left to settle.
+-- Locks: the messages, in the order of ids, until the transaction ends. Channels are not locked.
+-- Notifies: as `message_defer` and `message_fail` do.
 create or replace function lonnymq.claim_acknowledge(
   p_stream text,
   p_epoch bigint,
@@ -84,4 +84,4 @@ end
 $$;
 
 comment on function lonnymq.claim_acknowledge(text, bigint, bigint, text) is
-'Settles a claim, a part at a time.';
+'Settles a claim, a part per call.';

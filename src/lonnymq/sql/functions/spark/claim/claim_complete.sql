@@ -1,6 +1,6 @@
--- Completes messages of a claim, whose tokens lie between these two: as message_complete, without a
--- token for each.
--- Answers: how many there were.
+-- Completes the messages of a claim with tokens in a range. The same as message_complete, without a
+-- token per message.
+-- Answers: the number of messages.
 create or replace function lonnymq.claim_complete(p_ids bigint[], p_low uuid, p_high uuid)
 returns bigint
 language plpgsql

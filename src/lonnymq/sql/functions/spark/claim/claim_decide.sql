@@ -1,8 +1,8 @@
--- Says what is to come of claimed messages when their claim is acknowledged: complete (which is what
--- comes of those of which nothing is said), defer, fail or dead. Said twice, the last holds.
+-- Sets the outcome of claimed messages: `complete` (the default), `defer`, `fail` or `dead`. The outcome
+-- takes effect when the claim is acknowledged. The last decision for a message counts.
 --
--- Answers: decided; lease_lost (the token is not that of the present lease); not_found.
--- Locks: nothing but its own rows.
+-- Answers: `decided`, `lease_lost` (the token does not match the present lease), `not_found`.
+-- Locks: the decisions of this call.
 -- Notifies: no.
 create or replace function lonnymq.claim_decide(
   p_ids bigint[],
@@ -42,7 +42,7 @@ begin
     perform lonnymq.guard_range('delay_ms', coalesce(v_bad.delay_ms, 0), 0, 3155760000000);
     perform lonnymq.guard_range('bytes of a state', coalesce(v_bad.length, 0), 0, 1048576);
     raise exception using errcode = 'LM001',
-      message = format('an outcome is complete, defer, fail or dead, not %s',
+      message = format('outcome must be complete, defer, fail or dead, not %s',
         coalesce(v_bad.outcome, 'null'));
   end if;
 
@@ -67,4 +67,4 @@ end
 $$;
 
 comment on function lonnymq.claim_decide(bigint[], uuid[], text[], bigint[], text[], bytea[]) is
-'Says what is to come of claimed messages when their claim is acknowledged.';
+'Sets the outcome of claimed messages for the acknowledgement of their claim.';

@@ -1,4 +1,4 @@
--- Removes a claim and what was said of its messages.
+-- Removes a claim and the outcomes that were decided for its messages.
 create or replace function lonnymq.claim_forget(p_stream text, p_seq bigint)
 returns void
 language plpgsql
@@ -22,4 +22,4 @@ end
 $$;
 
 comment on function lonnymq.claim_forget(text, bigint) is
-'Removes a claim and what was said of its messages.';
+'Removes a claim and the outcomes that were decided for its messages.';

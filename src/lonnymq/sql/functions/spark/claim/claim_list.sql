@@ -1,4 +1,4 @@
--- The parts of a stream's claims that are not settled yet, in order.
+-- Lists the parts of a stream's claims that are not settled yet, in order.
 create or replace function lonnymq.claim_list(p_stream text)
 returns table (
   seq bigint, token text, made_at bigint, timeout_at bigint, part integer, messages integer
@@ -14,4 +14,4 @@ as $$
 $$;
 
 comment on function lonnymq.claim_list(text) is
-'The parts of a stream''s claims that are not settled yet.';
+'Lists the parts of a stream''s claims that are not settled yet.';

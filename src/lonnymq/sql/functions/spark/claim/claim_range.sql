@@ -1,5 +1,5 @@
--- The tokens of messages that begin with these 16 digits, which are those of a part of a claim.
--- Answers: the lowest and the highest.
+-- Returns the range of tokens that begin with these 16 digits: the tokens of a part of a claim.
+-- Answers: the lowest and the highest token.
 create or replace function lonnymq.claim_range(p_token text, out low uuid, out high uuid)
 language sql
 immutable
@@ -8,4 +8,4 @@ as $$
 $$;
 
 comment on function lonnymq.claim_range(text) is
-'The range of the tokens that messages of one part of a claim have.';
+'Returns the range of the tokens of a part of a claim.';

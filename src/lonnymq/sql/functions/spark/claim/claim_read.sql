@@ -1,6 +1,6 @@
--- The messages of one part of a claim, from the p_first-th to the p_last-th that was taken: the same ones
--- however often it is asked, until the claim is settled or its leases run out.
--- Written into the query that calls it, so that nothing is kept back until the last row.
+-- Reads the messages of a part of a claim, from number `p_first` to number `p_last`. Every call returns
+-- the same messages until the claim is settled or the leases run out. PostgreSQL inlines this function
+-- into your query and sends the rows without delay.
 create or replace function lonnymq.claim_read(
   p_stream text, p_seq bigint, p_token text, p_part integer, p_first integer, p_last integer
 )
@@ -26,4 +26,4 @@ as $$
 $$;
 
 comment on function lonnymq.claim_read(text, bigint, text, integer, integer, integer) is
-'The messages of one part of a claim, or of a stretch of it.';
+'Reads the messages of a part of a claim, or a range of these messages.';

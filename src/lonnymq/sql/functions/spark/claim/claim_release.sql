@@ -1,9 +1,9 @@
--- Gives a claim back that nobody has been given: its messages stand where they stood, and no attempt is
--- used up.
+-- Gives back a claim that no reader has received. The messages return to their old position, and no
+-- attempt is used.
 --
--- Answers: released; not_found.
--- Locks: the messages, in the order of their ids, until the transaction ends. Never a channel.
--- Notifies: when a channel has something due again.
+-- Answers: `released`, `not_found`.
+-- Locks: the messages, in the order of ids, until the transaction ends. Channels are not locked.
+-- Notifies: if a channel has messages due again.
 create or replace function lonnymq.claim_release(p_stream text, p_epoch bigint, p_seq bigint)
 returns text
 language plpgsql
@@ -26,4 +26,4 @@ end
 $$;
 
 comment on function lonnymq.claim_release(text, bigint, bigint) is
-'Gives a claim back that nobody has been given.';
+'Gives back a claim that no reader has received.';

@@ -1,8 +1,9 @@
--- Extends the leases of all messages that a stream has claimed, up to p_lease_ms from now and no longer
--- than the claim's timeout allows.
+-- Extends the leases of all messages that a stream has claimed, to `p_lease_ms` from now. The timeout of
+-- the claim is the maximum.
 --
--- Answers: one row a claim: how many of its messages are still its own, and how many are not.
--- Locks: the messages, without ever waiting for one, until the transaction ends.
+-- Answers: a row per claim with the number of messages that are still in the claim, and of messages that
+--   are not.
+-- Locks: the messages, without waiting, until the transaction ends.
 -- Notifies: no.
 create or replace function lonnymq.claim_renew(
   p_stream text, p_epoch bigint, p_lease_ms bigint default 600000

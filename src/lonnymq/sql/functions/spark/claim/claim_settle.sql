@@ -1,6 +1,5 @@
--- Defers and fails those of a claim's messages of which that was said; the rest is for the caller to
--- complete.
--- Answers: one row: how many of each, and the rest.
+-- Defers and fails the messages of a claim that claim_decide named. The caller completes the rest.
+-- Answers: a row with the number of each outcome, and the rest.
 create or replace function lonnymq.claim_settle(
   p_ids bigint[], p_low uuid, p_high uuid,
   out deferred bigint, out retrying bigint, out dead bigint, out lost bigint, out rest bigint[]
@@ -45,4 +44,4 @@ end
 $$;
 
 comment on function lonnymq.claim_settle(bigint[], uuid, uuid) is
-'Defers and fails those of a claim''s messages of which that was said.';
+'Defers and fails the messages of a claim that claim_decide named.';

@@ -1,18 +1,19 @@
--- Adds messages to a claim, and begins it with the first: leases up to p_limit of them, channel by
--- channel in turn, under every limit, as a dequeue does, and remembers which. One call is one part of the
--- claim. The commit is waited for: a claim outlives a crash.
+-- Leases up to `p_limit` messages and adds the messages to a claim. The first call begins the claim.
+-- Each call adds a part to the claim. The channels take turns, and every limit applies, as in
+-- `message_dequeue`. The call waits until the commit is on disk: a claim survives a crash.
 --
--- The walk is that of message_dequeue, with its cursor, but many rounds are taken at once: each channel
--- gives so many times its weight that the limit is reached. p_channels (names) or p_pattern (a regular
--- expression for the whole name) let the walk visit those channels alone; their turns and their limits
--- are the same. Names cost what was named, a pattern costs a look at every channel that is in the ring.
--- p_last_id and p_last_at leave alone what was created, or became due, after a moment.
--- Once a claim is begun, several calls may add to it at once, each with a cursor of its own.
+-- The cursor works as in `message_dequeue`. Many rounds are taken at once: each channel gives a multiple
+-- of its weight, so that the call reaches `p_limit`. `p_channels` (names) or `p_pattern` (a regular
+-- expression for the whole name) select channels. Turns and limits stay the same. With names, the cost
+-- depends on the number of names. With a pattern, the call reads every channel that has messages due.
+-- `p_last_id` and `p_last_at` exclude messages that were created, or became due, later. After the first
+-- call, several calls may add to a claim at the same time, each with a cursor of its own.
 --
--- Answers: one row: claimed, with the claim's token, how many messages were added, and whether any of them
---   counts in a limit; else empty or contended, as a dequeue. retry_at and cursor are those of a dequeue.
--- Locks: channels that have limits, and messages, without ever waiting for one; then the stream's key; at
---   last the claim, for the number of its next part: a call waits there while another one commits.
+-- Answers: a single row. `claimed` comes with the token of the claim, the number of added messages, and
+--   whether a limit counts any of the messages. Otherwise the answer is `empty` or `contended`.
+--   `retry_at` and `cursor` are the same as in `message_dequeue`.
+-- Locks: channels with limits, and messages, without waiting. Then the key of the stream. At the end the
+--   claim, for the number of the part: a call waits here while another call commits.
 -- Notifies: no.
 create or replace function lonnymq.claim_take(
   p_stream text,
@@ -94,7 +95,7 @@ begin
   if not found then
     raise exception using errcode = 'serialization_failure',
       message = format('claim %s of stream %s was begun by another call', p_seq, p_stream),
-      hint = 'Call again; only a claim that is begun is added to by several calls at once.';
+      hint = 'Call again. Several calls can add to a claim only after the first call has committed.';
   end if;
   insert into lonnymq.claim_part (stream, seq, part, due_at, message_ids, token)
   select p_stream, p_seq, coalesce((
@@ -107,4 +108,4 @@ $$;
 comment on function lonnymq.claim_take(
   text, bigint, bigint, integer, bigint, bigint, bigint[], text[], text, bigint, bigint
 ) is
-'Adds messages to a claim: leases them, channel by channel in turn, under every limit.';
+'Leases messages for a claim. The channels take turns, and every limit applies.';

@@ -1,5 +1,5 @@
--- Gives a claim back: its messages stand where they stood, no attempt is used up, and nothing is known
--- of it any more. The caller has the stream.
+-- Gives back a claim: the messages return to their old position, no attempt is used, and the claim is
+-- deleted. The caller owns the stream.
 create or replace function lonnymq.claim_undo(p_stream text, p_seq bigint)
 returns void
 language plpgsql
@@ -29,4 +29,4 @@ end
 $$;
 
 comment on function lonnymq.claim_undo(text, bigint) is
-'Gives a claim back, as if its messages had never been leased.';
+'Gives back a claim, as if its messages had never been leased.';

@@ -1,9 +1,9 @@
--- Forgets a stream: its claims are given back, as if their messages had never been leased. Whoever has
--- it is rejected from now on.
+-- Deletes a stream. The claims of the stream are given back, as if the messages had never been leased.
+-- Calls of the present reader are rejected from now on.
 --
--- Answers: dropped; not_found.
--- Locks: the stream and the messages of its claims, until the transaction ends.
--- Notifies: when a channel has something due again.
+-- Answers: `dropped`, `not_found`.
+-- Locks: the stream and the messages of the claims, until the transaction ends.
+-- Notifies: if a channel has messages due again.
 create or replace function lonnymq.stream_drop(p_stream text)
 returns text
 language plpgsql
@@ -21,4 +21,4 @@ end
 $$;
 
 comment on function lonnymq.stream_drop(text) is
-'Forgets a stream: its claims are given back.';
+'Deletes a stream and gives back its claims.';

@@ -1,6 +1,5 @@
--- Rejects a caller who does not have the stream, and sees to it that nobody takes it over before this
--- transaction ends.
--- Answers: nothing; raises LM009.
+-- Rejects a caller that does not own the stream, and prevents a takeover until this transaction ends.
+-- Answers: nothing. Raises LM009.
 create or replace function lonnymq.stream_guard(p_stream text, p_epoch bigint)
 returns void
 language plpgsql
@@ -11,12 +10,12 @@ begin
   for key share skip locked;
   if not found then
     raise exception using errcode = 'LM009',
-      message = format('stream %s is another''s by now', p_stream),
-      detail = format('Epoch %s is no longer that of the stream.', p_epoch),
-      hint = 'Let the one that opened it last go on, or give this one a stream of its own.';
+      message = format('stream %s was taken over by another reader', p_stream),
+      detail = format('Epoch %s of the stream is out of date.', p_epoch),
+      hint = 'Stop this reader, or give this reader a stream with another name.';
   end if;
 end
 $$;
 
 comment on function lonnymq.stream_guard(text, bigint) is
-'Rejects a caller who does not have the stream.';
+'Rejects a caller that does not own the stream.';

@@ -1,4 +1,4 @@
--- The streams, by name, and what each has claimed and not yet acknowledged.
+-- Lists the streams by name, with the claims that are not acknowledged yet.
 create or replace function lonnymq.stream_list()
 returns table (
   name text, epoch bigint, acknowledged bigint, opened_at bigint, claims bigint, messages bigint,
@@ -20,4 +20,4 @@ as $$
 $$;
 
 comment on function lonnymq.stream_list() is
-'The streams, and what each has claimed.';
+'Lists the streams and their claims.';

@@ -1,9 +1,10 @@
--- Takes a stream over, and makes it if there is none of the name. Whoever had it before is rejected from
--- now on, in the middle of a claim too: it is the newcomer who goes on with that claim.
+-- Takes over a stream, or creates the stream if there is no stream of that name. Calls of the previous
+-- reader are rejected from now on. The new reader continues an open claim of the previous reader.
 --
--- Answers: the epoch to be told with every further call; up to which claim all is settled (claim_list
---   has those that are not); the last message's id and the time.
--- Locks: the stream, until the transaction ends; waits for a call under way of whoever had it before.
+-- Answers: the epoch that you pass to every further call, the last claim up to which all claims are
+--   settled (`claim_list` lists the others), the last message id, and the time.
+-- Locks: the stream, until the transaction ends. The call waits for a running call of the previous
+--   reader.
 -- Notifies: no.
 create or replace function lonnymq.stream_open(
   p_stream text,
@@ -29,4 +30,4 @@ end
 $$;
 
 comment on function lonnymq.stream_open(text) is
-'Takes a stream over, and makes it if there is none of the name.';
+'Takes over a stream, or creates the stream.';

@@ -1,5 +1,5 @@
--- Rejects a stage that is gone, or is not the caller's.
--- Answers: the name of its table; raises LM010.
+-- Rejects a stage that is gone or belongs to another user.
+-- Answers: the name of the stage's table. Raises LM010.
 create or replace function lonnymq.guard_stage(p_stage bigint)
 returns text
 language plpgsql
@@ -12,11 +12,11 @@ begin
   ) or to_regclass(format('lonnymq.%I', 'stage_' || p_stage)) is null then
     raise exception using errcode = 'LM010',
       message = format('the rows staged in stage_%s are gone', p_stage),
-      hint = 'Load them again: nothing of the load was published.';
+      hint = 'Run the load again. No row of the load was published.';
   end if;
   return 'stage_' || p_stage;
 end
 $$;
 
 comment on function lonnymq.guard_stage(bigint) is
-'Rejects a stage that is gone, or is not the caller''s.';
+'Rejects a stage that is gone or belongs to another user.';

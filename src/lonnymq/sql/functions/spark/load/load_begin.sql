@@ -1,10 +1,10 @@
--- Begins to publish a load, inside the caller's transaction: everything that is created in it is created
--- once for each app and version. A load of tasks is filled into stages (stage_create) before, each in a
--- transaction of its own, and taken out of them here (stage_take); load_end closes it.
+-- Begins to publish a load, in the transaction of the caller. Each load of an app and version is
+-- published at most once. Before, tasks fill stages (`stage_create`), each in a separate transaction.
+-- After `load_begin`, `stage_take` creates the messages and `load_end` closes the load.
 --
--- Answers: begun; already, if that load was published before. Of two at once the second waits for the
---   first.
--- Locks: the load's key, until the transaction ends.
+-- Answers: `begun`, or `already` if the load was published before. If two calls run at the same time,
+--   the second waits for the first.
+-- Locks: the key of the load, until the transaction ends.
 -- Notifies: no.
 create or replace function lonnymq.load_begin(p_app text, p_version bigint)
 returns text
@@ -23,4 +23,4 @@ end
 $$;
 
 comment on function lonnymq.load_begin(text, bigint) is
-'Begins to publish a load, which is published once.';
+'Begins to publish a load, which is published at most once.';

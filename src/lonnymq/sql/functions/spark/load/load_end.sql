@@ -1,7 +1,7 @@
--- Writes down what became of the rows of a load, in the transaction that publishes it.
+-- Records the outcomes of the rows of a load, in the transaction that publishes the load.
 --
 -- Answers: nothing.
--- Locks: the load's key, which load_begin has locked.
+-- Locks: the key of the load, which `load_begin` has locked.
 -- Notifies: no.
 create or replace function lonnymq.load_end(
   p_app text, p_version bigint, p_created bigint, p_duplicate bigint, p_dropped bigint,
@@ -20,4 +20,4 @@ $$;
 comment on function lonnymq.load_end(
   text, bigint, bigint, bigint, bigint, bigint, bigint
 ) is
-'Writes down what became of the rows of a load.';
+'Records the outcomes of the rows of a load.';

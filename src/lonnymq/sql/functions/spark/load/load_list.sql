@@ -1,6 +1,6 @@
--- Shows the loads that were published, the latest first: of one app, or of all.
+-- Lists the published loads of an app or of all apps, latest first.
 --
--- Answers: one row a load, with what became of its rows.
+-- Answers: a row per load, with the outcomes of the rows.
 -- Locks: none.
 -- Notifies: no.
 create or replace function lonnymq.load_list(
@@ -26,4 +26,4 @@ end
 $$;
 
 comment on function lonnymq.load_list(text, integer) is
-'Shows the loads that were published.';
+'Lists the published loads.';

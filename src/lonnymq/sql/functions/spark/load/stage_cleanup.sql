@@ -1,10 +1,10 @@
--- Housekeeping for loads: drops stages that nobody has published for so long, and forgets loads that were
--- published so long ago, but for the last one of each app: a stream that goes on after a year repeats that.
--- Loads that nobody can repeat, because their app was made up ('once …'), are all forgotten.
--- A load whose stages are dropped cannot be published any more, and says so.
+-- Drops old stages that were not published, and deletes old records of loads. The last load of each app
+-- stays, because a stream that continues later repeats this load. Loads of generated apps (`once …`)
+-- cannot be repeated and are all deleted. After a stage is dropped, the load of the stage cannot be
+-- published any more.
 --
--- Answers: how many stages were dropped, how many loads forgotten.
--- Locks: the stages that it drops; one that is in use is let be.
+-- Answers: the number of dropped stages and of deleted loads.
+-- Locks: the dropped stages. A stage in use is skipped.
 -- Notifies: no.
 create or replace function lonnymq.stage_cleanup(
   p_stage_ms bigint default 86400000,
@@ -48,4 +48,4 @@ end
 $$;
 
 comment on function lonnymq.stage_cleanup(bigint, bigint) is
-'Drops stages that nobody has published, and forgets old loads.';
+'Drops old stages that were not published, and deletes old records of loads.';

@@ -1,9 +1,9 @@
--- Makes a table for rows that are to be published together with others: see load_begin. It is filled by
--- COPY, in the transaction that makes it, and is not logged: after a crash of the server it is empty, which
--- stage_take finds out.
+-- Creates a table for rows that will be published together, see `load_begin`. You fill the table with
+-- COPY, in the transaction that creates the table. The table is unlogged and empty after a crash of the
+-- server. `stage_take` detects an empty table.
 --
--- Answers: its number n; the table is stage_n, with the columns of stage_row.
--- Locks: none that anybody could wait for.
+-- Answers: the number n of the stage. The table is `stage_n`, with the columns of `stage_row`.
+-- Locks: only the new table.
 -- Notifies: no.
 create or replace function lonnymq.stage_create()
 returns bigint
@@ -23,4 +23,4 @@ end
 $$;
 
 comment on function lonnymq.stage_create() is
-'Makes a table for rows that are to be published together.';
+'Creates a table for rows that will be published together.';

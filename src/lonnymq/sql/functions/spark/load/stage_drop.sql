@@ -1,6 +1,6 @@
--- Drops stages that are not needed any more; those that are gone, or are somebody else's, are let be.
+-- Drops stages. Stages that are gone or belong to another user are skipped.
 --
--- Answers: how many were dropped.
+-- Answers: the number of dropped stages.
 -- Locks: the stages.
 -- Notifies: no.
 create or replace function lonnymq.stage_drop(p_stages bigint[])
@@ -24,4 +24,4 @@ end
 $$;
 
 comment on function lonnymq.stage_drop(bigint[]) is
-'Drops stages that are not needed any more.';
+'Drops stages.';

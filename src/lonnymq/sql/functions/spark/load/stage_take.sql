@@ -1,11 +1,13 @@
--- Makes messages of the rows of a stage, in their order, inside the caller's transaction. What message_create
--- would answer to each is what becomes of it: keys that are taken add nothing, a capacity takes the
--- first ones that fit. Rows that are not made messages stay in the stage, with the answer and the reason.
+-- Creates messages from the rows of a stage, in order, in the transaction of the caller. Each row has
+-- the outcome that `message_create` would answer: rows with an existing key add nothing, and a channel
+-- with a capacity accepts the first rows that fit. Rows that become no message stay in the stage, with
+-- the answer and the reason.
 --
--- p_rows is how many there must be: a stage is not logged, and a crash of the server empties it.
+-- `p_rows` is the expected number of rows: a stage is unlogged, and a crash of the server empties the
+-- stage.
 --
--- Answers: how many rows were created, are duplicates, were dropped or rejected by their channel, or cannot
---   be messages; raises LM010 if rows are missing.
+-- Answers: the number of rows that were created, are duplicates, were dropped, were rejected, or are
+--   invalid. Raises LM010 if rows are missing.
 -- Locks: equal keys, in the order of keys.
 -- Notifies: yes.
 create or replace function lonnymq.stage_take(
@@ -47,7 +49,7 @@ begin
   if v_rows is distinct from p_rows then
     raise exception using errcode = 'LM010',
       message = format('of %s rows staged in stage_%s, %s are left', p_rows, p_stage, v_rows),
-      hint = 'Load them again: nothing of the load was published.';
+      hint = 'Run the load again. No row of the load was published.';
   end if;
   if current_user <> session_user then
     perform lonnymq.guard_channel(c.name) from unnest(v_channels) as c (name);
@@ -108,4 +110,4 @@ end
 $$;
 
 comment on function lonnymq.stage_take(bigint, bigint) is
-'Makes messages of the rows of a stage.';
+'Creates messages from the rows of a stage.';

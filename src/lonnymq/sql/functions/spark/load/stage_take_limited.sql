@@ -1,5 +1,5 @@
--- The careful half of stage_take: the rows of channels that have a capacity or are being released. A
--- capacity takes the first ones that fit; a row whose key is taken needs no room.
+-- The second half of stage_take: rows of channels that have a capacity or are being retired. A channel
+-- with a capacity takes the first rows that fit. A row with an existing key needs no capacity.
 create or replace function lonnymq.stage_take_limited(
   p_stage bigint,
   p_channels text[],
@@ -54,7 +54,7 @@ begin
     ), kept as (
       update lonnymq.%1$I s set answer = j.fate, reason = j.why,
         detail = format(''channel %%s is %%s'', s.channel,
-          case j.why when ''full'' then ''full'' else ''being released'' end)
+          case j.why when ''full'' then ''full'' else ''being retired'' end)
       from judged j where s.ctid = j.place and j.fate in (''dropped'', ''rejected'')
     )
     select array(select a.channel from added a), (select count(*) from added),
@@ -68,4 +68,4 @@ end
 $$;
 
 comment on function lonnymq.stage_take_limited(bigint, text[], bigint, bigint) is
-'The careful half of stage_take: capacities, channels being released.';
+'The second half of stage_take: channels that have a capacity or are being retired.';
