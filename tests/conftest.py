@@ -7,6 +7,7 @@ With LONNYMQ_TEST_STRICT=1 nothing may be skipped.
 """
 
 import os
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -17,6 +18,11 @@ from lonnymq.server import TemporaryServer, temporary
 from support import DEBIAN_15, STRICT, Target, missing, pgbouncer, prepare_template
 
 os.environ.pop("LONNYMQ_DSN", None)  # the tests bring their servers along
+
+for each in (signal.SIGINT, signal.SIGHUP):
+    if signal.getsignal(each) == signal.SIG_IGN:  # `nohup make test &`
+        # A program inherits an ignored signal. It does not inherit a handler, not even one that does nothing.
+        signal.signal(each, lambda *_: None)
 
 CHOSEN = os.environ.get("LONNYMQ_TEST_POSTGRESQL")
 Connect = Callable[..., psycopg.Connection]
