@@ -2,6 +2,7 @@
 
 `dsn` is a fresh database with the queue installed; a test that asks for it runs on PostgreSQL 18, on 15 and through
 PgBouncer. `dsn_18` and `dsn_15` are on that version only. `direct_dsn` is the database of `dsn` past PgBouncer.
+`make test` runs what needs PostgreSQL 18 only. The markers `pg15` and `pgbouncer`, set here, leave out the rest.
 With LONNYMQ_TEST_POSTGRESQL=16 `dsn` is on /usr/lib/postgresql/16 alone, for the matrix of versions.
 With LONNYMQ_TEST_STRICT=1 nothing may be skipped.
 """
@@ -26,6 +27,16 @@ for each in (signal.SIGINT, signal.SIGHUP):
 
 CHOSEN = os.environ.get("LONNYMQ_TEST_POSTGRESQL")
 Connect = Callable[..., psycopg.Connection]
+MARKS = {"server_15": pytest.mark.pg15, "server_behind_pgbouncer": pytest.mark.pgbouncer}
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m chooses
+def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
+    for item in items:
+        parameters = item.callspec.params if hasattr(item, "callspec") else {}
+        used = {*item.fixturenames, parameters.get("server")}
+        for mark in (mark for fixture, mark in MARKS.items() if fixture in used):
+            item.add_marker(mark)
 
 
 @pytest.hookimpl(wrapper=True)

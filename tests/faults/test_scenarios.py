@@ -17,7 +17,6 @@ def good(result: Result) -> bool:
     return True
 
 
-@pytest.mark.heavy
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_nothing_is_lost_or_done_twice(name: str) -> None:
     assert good(play(name, size="test", seed=11, quiet=True))

@@ -5,7 +5,6 @@ from faults.scenarios import play
 from faults.variants import REVEALED_BY
 
 
-@pytest.mark.heavy
 @pytest.mark.parametrize("variant", REVEALED_BY)
 def test_a_known_bad_variant_is_found_out(variant: str) -> None:
     scenario, kind = REVEALED_BY[variant]

@@ -543,7 +543,6 @@ class QueueMachine(RuleBasedStateMachine):
         assert Counter(rows) == Counter(self.model.history)
 
 
-@pytest.mark.heavy
 @pytest.mark.timeout(1800)  # an example that fails is made small, and that takes its time
 def test_the_queue_does_what_the_model_does(dsn_18: str) -> None:
     print(

@@ -12,7 +12,7 @@ import pytest
 from database.rules.conftest import OpenSession
 from database.rules.factories import Session, lease, numbered
 
-pytestmark = [pytest.mark.heavy, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.timeout(120)
 
 # A clock that can be moved without leaving dead rows of its own.
 CLOCK = """
