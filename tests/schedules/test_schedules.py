@@ -11,7 +11,7 @@ from schedules.stage import Stage, stage_on
 from schedules.steps import draw_schedule
 from schedules.worlds import WORLDS
 
-SEEDS, GROUP = 250, 25
+QUICK, SEEDS, GROUP = 75, 500, 25
 BAD = {
     "a pause that is not obeyed": """
         create or replace function lonnymq.channel_pause(p_channel text) returns text language sql
@@ -42,7 +42,12 @@ def first_failure(stage: Stage, seeds: range) -> Failure | None:
 
 
 @pytest.mark.parametrize(
-    "first", range(1, SEEDS, GROUP), ids=lambda first: f"seeds {first} to {first + GROUP - 1}"
+    "first",
+    [
+        pytest.param(first, marks=[] if first < QUICK else pytest.mark.long)
+        for first in range(1, SEEDS, GROUP)
+    ],
+    ids=lambda first: f"seeds {first} to {first + GROUP - 1}",
 )
 def test_random_schedules_keep_the_contract(stage: Stage, first: int) -> None:
     failure = first_failure(stage, range(first, first + GROUP))
