@@ -6,10 +6,11 @@ from faults.scenarios import play
 
 from faults import report
 
-SCENARIOS = [
-    "sigkill", "zombie", "restart", "unknown", "durable", "hints", "limits", "poison", "fairness", "connections",
-    "clock", "failover", pytest.param("mixed", marks=pytest.mark.long),
+QUICK = ["sigkill", "unknown", "limits"]
+LONG = [
+    "zombie", "restart", "durable", "hints", "poison", "fairness", "connections", "clock", "failover", "mixed",
 ]  # fmt: skip
+SCENARIOS = [*QUICK, *(pytest.param(name, marks=pytest.mark.long) for name in LONG)]
 
 
 def good(result: Result) -> bool:
