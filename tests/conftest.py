@@ -27,14 +27,23 @@ for each in (signal.SIGINT, signal.SIGHUP):
 
 CHOSEN = os.environ.get("LONNYMQ_TEST_POSTGRESQL")
 Connect = Callable[..., psycopg.Connection]
-MARKS = {"server_15": pytest.mark.pg15, "server_behind_pgbouncer": pytest.mark.pgbouncer}
+# By a fixture that a test uses, or by the value of a parameter.
+MARKS = {
+    "debian_15": pytest.mark.pg15,
+    "server_15": pytest.mark.pg15,
+    "pg15": pytest.mark.pg15,
+    "server_behind_pgbouncer": pytest.mark.pgbouncer,
+}
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses
 def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
     for item in items:
         parameters = item.callspec.params if hasattr(item, "callspec") else {}
-        used = {*item.fixturenames, parameters.get("server")}
+        used = {
+            *item.fixturenames,
+            *(each for each in parameters.values() if isinstance(each, str)),
+        }
         for mark in (mark for fixture, mark in MARKS.items() if fixture in used):
             item.add_marker(mark)
 
@@ -56,10 +65,16 @@ def postgresql_18() -> Iterator[TemporaryServer]:
 
 
 @pytest.fixture(scope="session")
-def postgresql_15() -> Iterator[TemporaryServer]:
+def debian_15() -> Path:
+    """The programs of Debian's PostgreSQL 15."""
     if not (DEBIAN_15 / "postgres").exists():
         missing("postgresql-15")
-    with temporary(DEBIAN_15, max_connections=300) as server:
+    return DEBIAN_15
+
+
+@pytest.fixture(scope="session")
+def postgresql_15(debian_15: Path) -> Iterator[TemporaryServer]:
+    with temporary(debian_15, max_connections=300) as server:
         prepare_template(server.dsn)
         yield server
 

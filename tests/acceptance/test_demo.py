@@ -52,6 +52,7 @@ def demo(*arguments: str, **variables: str) -> Ran:
     return Ran(ran.returncode, ran.stdout, ran.stderr)
 
 
+@pytest.mark.long
 def test_the_demo_keeps_every_promise_and_leaves_no_files(tmp_path: Path) -> None:
     ran = demo(TMPDIR=str(tmp_path), LONNYMQ_DSN="postgresql://nowhere.invalid")
     assert ran.code == 0, ran.out + ran.err
@@ -94,6 +95,7 @@ def workers(show: int) -> list[int]:
     return found
 
 
+@pytest.mark.long
 def test_a_show_that_is_killed_takes_its_workers_along() -> None:
     show = subprocess.Popen(
         [sys.executable, *DEMO],

@@ -14,7 +14,7 @@ import pytest
 from documents import ROOT, blocks_of
 
 PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/*.md"), *ROOT.glob("docs/coming-from/*.md")])
-LONG = {"lake.md", "spark.md"}  # each of their programs starts a Spark
+LONG = {"lake.md", "spark.md", "testing.md", "what-if.md"}  # their programs start Sparks or servers
 LANGUAGES = {"python", "sql", "sh", "console", "text", "ini"}
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)(#[^)]+)?\)")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import psycopg
+import pytest
 
 from database.rules.conftest import OpenSession
 from database.rules.factories import Session
@@ -38,6 +39,7 @@ def try_dequeue(consumer: Session) -> tuple[int, int]:
         return 0, 1
 
 
+@pytest.mark.long
 def test_every_call_is_short_while_leases_that_ran_out_together_are_taken_back(
     open_session: OpenSession, dsn_18: str, clock_18: Clock
 ) -> None:
@@ -53,6 +55,7 @@ def test_every_call_is_short_while_leases_that_ran_out_together_are_taken_back(
     assert (delivered, cancelled) == (EXPIRED, 0)
 
 
+@pytest.mark.long
 def test_two_consumers_with_a_statement_timeout_make_progress_and_another_tenant_is_served(
     open_session: OpenSession, dsn_18: str, clock_18: Clock
 ) -> None:

@@ -72,6 +72,7 @@ def test_a_dequeue_touches_no_more_pages_among_100_000_messages(queues: Queues, 
     compare(queues, kind)
 
 
+@pytest.mark.long
 def test_a_dequeue_touches_no_more_pages_among_100_000_paused_channels(queues: Queues) -> None:
     for rows, connection in queues.items():
         connection.execute("select lonnymq.channel_set('channel 1', '{}')")

@@ -56,6 +56,7 @@ def test_a_limit_is_a_limit_whatever_the_statistics_say(session: Session, analys
     assert session.check() == []
 
 
+@pytest.mark.long
 @pytest.mark.timeout(180)
 def test_sixteen_sessions_with_all_operations_mixed_neither_deadlock_nor_lose_anything(
     open_session: OpenSession, dsn_18: str

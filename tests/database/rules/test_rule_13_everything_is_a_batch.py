@@ -265,6 +265,7 @@ def test_ten_thousand_are_created_dequeued_and_settled_in_one_call_each(
     assert answers[SETTLED[how]] >= 9_999
 
 
+@pytest.mark.long
 @every_way
 def test_a_message_costs_as_much_among_ten_thousand_as_among_a_thousand(
     open_session: OpenSession, dsn_18: str, how: str
