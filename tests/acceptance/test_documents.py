@@ -19,6 +19,10 @@ LANGUAGES = {"python", "sql", "sh", "console", "text", "ini"}
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)(#[^)]+)?\)")
 
 
+def is_long(page: Path) -> bool:
+    return page.name in LONG or page.parent.name == "coming-from"
+
+
 def run(page: Path, dsn: str, folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, ROOT / "tests" / "documents.py", page],
@@ -33,7 +37,7 @@ def run(page: Path, dsn: str, folder: Path) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(
     "page",
     [
-        pytest.param(page, id=page.name, marks=[pytest.mark.long] if page.name in LONG else [])
+        pytest.param(page, id=page.name, marks=[pytest.mark.long] if is_long(page) else [])
         for page in PAGES
     ],
 )

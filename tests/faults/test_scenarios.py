@@ -5,12 +5,12 @@ from faults.run import Result
 from faults.scenarios import play
 
 from faults import report
+from support import first_quick
 
-QUICK = ["sigkill", "unknown", "limits"]
-LONG = [
-    "zombie", "restart", "durable", "hints", "poison", "fairness", "connections", "clock", "failover", "mixed",
+SCENARIOS = [
+    "sigkill", "unknown", "limits", "zombie", "restart", "durable", "hints", "poison", "fairness", "connections",
+    "clock", "failover", "mixed",
 ]  # fmt: skip
-SCENARIOS = [*QUICK, *(pytest.param(name, marks=pytest.mark.long) for name in LONG)]
 
 
 def good(result: Result) -> bool:
@@ -18,6 +18,6 @@ def good(result: Result) -> bool:
     return True
 
 
-@pytest.mark.parametrize("name", SCENARIOS)
+@pytest.mark.parametrize("name", first_quick(*SCENARIOS, quick=3))
 def test_nothing_is_lost_or_done_twice(name: str) -> None:
     assert good(play(name, size="test", seed=11, quiet=True))
