@@ -157,6 +157,7 @@ def test_of_a_staged_task_that_ran_twice_one_run_is_published(
     assert numbers(connect(dsn_18)) == list(range(1_000))
 
 
+@pytest.mark.long
 def test_a_load_published_by_two_drivers_is_published_once(
     options: Options, connect, dsn_18: str
 ) -> None:
