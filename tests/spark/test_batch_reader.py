@@ -268,6 +268,7 @@ def test_a_snapshot_holder_ends_when_nobody_has_read_for_a_while(connect, dsn_18
     eventually(lambda: watcher.execute(HOLDERS).fetchone() == (0,), within=60)
 
 
+@pytest.mark.long
 def test_tasks_keep_their_connections_for_the_next_ones(queue_format, connect, dsn_18: str) -> None:
     watcher = connect(dsn_18)
     add_history(watcher, 10)
