@@ -24,12 +24,19 @@ $(STAMP): pyproject.toml
 	@scripts/system-packages
 	@touch $@
 
-test: setup ## run all the tests (PYTEST_ARGS='-k word' to choose)
-	$(BIN)/python -m pytest -n 3 --dist loadgroup --reruns 1 $(PYTEST_ARGS)
+test: setup ## run the tests on the embedded PostgreSQL 18, at most 6 minutes (PYTEST_ARGS='-k word' to choose)
+	$(BIN)/python -m pytest -n 3 --dist loadgroup $(PYTEST_ARGS)
 
-.PHONY: test-long
-test-long: setup ## run the tests that take half a minute or more each: clusters, and programs of Spark killed on the way
-	$(BIN)/python -m pytest -n 2 --dist loadgroup -m long $(PYTEST_ARGS)
+.PHONY: test-all
+test-all: setup ## run everything that `make test` leaves out: PostgreSQL 15, PgBouncer, long tests
+	$(BIN)/python -m pytest -n 3 --dist loadgroup -m 'long or pg15 or pgbouncer' $(PYTEST_ARGS)
+
+.PHONY: coverage
+coverage: setup ## run the tests of `make test` with branch coverage of src, which must be 95 % or more
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest -n 3 --dist loadgroup $(PYTEST_ARGS)
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report
 
 check: setup ## lint, format, types, import layers, SQL; changes nothing
 	$(BIN)/ruff check

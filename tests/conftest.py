@@ -2,11 +2,13 @@
 
 `dsn` is a fresh database with the queue installed; a test that asks for it runs on PostgreSQL 18, on 15 and through
 PgBouncer. `dsn_18` and `dsn_15` are on that version only. `direct_dsn` is the database of `dsn` past PgBouncer.
+`make test` runs what needs PostgreSQL 18 only. The markers `pg15` and `pgbouncer`, set here, leave out the rest.
 With LONNYMQ_TEST_POSTGRESQL=16 `dsn` is on /usr/lib/postgresql/16 alone, for the matrix of versions.
 With LONNYMQ_TEST_STRICT=1 nothing may be skipped.
 """
 
 import os
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -18,8 +20,32 @@ from support import DEBIAN_15, STRICT, Target, missing, pgbouncer, prepare_templ
 
 os.environ.pop("LONNYMQ_DSN", None)  # the tests bring their servers along
 
+for each in (signal.SIGINT, signal.SIGHUP):
+    if signal.getsignal(each) == signal.SIG_IGN:  # `nohup make test &`
+        # A program inherits an ignored signal. It does not inherit a handler, not even one that does nothing.
+        signal.signal(each, lambda *_: None)
+
 CHOSEN = os.environ.get("LONNYMQ_TEST_POSTGRESQL")
 Connect = Callable[..., psycopg.Connection]
+# By a fixture that a test uses, or by the value of a parameter.
+MARKS = {
+    "debian_15": pytest.mark.pg15,
+    "server_15": pytest.mark.pg15,
+    "pg15": pytest.mark.pg15,
+    "server_behind_pgbouncer": pytest.mark.pgbouncer,
+}
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m chooses
+def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
+    for item in items:
+        parameters = item.callspec.params if hasattr(item, "callspec") else {}
+        used = {
+            *item.fixturenames,
+            *(each for each in parameters.values() if isinstance(each, str)),
+        }
+        for mark in (mark for fixture, mark in MARKS.items() if fixture in used):
+            item.add_marker(mark)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -39,10 +65,16 @@ def postgresql_18() -> Iterator[TemporaryServer]:
 
 
 @pytest.fixture(scope="session")
-def postgresql_15() -> Iterator[TemporaryServer]:
+def debian_15() -> Path:
+    """The programs of Debian's PostgreSQL 15."""
     if not (DEBIAN_15 / "postgres").exists():
         missing("postgresql-15")
-    with temporary(DEBIAN_15, max_connections=300) as server:
+    return DEBIAN_15
+
+
+@pytest.fixture(scope="session")
+def postgresql_15(debian_15: Path) -> Iterator[TemporaryServer]:
+    with temporary(debian_15, max_connections=300) as server:
         prepare_template(server.dsn)
         yield server
 

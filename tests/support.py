@@ -49,6 +49,14 @@ def missing(package: str) -> NoReturn:
     pytest.skip(f"needs the Debian package {package}: scripts/system-packages installs it")
 
 
+def first_quick(*values: object, quick: int = 1) -> list[object]:
+    """Values for `parametrize`: the first are in `make test`, the others in `make test-all`."""
+    return [
+        *values[:quick],
+        *(pytest.param(each, marks=pytest.mark.long) for each in values[quick:]),
+    ]
+
+
 @cache
 def only_here(folder: Path, what: str) -> IO[str]:
     """Keep what there may be but one of in a folder's run for this process, until it ends; fail if another has it."""

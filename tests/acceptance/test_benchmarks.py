@@ -38,6 +38,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict]:
     return ran.stdout, json.loads(file.read_text())
 
 
+@pytest.mark.long
 def test_a_run_ends_with_a_table_and_tells_where_its_samples_are(run: tuple[str, dict]) -> None:
     text, _ = run
     assert "\ncreate\nmessages/s" in text
@@ -45,6 +46,7 @@ def test_a_run_ends_with_a_table_and_tells_where_its_samples_are(run: tuple[str,
     assert "written: " in text.splitlines()[-1]
 
 
+@pytest.mark.long
 def test_the_file_has_machine_versions_command_and_every_sample(run: tuple[str, dict]) -> None:
     _, report = run
     assert set(report) >= KEYS
@@ -56,6 +58,7 @@ def test_the_file_has_machine_versions_command_and_every_sample(run: tuple[str, 
     assert all(entry["samples"] and min(entry["samples"]) > 0 for entry in ours)
 
 
+@pytest.mark.long
 def test_a_peer_that_does_not_run_is_reported_with_the_reason(run: tuple[str, dict]) -> None:
     text, report = run
     broken = [entry for entry in report["entries"] if entry["system"] == "chancy"]
@@ -65,6 +68,7 @@ def test_a_peer_that_does_not_run_is_reported_with_the_reason(run: tuple[str, di
     assert "- chancy failed in create" in text
 
 
+@pytest.mark.long
 def test_the_memory_of_a_consumer_is_judged(run: tuple[str, dict]) -> None:
     _, report = run
     [verdict] = [each for each in report["verdicts"] if each["scenario"] == "memory"]
@@ -83,6 +87,7 @@ def test_an_unknown_shape_or_peer_is_refused_before_anything_starts(
     assert value in ran.stderr
 
 
+@pytest.mark.long
 def test_the_page_is_written_from_a_run_between_its_marks(
     run: tuple[str, dict], tmp_path: Path
 ) -> None:

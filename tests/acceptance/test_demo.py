@@ -52,7 +52,7 @@ def demo(*arguments: str, **variables: str) -> Ran:
     return Ran(ran.returncode, ran.stdout, ran.stderr)
 
 
-@pytest.mark.heavy
+@pytest.mark.long
 def test_the_demo_keeps_every_promise_and_leaves_no_files(tmp_path: Path) -> None:
     ran = demo(TMPDIR=str(tmp_path), LONNYMQ_DSN="postgresql://nowhere.invalid")
     assert ran.code == 0, ran.out + ran.err
@@ -76,7 +76,6 @@ sys.exit(show.run())
 """
 
 
-@pytest.mark.heavy
 @pytest.mark.long
 def test_the_demo_ends_badly_when_a_limit_was_exceeded(tmp_path: Path) -> None:
     ran = demo("-c", BROKEN)
@@ -96,7 +95,7 @@ def workers(show: int) -> list[int]:
     return found
 
 
-@pytest.mark.heavy
+@pytest.mark.long
 def test_a_show_that_is_killed_takes_its_workers_along() -> None:
     show = subprocess.Popen(
         [sys.executable, *DEMO],
@@ -117,7 +116,6 @@ def test_a_show_that_is_killed_takes_its_workers_along() -> None:
     eventually(lambda: workers(show.pid) == [])
 
 
-@pytest.mark.heavy
 @pytest.mark.long
 def test_in_a_terminal_it_goes_on_until_ctrl_c_if_it_is_kept() -> None:
     nowhere = "postgresql://127.0.0.1:1/x"

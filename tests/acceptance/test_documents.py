@@ -18,12 +18,22 @@ PAGES = [
     ROOT / "README.md",
     *(page for each in FOLDERS for page in sorted((ROOT / each).glob("*.md"))),
 ]
-LONG = {"keep-history-in-a-lake.md", "run-on-spark.md"}  # each of their programs starts a Spark
+LONG = {
+    "run-on-spark.md",
+    "keep-history-in-a-lake.md",
+    "what-happened-last-week.md",
+    "testing.md",
+    "what-if.md",
+}
 LANGUAGES = {"python", "sql", "sh", "console", "text", "ini"}
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)(#[^)]+)?\)")
 OWN_LINK = re.compile(
     r"https://github\.com/lonnymq/lonnymq-python/(blob|tree|raw)/main/([^\s)#>]+)"  # works on PyPI
 )
+
+
+def is_long(page: Path) -> bool:
+    return page.name in LONG or page.parent.name == "coming-from"
 
 
 def run(page: Path, dsn: str, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -40,7 +50,7 @@ def run(page: Path, dsn: str, folder: Path) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(
     "page",
     [
-        pytest.param(page, id=page.name, marks=[pytest.mark.long] if page.name in LONG else [])
+        pytest.param(page, id=page.name, marks=[pytest.mark.long] if is_long(page) else [])
         for page in PAGES
     ],
 )

@@ -18,7 +18,7 @@ from lonnymq.embedded_postgres import binaries
 from lonnymq.embedded_postgres.binaries import account_for
 from lonnymq.embedded_postgres.server import embedded, memory_folder, temporary
 from lonnymq.errors import EmbeddedUnavailable
-from support import DEBIAN_15, accepts, eventually, missing
+from support import accepts, eventually
 
 USER = """
 import sys
@@ -147,6 +147,7 @@ def test_processes_share_a_server_and_the_last_to_leave_stops_it(folder: Path) -
     assert is_stopped(folder)
 
 
+@pytest.mark.long
 def test_ten_processes_that_start_at_once_get_one_server(folder: Path) -> None:
     users = [User(folder) for _ in range(10)]
     assert len({user.said() for user in users}) == 1
@@ -226,6 +227,7 @@ def test_a_killed_server_is_started_again_by_the_next_user_with_what_was_committ
     assert is_stopped(folder)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("after_ms", [50, 150, 300, 450, 600])
 def test_a_user_killed_while_it_starts_a_server_leaves_a_folder_that_works(
     folder: Path, after_ms: int
@@ -346,10 +348,8 @@ def test_a_temporary_server_crashes_and_comes_back_with_what_was_committed() -> 
     assert not folder.exists()
 
 
-def test_a_temporary_server_runs_debians_programs_too() -> None:
-    if not DEBIAN_15.exists():
-        missing("postgresql-15")
-    with temporary(DEBIAN_15) as server, psycopg.connect(server.dsn) as connection:
+def test_a_temporary_server_runs_debians_programs_too(debian_15: Path) -> None:
+    with temporary(debian_15) as server, psycopg.connect(server.dsn) as connection:
         assert connection.info.server_version // 10000 == 15
 
 

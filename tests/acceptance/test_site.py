@@ -24,6 +24,7 @@ def build(folder: Path, site: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.long
 def test_the_site_builds_and_its_links_to_files_lead_into_the_repository(tmp_path: Path) -> None:
     ran = build(ROOT, tmp_path)
     assert ran.returncode == 0, ran.stderr

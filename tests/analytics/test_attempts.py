@@ -1,5 +1,6 @@
 """What a wait is: of first attempts, retries, defers, ranks, leases that ran out, and redriven messages."""
 
+import pytest
 from pyspark.sql import SparkSession
 
 from analytics.history_rows import MIDNIGHT, attempt, found, history, ms
@@ -25,6 +26,7 @@ def test_an_attempt_waits_from_when_it_was_created_or_due_until_it_is_dequeued(s
     ]
 
 
+@pytest.mark.long
 def test_the_delay_of_a_retry_and_of_a_defer_is_no_wait(spark: SparkSession):
     assert waits(
         spark,
@@ -49,6 +51,7 @@ def test_after_a_lease_that_ran_out_the_wait_begins_with_its_end(spark: SparkSes
     ]
 
 
+@pytest.mark.long
 def test_the_attempt_before_may_have_ended_the_day_before(spark: SparkSession):
     earlier = history(spark, attempt("a", -100, -90, -60, message_id=7, outcome="expired"))
     today = history(spark, attempt("a", -100, 5, 6, message_id=7, attempt=2))
@@ -57,6 +60,7 @@ def test_the_attempt_before_may_have_ended_the_day_before(spark: SparkSession):
     assert found(compute_attempts(today), "wait_ms") == [(105_000,)]
 
 
+@pytest.mark.long
 def test_the_wait_of_a_redriven_message_is_unknown(spark: SparkSession):
     assert waits(
         spark,
@@ -65,6 +69,7 @@ def test_the_wait_of_a_redriven_message_is_unknown(spark: SparkSession):
     ) == [(ms(1), 1_000, 1_000), (ms(500), None, 1_000)]
 
 
+@pytest.mark.long
 def test_a_message_of_another_source_with_the_same_id_is_another(spark: SparkSession):
     assert waits(
         spark,
@@ -73,6 +78,7 @@ def test_a_message_of_another_source_with_the_same_id_is_another(spark: SparkSes
     ) == [(ms(1), 1_000, 30_000), (ms(35), 35_000, 1_000)]
 
 
+@pytest.mark.long
 def test_history_as_the_queue_gives_it_gets_its_day_whatever_the_zone(spark: SparkSession):
     zone = spark.conf.get("spark.sql.session.timeZone")
     spark.conf.set("spark.sql.session.timeZone", "Pacific/Auckland")

@@ -149,6 +149,7 @@ def test_figures_have_the_columns_that_they_declare(spark: SparkSession):
         ]
 
 
+@pytest.mark.long
 def test_buckets_may_be_shorter(spark: SparkSession):
     rows = history(spark, attempt("a", 0.5, 2.5, 3.5))
     period = analyze_history(rows, begin=at(0), end=at(60), every_ms=1_000)

@@ -1,5 +1,6 @@
 """Errors that say the same are counted together."""
 
+import pytest
 from pyspark.sql import SparkSession
 
 from analytics.history_rows import attempt, found, history
@@ -51,6 +52,7 @@ def test_an_error_is_told_by_channel_with_a_sample_and_its_deaths(spark: SparkSe
     ]
 
 
+@pytest.mark.long
 def test_rare_errors_of_a_day_are_added_up(spark: SparkSession):
     rows = [failing("often"), failing("often"), failing("rare"), failing("rarer", channel="b")]
     frame = compute_error_groups(compute_attempts(history(spark, *rows)), most=1)

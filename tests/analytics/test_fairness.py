@@ -96,6 +96,7 @@ def test_one_alone_has_no_index(given):
     assert picked(given["alone"], "backlogged", "competing", "jain") == [(1, 1, None)]
 
 
+@pytest.mark.long
 def test_a_flood_is_noisy_and_the_others_are_quiet(spark: SparkSession):
     hours = cases(spark, NOISE)
     given = by_source(compute_noisy_hours(hours))

@@ -81,6 +81,7 @@ def test_too_few_days_give_no_line(given):
     assert picked(given["few"], *COLUMNS)[0] == (4, None, None, None, None, 0)
 
 
+@pytest.mark.long
 def test_days_that_are_not_whole_are_left_out(spark: SparkSession):
     frame = hours_of(spark, {"cut": [100, 100, 100, 100, 100, 100, 7]})
     noon = MIDNIGHT + timedelta(hours=12)

@@ -21,6 +21,7 @@ def test_spreads_add_up_to_percentiles_of_the_whole(spark: SparkSession):
     assert given[2:] == (pytest.approx(90_000, rel=0.013), pytest.approx(100_000, rel=0.013))
 
 
+@pytest.mark.long
 def test_steps_are_fine_enough(spark: SparkSession):
     waits = [64, 255, 256, 257, 999, 1_000, 12_345, 3_600_000, 123_456_789]
     rows = history(spark, *(attempt(f"{wait}", 0, wait / 1000, wait / 1000) for wait in waits))
@@ -34,6 +35,7 @@ def test_steps_are_fine_enough(spark: SparkSession):
         assert value == pytest.approx(int(channel), rel=0.013), channel
 
 
+@pytest.mark.long
 def test_the_pulse_has_all_channels_together(spark: SparkSession):
     rows = [
         attempt("a", 0, 0.010, 0.020),
@@ -49,6 +51,7 @@ def test_the_pulse_has_all_channels_together(spark: SparkSession):
     ]
 
 
+@pytest.mark.long
 def test_a_tenant_is_summed_up_over_the_period(spark: SparkSession):
     rows = [
         attempt("a", 0, 0.010, 0.030),

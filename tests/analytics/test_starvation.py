@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+import pytest
 from pyspark.sql import SparkSession
 
 from analytics.history_rows import MIDNIGHT, attempt, channels, found, history
@@ -28,6 +29,7 @@ def test_a_window_lasts_from_one_dequeue_to_the_next_while_something_waits(spark
     ]
 
 
+@pytest.mark.long
 def test_another_message_that_waits_longer_decides_when_a_window_begins(spark: SparkSession):
     rows = [
         attempt("a", 0, 1, 2),
@@ -40,6 +42,7 @@ def test_another_message_that_waits_longer_decides_when_a_window_begins(spark: S
     ]
 
 
+@pytest.mark.long
 def test_the_dequeue_before_may_be_of_the_day_before(spark: SparkSession):
     rows = [
         attempt("a", -100, -40, -30),
@@ -82,6 +85,7 @@ def test_a_window_that_a_limit_of_its_own_explains_is_held(spark: SparkSession):
     ]
 
 
+@pytest.mark.long
 def test_the_longest_of_a_day_are_kept_and_all_are_counted(spark: SparkSession):
     rows = [attempt("a", 0, n * (n + 20), n * (n + 20) + 1) for n in range(6)]
     frame = compute_starvation(compute_attempts(history(spark, *rows)), most=2)

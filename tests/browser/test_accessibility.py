@@ -7,6 +7,7 @@ from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Page, expect
 
 from browser.conftest import Open, Site, live
+from support import first_quick
 
 PLACES = [
     "overview",
@@ -44,7 +45,7 @@ async def grave(page: Page) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("place", first_quick(*PLACES))
 async def test_axe_finds_nothing_serious_in_two_themes_and_widths(
     show: Open, site: Site, place: str
 ):

@@ -45,6 +45,7 @@ async def test_channels_are_paged_by_the_server(many: Serving, window: Open):
     await expect(rows.nth(1)).to_contain_text("tenant-000001")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("text", "found"),
     [

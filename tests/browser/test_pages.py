@@ -202,6 +202,7 @@ async def test_history_shows_the_latest_report_in_a_frame_that_reaches_nothing(
         assert await page.evaluate("document.title") != "changed"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("theme", "chosen"), [("light", None), ("dark", None), ("light", "dark")])
 async def test_history_shows_a_real_report_with_its_charts(
     site: Site, window: Open, tmp_path: Path, theme: str, chosen: str | None

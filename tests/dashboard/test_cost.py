@@ -1,12 +1,10 @@
 """What the page costs does not grow with messages or channels: pages read by each of its functions, at two sizes."""
 
 import psycopg
-import pytest
 
 from database.plans.stock import add_messages, fold, keep_quiet, pages
 from support import Target
 
-pytestmark = pytest.mark.heavy
 SMALL, LARGE = (20_000, 2_000), (80_000, 8_000)
 CALLS = (
     "queue_metrics()",

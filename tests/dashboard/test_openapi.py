@@ -50,6 +50,7 @@ def schema(server_18: Target):
             yield described
 
 
+@pytest.mark.long
 def test_every_answer_has_the_form_that_is_described(schema):
     operations = [each.ok() for each in schema.get_all_operations()]
     operations = [each for each in operations if not each.path.endswith("/events")]  # never ends

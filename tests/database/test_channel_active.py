@@ -143,7 +143,6 @@ select lonnymq.message_announce(array(select 'tenant ' || g from generate_series
 """
 
 
-@pytest.mark.heavy
 def test_the_cost_does_not_grow_with_the_number_of_channels(dsn_18: str, connect) -> None:
     connection = connect(dsn_18)
     costs = {}

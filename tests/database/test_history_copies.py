@@ -6,6 +6,8 @@ lake does, and asks the database before each slice where to go on.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import psycopg
 import pytest
 
@@ -26,7 +28,7 @@ from copies import (
 from lonnymq import Queue
 from lonnymq.embedded_postgres import TemporaryServer, temporary
 from lonnymq.errors import AboveHorizon
-from support import DEBIAN_15, eventually, missing
+from support import eventually
 
 pytestmark = pytest.mark.timeout(300)
 ALL = "select message_id, attempt from lonnymq.history order by 1, 2"
@@ -121,6 +123,7 @@ def test_a_dump_is_read_on_whoever_comes_first(old: int, new: int) -> None:
             assert queue.history_lag(reader.position).ready == 0
 
 
+@pytest.mark.long
 def test_each_restore_is_a_generation_of_its_own(dsn_18: str) -> None:
     finish(dsn_18, 2)
     reader = Reader()
@@ -181,6 +184,7 @@ def test_rows_may_move_without_being_restored(dsn_18: str) -> None:
     assert generation(dsn_18) == 0
 
 
+@pytest.mark.long
 def test_a_promoted_standby_that_lost_the_last_rows_is_read_again_from_what_it_knows() -> None:
     with temporary() as primary:
         dsn, reader = installed(primary), Reader()
@@ -204,6 +208,7 @@ def test_a_promoted_standby_that_lost_the_last_rows_is_read_again_from_what_it_k
             assert reader.found == run(server.dsn, ALL)
 
 
+@pytest.mark.long
 def test_a_backup_that_was_recovered_to_an_earlier_moment_is_read_again_from_there() -> None:
     with archiving() as (source, archive):
         dsn, reader = installed(source), Reader()
@@ -222,6 +227,7 @@ def test_a_backup_that_was_recovered_to_an_earlier_moment_is_read_again_from_the
                 assert len(reader.rows) == 35
 
 
+@pytest.mark.long
 def test_a_crash_that_loses_what_was_not_flushed_is_read_again() -> None:
     """Commits that nobody waited for: the reader has them, the server that recovers does not."""
     with temporary(synchronous_commit=False, wal_writer_delay="10s", fsync=True) as server:
@@ -241,10 +247,8 @@ def test_a_crash_that_loses_what_was_not_flushed_is_read_again() -> None:
         assert reader.found == run(dsn, ALL)
 
 
-def test_an_upgrade_from_15_to_18_is_read_on() -> None:
-    if not (DEBIAN_15 / "postgres").exists():
-        missing("postgresql-15")
-    with temporary(DEBIAN_15) as old:
+def test_an_upgrade_from_15_to_18_is_read_on(debian_15: Path) -> None:
+    with temporary(debian_15) as old:
         dsn, reader = installed(old), Reader()
         finish(dsn, 10)
         reader.catches_up(dsn)
@@ -258,6 +262,7 @@ def test_an_upgrade_from_15_to_18_is_read_on() -> None:
             assert len(reader.rows) == 20
 
 
+@pytest.mark.long
 def test_what_a_subscription_brings_is_read_once_it_is_dropped() -> None:
     """The rows come in the order of commits, and none of their positions is final while they come."""
     with temporary(wal_level="logical") as first, temporary() as second:
@@ -294,6 +299,7 @@ def test_a_reader_that_nobody_knows_is_told_so(dsn: str) -> None:
         assert (found.answer, found.since) == ("rewind", 5)
 
 
+@pytest.mark.long
 def test_samples_count_what_was_restored_once() -> None:
     """The ids of the restored rows are higher than any that the new cluster has had."""
     now, counted = 4_102_444_800_000, "select completed from lonnymq.sample order by at"

@@ -156,7 +156,7 @@ def test_days_are_made_while_completions_go_on_without_a_pause(
         eventually(lambda: session.maintain() and ahead(session) == list(range(1, 15)))
 
 
-@pytest.mark.heavy
+@pytest.mark.long
 @on_18
 def test_nobody_waits_while_days_are_made_beside_300_000_rows_that_have_none(
     session: Session, open_session: OpenSession, dsn: str

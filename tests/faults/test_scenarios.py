@@ -5,10 +5,11 @@ from faults.run import Result
 from faults.scenarios import run_scenario
 
 from faults import report
+from support import first_quick
 
 SCENARIOS = [
-    "sigkill", "zombie", "restart", "unknown", "durable", "hints", "limits", "poison", "fairness", "connections",
-    "clock", "failover", pytest.param("mixed", marks=pytest.mark.long),
+    "sigkill", "unknown", "limits", "zombie", "restart", "durable", "hints", "poison", "fairness", "connections",
+    "clock", "failover", "mixed",
 ]  # fmt: skip
 
 
@@ -17,7 +18,6 @@ def good(result: Result) -> bool:
     return True
 
 
-@pytest.mark.heavy
-@pytest.mark.parametrize("name", SCENARIOS)
+@pytest.mark.parametrize("name", first_quick(*SCENARIOS, quick=3))
 def test_nothing_is_lost_or_done_twice(name: str) -> None:
     assert good(run_scenario(name, size="test", seed=11, quiet=True))

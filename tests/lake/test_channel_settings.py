@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from deltalake import DeltaTable, Schema
 from pyspark.sql import SparkSession
 
@@ -47,6 +48,7 @@ def test_a_change_is_a_row_and_no_change_is_none(
     ]
 
 
+@pytest.mark.long
 def test_the_limit_of_the_whole_queue_is_a_change_of_the_defaults(
     spark: SparkSession, sync, dsn_18: str, tmp_path: Path
 ) -> None:
@@ -61,6 +63,7 @@ def test_the_limit_of_the_whole_queue_is_a_change_of_the_defaults(
     assert found == [("", None), ("acme", None), ("", 7)]
 
 
+@pytest.mark.long
 def test_a_lake_that_was_made_before_the_limit_of_the_whole_queue_was_kept_learns_of_it(
     spark: SparkSession, sync, dsn_18: str, tmp_path: Path
 ) -> None:
@@ -82,6 +85,7 @@ def test_a_lake_that_was_made_before_the_limit_of_the_whole_queue_was_kept_learn
     assert [(row.channel, row.queue_max_concurrency) for row in frame.collect()] == [("", 7)]
 
 
+@pytest.mark.long
 def test_a_channel_that_was_born_under_other_defaults_is_told_of(
     spark: SparkSession, sync, dsn_18: str, tmp_path: Path
 ) -> None:
@@ -98,6 +102,7 @@ def test_a_channel_that_was_born_under_other_defaults_is_told_of(
     ]
 
 
+@pytest.mark.long
 def test_more_channels_than_a_page_holds(
     spark: SparkSession, sync, dsn_18: str, tmp_path: Path, connect
 ) -> None:

@@ -29,9 +29,8 @@ from lonnymq.lake.location import resolve_lake
 from lonnymq.lake.servers import read_rewinds
 from lonnymq.lake.source import identify_source, lock_source
 from lonnymq.lake.syncer import Syncer
-from support import DEBIAN_15, missing
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.timeout(300), pytest.mark.long]
 ALL = "select xid::text::bigint, message_id, attempt, finished_at from lonnymq.history order by 1, 2, 3"
 LEASED = """
     insert into lonnymq.message (channel, content, token, lease_until, dequeued_at, attempt)
@@ -186,11 +185,9 @@ def test_a_dump_restored_in_its_own_place_needs_no_word(
 
 
 def test_an_upgraded_server_is_adopted_and_nothing_is_brought_twice(
-    bring: Sync, lake: Path
+    bring: Sync, lake: Path, debian_15: Path
 ) -> None:
-    if not (DEBIAN_15 / "postgres").exists():
-        missing("postgresql-15")
-    with temporary(DEBIAN_15) as old:
+    with temporary(debian_15) as old:
         dsn = installed(old)
         finish(dsn, 10)
         bring(dsn)

@@ -84,6 +84,7 @@ def test_a_column_of_another_type_is_refused(sync, tmp_path: Path) -> None:
         sync()
 
 
+@pytest.mark.long
 def test_a_lake_of_an_earlier_version_gains_the_columns_that_it_lacks(
     spark: SparkSession, sync, stock: HistoryFixture, tmp_path: Path
 ) -> None:
@@ -109,6 +110,7 @@ def test_a_lake_of_an_earlier_version_gains_the_columns_that_it_lacks(
     assert [row.asDict() for row in again] == [row.asDict() for row in rows]
 
 
+@pytest.mark.long
 def test_a_column_that_a_later_version_added_is_left_alone(
     spark: SparkSession, sync, stock: HistoryFixture, found, tmp_path: Path
 ) -> None:
@@ -124,6 +126,7 @@ def test_a_column_that_a_later_version_added_is_left_alone(
     ]
 
 
+@pytest.mark.long
 def test_history_that_gained_a_column_in_a_later_version_is_brought_without_it(
     spark: SparkSession,
     sync,

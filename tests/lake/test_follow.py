@@ -18,6 +18,7 @@ from lonnymq.lake.syncer import Syncer, SyncResult
 from support import eventually
 
 
+@pytest.mark.long
 def test_a_database_that_was_away_is_gone_on_with(
     spark: SparkSession, found, tmp_path: Path
 ) -> None:

@@ -21,6 +21,7 @@ PROGRAM = Path(__file__).with_name("killed_sync.py")
 pytestmark = pytest.mark.timeout(900)  # a second Spark, on a machine that may be busy
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("point", "reached", "told", "orphans"),
     [

@@ -34,6 +34,7 @@ def test_compaction_keeps_the_rows_and_the_place(
     assert found() == stock.made
 
 
+@pytest.mark.long
 def test_the_place_survives_a_checkpoint_of_the_log(
     sync, stock: HistoryFixture, found, tmp_path: Path
 ) -> None:
@@ -79,6 +80,7 @@ def test_young_files_are_never_taken(tmp_path: Path) -> None:
         lonnymq.lake.vacuum(tmp_path, older_than=timedelta(minutes=59))
 
 
+@pytest.mark.long
 def test_a_compaction_beside_a_sync_disturbs_neither(
     sync, stock: HistoryFixture, found, tmp_path: Path
 ) -> None:

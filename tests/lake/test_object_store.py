@@ -47,6 +47,7 @@ def test_a_sync_a_compaction_and_a_vacuum_need_nothing_but_the_options(
     assert [each.rpartition("=")[2] for each in store.who()] == ["somebody"]
 
 
+@pytest.mark.long
 def test_a_commit_never_overwrites_another(sync, stock: HistoryFixture, store: Store) -> None:
     """The store is asked to reject that, and the sync looks again."""
     stock.add(1)

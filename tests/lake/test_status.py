@@ -81,6 +81,7 @@ def test_what_holds_it_back_is_named(sync, stock: HistoryFixture, tmp_path: Path
     assert behind.rows_held == 0
 
 
+@pytest.mark.long
 def test_somebody_who_only_reads_holds_nothing_back(
     sync, stock: HistoryFixture, watcher: psycopg.Connection, tmp_path: Path, found
 ) -> None:
@@ -104,6 +105,7 @@ def test_status_answers_in_json(sync, stock: HistoryFixture, tmp_path: Path) -> 
     assert ran.json["sources"][0]["rows"] == 2
 
 
+@pytest.mark.long
 def test_without_a_database_status_shows_what_is_in_the_lake(
     sync, stock: HistoryFixture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -121,6 +123,7 @@ def test_without_a_database_status_shows_what_is_in_the_lake(
     assert "No database was named" in ran.err
 
 
+@pytest.mark.long
 def test_a_lake_that_is_given_up_no_longer_keeps_history(
     sync, stock: HistoryFixture, tmp_path: Path, watcher: psycopg.Connection
 ) -> None:
@@ -137,6 +140,7 @@ def test_a_lake_that_is_given_up_no_longer_keeps_history(
     assert "There is no reader" in again.err
 
 
+@pytest.mark.long
 def test_a_table_holds_back_nothing_while_a_sync_has_its_turn(
     sync, stock: HistoryFixture, watcher: psycopg.Connection, monkeypatch
 ) -> None:

@@ -102,6 +102,7 @@ def test_a_row_that_commits_late_is_neither_lost_nor_repeated(
     assert sync().rows == 0
 
 
+@pytest.mark.long
 def test_a_transaction_that_is_rolled_back_is_not_in_the_lake(
     sync, stock: HistoryFixture, found
 ) -> None:
@@ -131,6 +132,7 @@ def test_rows_lie_by_the_day_on_which_their_attempt_finished(
     }
 
 
+@pytest.mark.long
 def test_the_read_is_the_same_in_a_session_of_another_zone(
     spark: SparkSession, sync, stock: HistoryFixture, found
 ) -> None:
@@ -158,6 +160,7 @@ def test_contents_come_if_they_are_kept_and_wanted(
     assert without is None
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("source", [ANY_NAME.replace("\t", ""), "007", "a=b/c", "."])
 def test_a_source_may_have_any_name(
     spark: SparkSession, sync, stock: HistoryFixture, found, tmp_path, source
@@ -187,6 +190,7 @@ def test_a_source_is_named_for_its_database_and_its_schema(sync, dsn_18: str) ->
     assert sync(source=None, schema="second").source == f"{name}.second"
 
 
+@pytest.mark.long
 def test_several_databases_go_into_one_lake(
     spark: SparkSession, sync, stock: HistoryFixture, server_18: Target, tmp_path: Path, found
 ) -> None:
@@ -205,6 +209,7 @@ def test_several_databases_go_into_one_lake(
     assert {row.source: row["count"] for row in counts} == {"shop": 3, "office": 5}
 
 
+@pytest.mark.long
 def test_two_queues_of_one_database_are_two_sources(
     sync, dsn_18: str, stock: HistoryFixture
 ) -> None:
@@ -248,6 +253,7 @@ def test_what_a_restored_database_no_longer_has_is_taken_out_of_the_lake(
     assert sync().rows == 0
 
 
+@pytest.mark.long
 def test_one_database_goes_into_two_lakes(
     sync, stock: HistoryFixture, found, tmp_path: Path
 ) -> None:
@@ -259,6 +265,7 @@ def test_one_database_goes_into_two_lakes(
     assert found(tmp_path / "one") == found(tmp_path / "two") == stock.made
 
 
+@pytest.mark.long
 def test_two_syncs_at_once_take_turns(sync, stock: HistoryFixture, found) -> None:
     stock.add_each(60)
     done = []
@@ -272,6 +279,7 @@ def test_two_syncs_at_once_take_turns(sync, stock: HistoryFixture, found) -> Non
     assert found() == stock.made
 
 
+@pytest.mark.long
 def test_a_lake_that_was_moved_goes_on_where_it_was(
     sync, stock: HistoryFixture, found, tmp_path: Path
 ) -> None:
@@ -283,6 +291,7 @@ def test_a_lake_that_was_moved_goes_on_where_it_was(
     assert found(tmp_path / "moved [1] ü") == stock.made
 
 
+@pytest.mark.long
 def test_a_url_of_a_folder_is_as_good_as_its_path(
     sync, stock: HistoryFixture, found, tmp_path: Path
 ) -> None:
@@ -291,6 +300,7 @@ def test_a_url_of_a_folder_is_as_good_as_its_path(
     assert found((tmp_path / "lake").as_uri()) == found() == stock.made
 
 
+@pytest.mark.long
 def test_an_object_store_is_written_and_read_by_its_url(
     sync, stock: HistoryFixture, found, tmp_path: Path
 ) -> None:

@@ -72,5 +72,6 @@ def test_the_page_of_the_report_does_what_it_says(
     assert len(tables["tenants"]) == 12
 
 
+@pytest.mark.long
 def test_the_page_of_the_figures_gives_what_it_says(spark: SparkSession):
     execute("analytics.md")

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 import pytest_asyncio
 from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Browser, Page, expect
@@ -111,6 +112,7 @@ async def test_a_tenant_is_found_and_shown_in_full(opened: Open):
     await expect(window.locator("#tenant")).to_contain_text("of 40 tenants, 30 are shown in full")
 
 
+@pytest.mark.long
 async def test_ten_thousand_tenants_are_readable_and_small_enough(opened: Open):
     content = document(tenants=10_000, hours=31 * 24, detailed=120)
     assert len(render_page(content).encode()) < MAX_BYTES
@@ -123,6 +125,7 @@ async def test_ten_thousand_tenants_are_readable_and_small_enough(opened: Open):
     assert await window.locator("#waits-by-tenant svg").count() == 1
 
 
+@pytest.mark.long
 async def test_on_paper_it_is_light_and_without_buttons(opened: Open):
     window = await opened(document(), theme="dark")
     paper = await window.pdf(prefer_css_page_size=True, print_background=True)
@@ -141,6 +144,7 @@ async def test_a_period_without_anything_says_so(opened: Open):
     assert await grave(window) == []
 
 
+@pytest.mark.long
 async def test_one_tenant_and_no_backlog_are_said_in_words(opened: Open):
     content = document(tenants=1, hours=1, detailed=1, hostile=False)
     content["backlog"] = {**content["backlog"], "waiting_after": [0], "top": []}

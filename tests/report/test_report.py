@@ -38,6 +38,7 @@ def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.long
 def test_a_short_time_is_shown_in_fine_steps(spark: SparkSession, lake: Path):
     period = load_period(spark, lake, begin=at(50), end=at(170))
     assert period.every_ms == 1_000
@@ -64,6 +65,7 @@ def test_days_are_shown_by_the_hour(spark: SparkSession, lake: Path, tmp_path: P
     assert made["errors"][0]["error"] == "no #"
 
 
+@pytest.mark.long
 def test_a_period_without_rows_gives_a_report_that_says_so(spark: SparkSession, lake: Path):
     made = build_document(
         load_period(spark, resolve_lake(lake), begin=at(-DAY * 40), end=at(-DAY * 40 + 60))

@@ -18,7 +18,7 @@ from copies import dump, restore, run
 from lonnymq.spark.options import read_options
 from lonnymq.spark.read.batch_reader import BatchReader, ReadPartition
 from lonnymq.spark.read.snapshot_holder import start_snapshot_holder
-from support import eventually
+from support import eventually, first_quick
 
 HOLDERS = (
     "select count(*) from pg_stat_activity where application_name like 'lonnymq read%snapshot'"
@@ -106,6 +106,7 @@ def test_channels_are_read_with_their_state_and_limits(queue_format, queue: lonn
     ]
 
 
+@pytest.mark.long
 def test_more_channels_than_one_call_answers_are_all_read(
     queue_format, connect, dsn_18: str
 ) -> None:
@@ -144,7 +145,7 @@ def test_a_schema_that_does_not_fit_is_refused(queue_format, schema: str, said: 
         queue_format.read().schema(schema).load("messages").collect()
 
 
-@pytest.mark.parametrize("table", ["messages", "history"])
+@pytest.mark.parametrize("table", first_quick("history", "messages"))
 def test_every_row_is_read_once_however_many_tasks_read(
     queue_format, connect, dsn_18: str, queue: lonnymq.Queue, table: str
 ) -> None:
@@ -156,6 +157,7 @@ def test_every_row_is_read_once_however_many_tasks_read(
     assert frame.select(key).distinct().count() == frame.count() == 2_000
 
 
+@pytest.mark.long
 def test_all_tasks_read_one_state_while_others_write(
     queue_format, queue: lonnymq.Queue, dsn_18: str
 ) -> None:
@@ -218,6 +220,7 @@ def test_a_transaction_that_commits_while_history_is_read_is_not_read(
     assert frame.count() == 500
 
 
+@pytest.mark.long
 def test_parts_that_are_read_at_different_times_are_one_state(
     queue: lonnymq.Queue, connect, dsn_18: str
 ) -> None:
@@ -255,6 +258,7 @@ def test_a_dataframe_whose_snapshot_is_gone_says_so(
         frame.count()
 
 
+@pytest.mark.long
 def test_a_snapshot_holder_ends_when_nobody_has_read_for_a_while(connect, dsn_18: str) -> None:
     watcher = connect(dsn_18)
     with psycopg.connect(dsn_18, application_name="lonnymq read x"):
@@ -264,6 +268,7 @@ def test_a_snapshot_holder_ends_when_nobody_has_read_for_a_while(connect, dsn_18
     eventually(lambda: watcher.execute(HOLDERS).fetchone() == (0,), within=60)
 
 
+@pytest.mark.long
 def test_tasks_keep_their_connections_for_the_next_ones(queue_format, connect, dsn_18: str) -> None:
     watcher = connect(dsn_18)
     add_history(watcher, 10)
@@ -286,6 +291,7 @@ def test_a_small_read_keeps_no_snapshot(
     assert frame.count() == 2
 
 
+@pytest.mark.long
 def test_a_table_that_was_rewritten_is_not_read_half(queue_format, connect, dsn_18: str) -> None:
     connection = connect(dsn_18)
     add_history(connection, 500)
@@ -395,6 +401,7 @@ def test_the_format_is_found_without_being_registered(spark, queue_format) -> No
     )
 
 
+@pytest.mark.long
 def test_a_snapshot_holder_ends_with_the_spark_that_it_was_started_for(
     connect, dsn_18: str
 ) -> None:

@@ -7,6 +7,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col, concat, lit, repeat
 
 import lonnymq
+from support import first_quick
 
 MODES = ["staged", "direct"]
 STORED = "select channel, convert_from(content, 'UTF8'), key, kind, headers from lonnymq.message order by id"
@@ -56,7 +57,7 @@ def test_all_columns_arrive(
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("bytes_each", [1, 500], ids=["few bytes", "many bytes"])
+@pytest.mark.parametrize("bytes_each", first_quick(1, 500), ids=["few bytes", "many bytes"])
 def test_rows_keep_their_order_and_are_dequeued(
     spark: SparkSession, queue_format, queue, connection, mode: str, bytes_each: int
 ) -> None:
@@ -74,7 +75,7 @@ def test_rows_keep_their_order_and_are_dequeued(
     assert connection.execute(tables).fetchone() == (0,)
 
 
-@pytest.mark.parametrize("bytes_each", [1, 500], ids=["few bytes", "many bytes"])
+@pytest.mark.parametrize("bytes_each", first_quick(1, 500), ids=["few bytes", "many bytes"])
 def test_a_load_that_is_written_again_adds_nothing(
     spark: SparkSession, queue_format, connection, bytes_each: int
 ) -> None:
@@ -87,7 +88,7 @@ def test_a_load_that_is_written_again_adds_nothing(
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("bytes_each", [1, 500], ids=["few bytes", "many bytes"])
+@pytest.mark.parametrize("bytes_each", first_quick(1, 500), ids=["few bytes", "many bytes"])
 def test_rows_that_are_not_taken_are_counted_and_kept_with_the_reason(
     spark: SparkSession, queue_format, queue, connection, mode: str, bytes_each: int
 ) -> None:
@@ -150,6 +151,7 @@ def test_a_key_is_unique_among_what_is_there_and_what_comes(
     assert connection.execute(LOADED).fetchone() == (2, 2, 0, 0, 0)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mode", MODES)
 def test_a_task_that_fails_leaves_nothing(
     spark: SparkSession, queue_format, connection, mode: str
@@ -248,6 +250,7 @@ def test_other_save_modes_are_refused(
         frame.write.format("lonnymq").mode(mode).option("url", dsn_18).save()
 
 
+@pytest.mark.long
 def test_a_producer_with_its_role_and_nothing_else_may_write(
     spark: SparkSession, queue_format, connect, dsn_18: str
 ) -> None:

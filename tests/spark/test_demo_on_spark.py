@@ -13,7 +13,7 @@ from rich.console import Console
 
 from lonnymq import Queue
 
-pytestmark = pytest.mark.timeout(900)  # a Spark on a machine that may be busy
+pytestmark = [pytest.mark.timeout(900), pytest.mark.long]  # a Spark on a machine that may be busy
 
 
 def test_the_demo_on_spark_keeps_its_promises(spark: SparkSession, dsn_18: str) -> None:

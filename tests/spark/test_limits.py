@@ -20,6 +20,7 @@ CHANNELS = ("few", "slow", "free")
 KINDS = {"s", "plain", "spark"}  # the stream, the consumers, the cluster workers
 
 
+@pytest.mark.long
 @pytest.mark.timeout(900)
 def test_limits_hold_for_a_stream_cluster_workers_and_consumers_together(
     spark: SparkSession, dsn_18: str, tmp_path: Path

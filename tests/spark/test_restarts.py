@@ -122,6 +122,7 @@ def test_a_stream_read_goes_on_wherever_the_database_is_restarted(
     assert left(server.dsn) == []
 
 
+@pytest.mark.long
 def test_a_stretch_that_breaks_off_between_its_rows_is_gone_on_with(
     server: TemporaryServer,
 ) -> None:

@@ -58,6 +58,7 @@ def test_what_came_of_each_message_is_a_row(spark: SparkSession, queue: Queue, d
     assert queue.check() == []
 
 
+@pytest.mark.long
 def test_workers_end_when_their_time_is_over(
     spark: SparkSession, queue: Queue, dsn_18: str
 ) -> None:
@@ -65,6 +66,7 @@ def test_workers_end_when_their_time_is_over(
     assert run_workers(spark, handlers(dsn_18), num_workers=1, duration=500).collect() == []
 
 
+@pytest.mark.long
 def test_one_function_may_handle_all_messages(
     spark: SparkSession, queue: Queue, dsn_18: str
 ) -> None:

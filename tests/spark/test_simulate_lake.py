@@ -12,7 +12,7 @@ from database.simulate.service import LIMITS, WORKERS, served
 from lonnymq.lake import sync
 from lonnymq.simulate import build_workload, read_lake_history
 
-pytestmark = pytest.mark.timeout(900)  # a Spark on a machine that may be busy
+pytestmark = [pytest.mark.timeout(900), pytest.mark.long]  # a Spark on a machine that may be busy
 
 
 def test_a_real_queue_is_replayed_from_its_lake_at_its_own_settings(

@@ -61,6 +61,7 @@ def test_what_goes_wrong_in_a_sweep_is_said(spark: SparkSession) -> None:
     assert run_trials_on_spark(spark, history, []) == []
 
 
+@pytest.mark.long
 def test_the_command_answers_alike_with_spark_and_without(spark: SparkSession) -> None:
     asked = ("simulate", "--synthetic", "--messages", 2000, "--workers", "4,8", "--growth", "1,2")
     plain, on_spark = (
@@ -70,6 +71,7 @@ def test_the_command_answers_alike_with_spark_and_without(spark: SparkSession) -
     assert spark.range(3).count() == 3  # a session that ran goes on
 
 
+@pytest.mark.long
 def test_where_there_is_much_to_replay_spark_is_asked_without_being_told(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -81,6 +83,7 @@ def test_where_there_is_much_to_replay_spark_is_asked_without_being_told(
     assert "2 scenarios are tried on a Spark of this machine's" in ran.err
 
 
+@pytest.mark.long
 def test_history_for_scale_is_written_into_a_lake(spark: SparkSession, tmp_path: Path) -> None:
     made = ("simulate", "--synthetic", "--lake", tmp_path, "--days", 2, "--tenants", 9)
     ran = run(*made, "--messages", 3000, "--json")
@@ -107,6 +110,7 @@ def large(spark: SparkSession):
     frame.unpersist()
 
 
+@pytest.mark.long
 def test_history_at_scale_has_the_columns_of_history(spark: SparkSession, large) -> None:
     assert [(each.name, each.dataType) for each in large.schema] == [
         (each.name, each.dataType) for each in spark_schema(HISTORY)
@@ -114,6 +118,7 @@ def test_history_at_scale_has_the_columns_of_history(spark: SparkSession, large)
     assert large.count() == 10_000
 
 
+@pytest.mark.long
 def test_history_at_scale_is_the_same_in_any_number_of_partitions(
     spark: SparkSession, large
 ) -> None:
@@ -123,6 +128,7 @@ def test_history_at_scale_is_the_same_in_any_number_of_partitions(
     assert not other.exceptAll(large).isEmpty()
 
 
+@pytest.mark.long
 def test_history_at_scale_is_history_that_could_have_been(large) -> None:
     [counts] = large.selectExpr(
         "count_if(not (created_at <= dequeued_at and dequeued_at < finished_at)) as backward",

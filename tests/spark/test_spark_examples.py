@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
-pytestmark = pytest.mark.timeout(900)  # a Spark on a machine that may be busy
+pytestmark = [pytest.mark.timeout(900), pytest.mark.long]  # a Spark on a machine that may be busy
 
 
 @pytest.fixture(autouse=True)

@@ -22,6 +22,7 @@ PROGRAM = Path(__file__).with_name("dying.py")
 pytestmark = pytest.mark.timeout(900)  # a second Spark, on a machine that may be busy
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "point",
     [

@@ -46,6 +46,7 @@ def test_all_that_waits_is_read_once_and_settled(queue: Queue, table: Table, dsn
     assert left(dsn_18) == []
 
 
+@pytest.mark.long
 def test_a_query_goes_on_where_it_was_stopped(queue: Queue, table: Table, dsn_18: str) -> None:
     made = fill(queue, 20)
     query = table.start(now=False)
@@ -60,6 +61,7 @@ def test_a_query_goes_on_where_it_was_stopped(queue: Queue, table: Table, dsn_18
     assert left(dsn_18) == []
 
 
+@pytest.mark.long
 def test_messages_may_end_in_other_ways_than_done(
     spark: SparkSession, queue: Queue, dsn_18: str, tmp_path: Path
 ) -> None:
@@ -92,6 +94,7 @@ def test_messages_may_end_in_other_ways_than_done(
     assert len(finished(dsn_18)) == len(made)
 
 
+@pytest.mark.long
 def test_an_older_query_is_told_that_it_is_fenced(
     spark: SparkSession, queue: Queue, dsn_18: str, tmp_path: Path
 ) -> None:
@@ -149,6 +152,7 @@ def test_where_there_is_no_queue_a_stream_says_so_and_ends(
     assert said in str(query.exception())
 
 
+@pytest.mark.long
 def test_a_database_that_restarts_in_the_middle_of_a_batch_is_waited_for(
     spark: SparkSession, tmp_path: Path
 ) -> None:

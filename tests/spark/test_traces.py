@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 from lonnymq import Context, Queue, Worker
 from lonnymq.spark import run_workers
 
-pytestmark = pytest.mark.timeout(900)  # a Spark on a machine that may be busy
+pytestmark = [pytest.mark.timeout(900), pytest.mark.long]  # a Spark on a machine that may be busy
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
 TRACE, SPAN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 

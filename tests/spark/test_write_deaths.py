@@ -46,6 +46,7 @@ def test_a_batch_write_killed_before_it_is_published_leaves_nothing_and_may_be_d
     assert connection.execute("select dropped from lonnymq.stage_cleanup(0)").fetchone() == (2,)
 
 
+@pytest.mark.long
 def test_a_stream_killed_between_publishing_and_the_commit_log_adds_nothing_twice(
     spark: SparkSession, connect, dsn_18: str, tmp_path: Path
 ) -> None:
@@ -60,6 +61,7 @@ def test_a_stream_killed_between_publishing_and_the_commit_log_adds_nothing_twic
         assert len(queue.dequeue(limit=10_000)) == 3_000
 
 
+@pytest.mark.long
 def test_a_database_that_crashes_before_the_rows_are_published_publishes_none_of_them(
     spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -135,6 +137,7 @@ def options(dsn_18: str) -> Options:
     return read_options({"url": dsn_18}, "write")
 
 
+@pytest.mark.long
 def test_a_direct_task_that_runs_again_after_its_commit_adds_nothing(
     options: Options, connect, dsn_18: str
 ) -> None:
@@ -144,6 +147,7 @@ def test_a_direct_task_that_runs_again_after_its_commit_adds_nothing(
     assert connect(dsn_18).execute("select count(*) from lonnymq.message").fetchone() == (2_000,)
 
 
+@pytest.mark.long
 def test_of_a_staged_task_that_ran_twice_one_run_is_published(
     options: Options, connect, dsn_18: str
 ) -> None:
@@ -153,6 +157,7 @@ def test_of_a_staged_task_that_ran_twice_one_run_is_published(
     assert numbers(connect(dsn_18)) == list(range(1_000))
 
 
+@pytest.mark.long
 def test_a_load_published_by_two_drivers_is_published_once(
     options: Options, connect, dsn_18: str
 ) -> None:

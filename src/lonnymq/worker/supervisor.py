@@ -51,7 +51,10 @@ class Supervisor:
         self.wakes, waker = os.pipe()
         os.set_blocking(self.wakes, False)
         os.set_blocking(waker, False)
-        before = {each: signal.signal(each, self.note_signal) for each in SIGNALS}
+        self.handlers = {
+            each: signal.signal(each, self.note_signal)
+            for each in (*stop_signals(), signal.SIGCHLD)
+        }
         old_waker = signal.set_wakeup_fd(waker, warn_on_full_buffer=False)
         try:
             while self.step():
@@ -59,7 +62,7 @@ class Supervisor:
                 drain(self.wakes)
         finally:
             signal.set_wakeup_fd(old_waker)
-            for each, handler in before.items():
+            for each, handler in self.handlers.items():
                 signal.signal(each, handler)
             for descriptor in (self.lifeline, self.hold, self.wakes, waker):
                 os.close(descriptor)
@@ -119,7 +122,7 @@ class Supervisor:
         try:
             os.setpgid(0, 0)
             signal.set_wakeup_fd(-1)
-            for each in SIGNALS:
+            for each in self.handlers:
                 signal.signal(each, signal.SIG_DFL)
             os.close(self.hold)
             self.work(self.lifeline)
@@ -157,7 +160,11 @@ class Supervisor:
         )
 
 
-SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD)
+def stop_signals() -> tuple[signal.Signals, ...]:
+    """Return the signals that stop a worker. SIGINT is not one of them if the shell that started it ignores SIGINT."""
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        return (signal.SIGTERM,)
+    return (signal.SIGTERM, signal.SIGINT)
 
 
 def drain(descriptor: int) -> None:

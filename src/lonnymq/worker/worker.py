@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -33,7 +32,7 @@ from lonnymq.worker.settings import (
     parse_address,
     unique_worker_name,
 )
-from lonnymq.worker.supervisor import Supervisor
+from lonnymq.worker.supervisor import Supervisor, stop_signals
 
 Registered = TypeVar("Registered", bound=Function)
 MAX_PORTS = 256  # to try, when several processes serve metrics
@@ -166,6 +165,7 @@ class Worker:
     ) -> None:
         """Work until SIGTERM or SIGINT, and return when every message is settled or given back.
 
+        A worker that starts with SIGINT ignored, as under `nohup worker &`, obeys SIGTERM only.
         The DSN is this argument, else the worker's, else LONNYMQ_DSN. Without a DSN an embedded server starts.
         """
         self._require_handlers()
@@ -245,7 +245,7 @@ class Worker:
         session = self._create_session(settings)
         loop = asyncio.get_running_loop()
         with suppress(ValueError):  # threads get no signals
-            for each in (signal.SIGTERM, signal.SIGINT):
+            for each in stop_signals():
                 loop.add_signal_handler(each, session.stop)
         if lifeline is not None:
             loop.add_reader(lifeline, self._stop_orphan, lifeline)

@@ -43,6 +43,7 @@ def test_a_yes_lets_it_go_on(queue: lonnymq.Queue, dsn_18: str) -> None:
     assert queue.peek("acme") == []
 
 
+@pytest.mark.long
 def test_what_takes_long_shows_how_far_it_is(
     queue: lonnymq.Queue, dsn_18: str, tmp_path: Path
 ) -> None:

@@ -1,6 +1,7 @@
 """The server that the tests of TLS and of secrets share."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -8,6 +9,6 @@ from acceptance.security.secured import Secured, secured
 
 
 @pytest.fixture(scope="session")
-def fort(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
-    with secured(tmp_path_factory.mktemp("authority")) as server:
+def fort(debian_15: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
+    with secured(debian_15, tmp_path_factory.mktemp("authority")) as server:
         yield server

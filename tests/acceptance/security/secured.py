@@ -14,7 +14,6 @@ import trustme
 
 from lonnymq import install
 from lonnymq.embedded_postgres import TemporaryServer, temporary
-from support import DEBIAN_15, missing
 
 PASSWORD = "Pass-canary:/@4711"
 HBA = """\
@@ -55,13 +54,11 @@ def free_port() -> int:
 
 
 @contextmanager
-def secured(folder: Path) -> Iterator[Secured]:
+def secured(programs: Path, folder: Path) -> Iterator[Secured]:
     """Such a server, with a queue that `app` installed; Debian's, for the one that comes along is built without TLS."""
-    if not (DEBIAN_15 / "postgres").exists():
-        missing("postgresql-15")
     authority = trustme.CA()
     authority.cert_pem.write_to_path(folder / "authority.pem")
-    with temporary(DEBIAN_15) as server:
+    with temporary(programs) as server:
         server.stop()
         data, account = server.cluster.data, server.cluster.account
         certificate = authority.issue_cert("localhost")

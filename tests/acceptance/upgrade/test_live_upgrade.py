@@ -107,6 +107,7 @@ def test_old_and_new_libraries_go_on_while_the_queue_is_upgraded(
             queue.install()
 
 
+@pytest.mark.long
 def test_an_upgrade_that_meets_an_open_transaction_lets_the_others_go_on(
     dsn_18: str, connect, tmp_path: Path
 ) -> None:

@@ -18,7 +18,7 @@ PROGRAM = Path(__file__).with_name("program.py")
 class Program:
     """A running worker program."""
 
-    def __init__(self, dsn: str, folder: Path, **settings: Any) -> None:
+    def __init__(self, dsn: str, folder: Path, *, ignored: str = "", **settings: Any) -> None:
         self.notes_file = folder / "notes"
         self.errors = folder / f"errors {len(list(folder.iterdir()))}"
         environment = {
@@ -29,7 +29,10 @@ class Program:
         }
         with self.errors.open("wb") as errors:
             self.process = subprocess.Popen(
-                [sys.executable, PROGRAM], env=environment, stderr=errors, start_new_session=True
+                ["env", f"--ignore-signal={ignored}", sys.executable, PROGRAM],
+                env=environment,
+                stderr=errors,
+                start_new_session=True,
             )
 
     def notes(self, what: str) -> list[tuple[int, int]]:

@@ -42,6 +42,7 @@ def test_the_messages_of_a_killed_worker_are_taken_over_when_their_leases_end(
     assert [each.alive for each in queue.worker_list()] in ([True], [])
 
 
+@pytest.mark.long
 def test_a_message_that_kills_its_workers_is_dead_after_its_attempts(
     dsn_18, queue, tmp_path
 ) -> None:
@@ -84,6 +85,7 @@ def test_a_key_in_the_terminal_is_one_signal_to_all_processes(
     assert outcomes(queue) == ["completed"]
 
 
+@pytest.mark.long
 def test_processes_whose_supervisor_is_killed_finish_and_end(dsn_18, queue, gate, tmp_path) -> None:
     queue.create("acme", bytes(gate), kind="gate")
     with program(dsn_18, tmp_path, processes=2) as worker:

@@ -3,6 +3,7 @@
 import time
 
 import psutil
+import pytest
 
 from acceptance.worker.programs import program
 from lonnymq import Queue
@@ -26,6 +27,7 @@ def share_of_a_core(processes: list[psutil.Process]) -> float:
     return (spent() - before) / (time.monotonic() - began)
 
 
+@pytest.mark.long
 def test_an_idle_worker_comes_to_rest(dsn_18, connect, tmp_path) -> None:
     connection = connect(dsn_18)
     connection.execute(FILL, (CHANNELS,))

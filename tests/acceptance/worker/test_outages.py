@@ -46,6 +46,7 @@ def lateness(dsn: str) -> list[int]:
         return [each.finished_at - row[0] for each in queue.history_read()]
 
 
+@pytest.mark.long
 def test_a_worker_whose_connections_are_cut_again_and_again_handles_everything_once(
     dsn_18, tmp_path
 ) -> None:
@@ -93,6 +94,7 @@ def test_what_handlers_end_while_the_server_is_down_is_settled_when_it_is_back(
     assert ended(server.dsn) == ["completed"] * 4
 
 
+@pytest.mark.long
 def test_a_server_that_is_away_longer_than_a_lease_leaves_nothing_stuck(
     server: TemporaryServer, gate, tmp_path
 ) -> None:

@@ -88,3 +88,18 @@ def test_a_worker_that_waits_for_its_database_ends_when_it_is_told(tmp_path) -> 
         worker.logged("database unreachable")
         worker.tell()
         assert worker.ends() == 0
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_an_ignored_sigint_stays_ignored_and_sigterm_is_obeyed(
+    dsn_18, queue, tmp_path, processes: int
+) -> None:
+    with program(dsn_18, tmp_path, ignored="INT,HUP", processes=processes) as worker:
+        eventually(lambda: len(queue.worker_list()) == processes)
+        worker.tell(signal.SIGINT)
+        worker.tell(signal.SIGHUP)
+        queue.create("acme", b"", kind="short")
+        eventually(lambda: outcomes(queue) == ["completed"])
+        worker.tell()
+        assert worker.ends() == 0
+    assert queue.worker_list() == []

@@ -93,7 +93,7 @@ def test_a_check_finds_it_and_one_repair_has_it_delivered(
     assert [each.channel for each in session.drain()] == ["a"]
 
 
-@pytest.mark.heavy
+@pytest.mark.long
 def test_the_check_of_many_channels_is_short_whatever_the_planner_believes(
     open_session: OpenSession, dsn_18: str
 ) -> None:

@@ -48,7 +48,7 @@ def deliver_something_else(producer: Session, consumer: Session) -> None:
     consumer.complete(*had)
 
 
-@pytest.mark.heavy
+@pytest.mark.long
 def test_leases_that_were_taken_one_by_one_and_ran_out_while_nobody_was_there_come_back_at_once(
     open_session: OpenSession, dsn_18: str, clock_18: Clock
 ) -> None:
@@ -60,7 +60,7 @@ def test_leases_that_were_taken_one_by_one_and_ran_out_while_nobody_was_there_co
     assert sorted(until_empty(session, 50)) == made
 
 
-@pytest.mark.heavy
+@pytest.mark.long
 def test_channels_that_wake_together_are_all_awake(
     open_session: OpenSession, dsn_18: str, clock_18: Clock
 ) -> None:

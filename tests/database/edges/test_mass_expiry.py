@@ -39,7 +39,7 @@ def try_dequeue(consumer: Session) -> tuple[int, int]:
         return 0, 1
 
 
-@pytest.mark.heavy
+@pytest.mark.long
 def test_every_call_is_short_while_leases_that_ran_out_together_are_taken_back(
     open_session: OpenSession, dsn_18: str, clock_18: Clock
 ) -> None:
@@ -55,7 +55,7 @@ def test_every_call_is_short_while_leases_that_ran_out_together_are_taken_back(
     assert (delivered, cancelled) == (EXPIRED, 0)
 
 
-@pytest.mark.heavy
+@pytest.mark.long
 def test_two_consumers_with_a_statement_timeout_make_progress_and_another_tenant_is_served(
     open_session: OpenSession, dsn_18: str, clock_18: Clock
 ) -> None:
@@ -77,7 +77,6 @@ def test_two_consumers_with_a_statement_timeout_make_progress_and_another_tenant
     assert (len(others), cancelled) == (0, 0)
 
 
-@pytest.mark.heavy
 def test_one_dequeue_of_one_takes_the_same_pages_however_many_leases_have_run_out(
     open_session: OpenSession, dsn_18: str, clock_18: Clock
 ) -> None:

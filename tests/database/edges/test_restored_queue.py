@@ -71,7 +71,7 @@ def deliver_all(session: Session, clock_ms: int) -> set[int]:
     return {each.id for each in session.drain()}
 
 
-@pytest.mark.heavy
+@pytest.mark.long
 @pytest.mark.parametrize("first", ["producers", "consumers"])
 @pytest.mark.parametrize("server", ["server_18", "server_15"], indirect=True)
 def test_everything_is_delivered_after_a_restore_into_a_cluster_with_lower_ids(
@@ -97,7 +97,6 @@ def test_everything_is_delivered_after_a_restore_into_a_cluster_with_lower_ids(
     assert restored.check() == []
 
 
-@pytest.mark.heavy
 @pytest.mark.parametrize("first", ["producers", "consumers"])
 def test_everything_is_delivered_after_a_restore_into_a_cluster_with_higher_ids(
     open_session: OpenSession, dsn_18: str, fresh_server: str, tmp_path: Path, first: str
@@ -114,7 +113,7 @@ def test_everything_is_delivered_after_a_restore_into_a_cluster_with_higher_ids(
     assert restored.check() == []
 
 
-@pytest.mark.heavy
+@pytest.mark.long
 def test_a_restored_queue_that_has_nothing_to_fold_delivers_what_comes_after_its_backlog(
     open_session: OpenSession, dsn_18: str, fresh_server: str, tmp_path: Path
 ) -> None:
@@ -130,7 +129,7 @@ def test_a_restored_queue_that_has_nothing_to_fold_delivers_what_comes_after_its
     assert restored.check() == []
 
 
-@pytest.mark.heavy
+@pytest.mark.long
 def test_what_a_restored_queue_does_not_deliver_by_itself_is_found_by_its_check(
     open_session: OpenSession, dsn_18: str, fresh_server: str, tmp_path: Path
 ) -> None:

@@ -34,7 +34,7 @@ def leave_notes(producer: Session, count: int) -> None:
         producer.create_many(numbered(f"later {begin} ", 10_000), delays_ms=[HOUR] * 10_000)
 
 
-@pytest.mark.heavy
+@pytest.mark.long
 @pytest.mark.parametrize("setting", [pause, lower_limit, limit_queue])
 def test_a_setting_is_obeyed_behind_more_notes_than_a_dequeue_folds(
     open_session: OpenSession, dsn_18: str, setting: Setting

@@ -543,11 +543,11 @@ class QueueMachine(RuleBasedStateMachine):
         assert Counter(rows) == Counter(self.model.history)
 
 
-@pytest.mark.heavy
 @pytest.mark.timeout(1800)  # an example that fails is made small, and that takes its time
-def test_the_queue_does_what_the_model_does(dsn_18: str) -> None:
+@pytest.mark.parametrize("examples", [6, pytest.param(EXAMPLES, marks=pytest.mark.long)])
+def test_the_queue_does_what_the_model_does(dsn_18: str, examples: int) -> None:
     print(
-        f"LONNYMQ_MODEL_SEED={SEED} LONNYMQ_MODEL_EXAMPLES={EXAMPLES} LONNYMQ_MODEL_STEPS={STEPS}"
+        f"LONNYMQ_MODEL_SEED={SEED} LONNYMQ_MODEL_EXAMPLES={examples} LONNYMQ_MODEL_STEPS={STEPS}"
     )
     with psycopg.connect(dsn_18, autocommit=True) as connection:
         stop_the_clock(connection)
@@ -555,7 +555,7 @@ def test_the_queue_does_what_the_model_does(dsn_18: str) -> None:
         run_state_machine_as_test(
             seed(SEED)(machine),
             settings=settings(
-                max_examples=EXAMPLES,
+                max_examples=examples,
                 stateful_step_count=STEPS,
                 deadline=None,
                 database=None,

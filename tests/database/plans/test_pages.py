@@ -65,7 +65,6 @@ def pages_are_given(connection: psycopg.Connection[Any]) -> bool:
     return is_given
 
 
-@pytest.mark.heavy
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_dequeue_touches_no_more_pages_among_100_000_messages(queues: Queues, kind: str) -> None:
     for rows, connection in queues.items():
@@ -73,7 +72,7 @@ def test_a_dequeue_touches_no_more_pages_among_100_000_messages(queues: Queues, 
     compare(queues, kind)
 
 
-@pytest.mark.heavy
+@pytest.mark.long
 def test_a_dequeue_touches_no_more_pages_among_100_000_paused_channels(queues: Queues) -> None:
     for rows, connection in queues.items():
         connection.execute("select lonnymq.channel_set('channel 1', '{}')")
@@ -87,7 +86,6 @@ def test_a_dequeue_touches_no_more_pages_among_100_000_paused_channels(queues: Q
     compare(queues, "paused channels")
 
 
-@pytest.mark.heavy
 @pytest.mark.long
 def test_a_dequeue_touches_no_more_pages_among_100_000_ready_saturated_or_idle_channels(
     queues: Queues,

@@ -152,7 +152,6 @@ def shelf(request: pytest.FixtureRequest) -> Shelf:
     return made
 
 
-@pytest.mark.heavy
 @pytest.mark.parametrize("analysed", [False, True], ids=["not analysed", "analysed"])
 @pytest.mark.parametrize("rows", SIZES)
 def test_every_statement_of_every_function_is_index_probes(

@@ -167,7 +167,7 @@ def test_calls_with_equal_keys_in_opposite_order_cannot_deadlock(
     assert [each.answer for each in two.result()] == ["duplicate"] * 3
 
 
-@pytest.mark.heavy
+@pytest.mark.long
 def test_transactions_over_many_channels_in_random_order_never_deadlock(
     open_session: OpenSession, dsn_18: str
 ) -> None:

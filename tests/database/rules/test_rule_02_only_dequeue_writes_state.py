@@ -162,7 +162,7 @@ def test_a_capacity_given_to_a_channel_that_has_messages_counts_them_at_once(
     assert (answer.answer, answer.size) == ("rejected", 10)
 
 
-@pytest.mark.heavy
+@pytest.mark.long
 @pytest.mark.parametrize(
     "limits", [{}, {"max_concurrency": 1}, {"max_concurrency": 3, "weight": 2}]
 )

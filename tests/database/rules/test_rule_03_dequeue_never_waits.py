@@ -60,7 +60,7 @@ def test_what_another_call_gives_back_by_a_rollback_is_found_again(
     assert session.check() == []
 
 
-@pytest.mark.heavy
+@pytest.mark.long
 @pytest.mark.parametrize("limit", [1, 7])
 @pytest.mark.parametrize(
     "limits", [{}, {"max_concurrency": 100_000}], ids=["unlimited", "with a limit"]

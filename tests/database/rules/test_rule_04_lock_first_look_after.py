@@ -15,7 +15,6 @@ from support import eventually, waits_for_a_lock
 DEADLOCKS = "select deadlocks from pg_stat_database where datname = current_database()"
 
 
-@pytest.mark.heavy
 @pytest.mark.parametrize(
     "limits", [{}, {"max_concurrency": 5000}, {"min_interval_ms": 1, "burst": 5000}]
 )
@@ -57,7 +56,7 @@ def test_a_limit_is_a_limit_whatever_the_statistics_say(session: Session, analys
     assert session.check() == []
 
 
-@pytest.mark.heavy
+@pytest.mark.long
 @pytest.mark.timeout(180)
 def test_sixteen_sessions_with_all_operations_mixed_neither_deadlock_nor_lose_anything(
     open_session: OpenSession, dsn_18: str

@@ -87,7 +87,6 @@ def test_the_sweep_itself_finds_what_is_too_much() -> None:
     assert rate_violations([0, 0, 99], 100, 2) == [(0, 99)]
 
 
-@pytest.mark.heavy
 def test_concurrency_of_channels_is_never_exceeded_by_sixteen_consumers_with_batches(
     open_session: OpenSession, dsn_18: str
 ) -> None:
@@ -113,7 +112,7 @@ def test_concurrency_of_channels_is_never_exceeded_by_sixteen_consumers_with_bat
     assert session.check() == []
 
 
-@pytest.mark.heavy
+@pytest.mark.long
 def test_the_queue_s_own_limit_is_never_exceeded(open_session: OpenSession, dsn_18: str) -> None:
     session = open_session(dsn_18)
     session.queue_set(max_concurrency=5)
@@ -132,7 +131,7 @@ def test_the_queue_s_own_limit_is_never_exceeded(open_session: OpenSession, dsn_
     assert session.check() == []
 
 
-@pytest.mark.heavy
+@pytest.mark.long
 def test_a_rate_is_never_exceeded_between_any_two_leases(
     open_session: OpenSession, dsn_18: str
 ) -> None:
@@ -155,7 +154,7 @@ def test_a_rate_is_never_exceeded_between_any_two_leases(
     assert session.check() == []
 
 
-@pytest.mark.heavy
+@pytest.mark.long
 def test_limits_changed_live_hold_for_every_dequeue_that_begins_after_the_commit(
     open_session: OpenSession, dsn_18: str
 ) -> None:
@@ -187,7 +186,7 @@ def test_limits_changed_live_hold_for_every_dequeue_that_begins_after_the_commit
     assert session.check() == []
 
 
-@pytest.mark.heavy
+@pytest.mark.long
 def test_a_pause_holds_for_every_dequeue_that_begins_after_the_commit(
     open_session: OpenSession, dsn_18: str
 ) -> None:

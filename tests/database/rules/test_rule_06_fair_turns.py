@@ -103,7 +103,7 @@ def test_several_consumers_with_batches_stay_within_the_bound_however_they_take_
     assert spread(served, channels) <= 1 + consumers * ceil(limit / len(channels))
 
 
-@pytest.mark.heavy
+@pytest.mark.long
 def test_at_thousands_of_dequeues_no_channel_is_favoured(
     open_session: OpenSession, dsn_18: str
 ) -> None:

@@ -248,7 +248,6 @@ def test_more_than_ten_thousand_in_a_call_are_too_many(
         assert rejection.value.sqlstate == "LM002"
 
 
-@pytest.mark.heavy
 @every_way
 @pytest.mark.parametrize(
     "limits", [{}, {"max_concurrency": 20_000}], ids=["unlimited", "with a limit"]
@@ -266,7 +265,7 @@ def test_ten_thousand_are_created_dequeued_and_settled_in_one_call_each(
     assert answers[SETTLED[how]] >= 9_999
 
 
-@pytest.mark.heavy
+@pytest.mark.long
 @every_way
 def test_a_message_costs_as_much_among_ten_thousand_as_among_a_thousand(
     open_session: OpenSession, dsn_18: str, how: str

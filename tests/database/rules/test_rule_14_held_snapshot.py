@@ -12,7 +12,7 @@ import pytest
 from database.rules.conftest import OpenSession
 from database.rules.factories import Session, lease, numbered
 
-pytestmark = [pytest.mark.heavy, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.timeout(120)
 
 # A clock that can be moved without leaving dead rows of its own.
 CLOCK = """
@@ -172,6 +172,7 @@ def test_a_dequeue_does_not_pass_more_and_more_dead_rows_while_a_snapshot_is_hel
     assert session.check() == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("case", WITH_A_BACKLOG)
 def test_a_dequeue_from_a_backlog_passes_what_a_floor_leaves_and_no_more(
     open_session: OpenSession, dsn_18: str, case: str
@@ -187,6 +188,7 @@ def test_a_dequeue_from_a_backlog_passes_what_a_floor_leaves_and_no_more(
     assert session.check() == []
 
 
+@pytest.mark.long
 def test_an_idle_poll_does_not_grow_while_a_snapshot_is_held(
     open_session: OpenSession, dsn_18: str
 ) -> None:

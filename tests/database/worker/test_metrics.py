@@ -129,7 +129,7 @@ async def test_a_blocked_event_loop_fails_the_health_check(dsn_18, caplog) -> No
         address = f"http://127.0.0.1:{await port_of(caplog)}/health"
         assert (await asyncio.to_thread(httpx.get, address)).status_code == 200
         with pytest.raises(httpx.ReadTimeout):  # this very call blocks the loop
-            httpx.get(address, timeout=0.2)
+            httpx.get(address, timeout=httpx.Timeout(60, read=0.2))
 
 
 def test_only_channels_with_many_messages_have_a_label_of_their_own_for_good() -> None:

@@ -87,7 +87,7 @@ def test_ten_workers_on_one_channel_serve_as_a_plain_line_would() -> None:
 
 
 def test_a_queue_of_ten_servers_waits_as_erlang_c_says() -> None:
-    workload = poisson(random.Random(4), 200_000)
+    workload = poisson(random.Random(4), 50_000)
     waited = sum(starts(workload, workers=SERVERS)) - sum(workload.created_at)
     assert waited / len(workload) == pytest.approx(erlang_c(SERVERS, LOAD) * MEAN, rel=0.1)
 

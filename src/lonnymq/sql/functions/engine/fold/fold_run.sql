@@ -26,6 +26,9 @@ declare
   v_batch lonnymq.fold_batch;
 begin
   select * into v_checkpoint from lonnymq.checkpoint_now();
+  if v_checkpoint.until_xid = '0' then
+    perform lonnymq.sequence_advance();
+  end if;
   v_old := v_checkpoint;
 
   perform lonnymq.lease_unlocked(p_now);
