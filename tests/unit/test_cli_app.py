@@ -24,14 +24,14 @@ def test_all_commands_that_exist_are_listed_and_load() -> None:
 
 
 def test_a_command_whose_part_of_the_library_is_absent_is_not_listed(monkeypatch) -> None:
-    monkeypatch.setitem(COMMANDS, "dashboard", Place("lonnymq.cli.status", "lonnymq.no_such_part"))
+    monkeypatch.setitem(COMMANDS, "dashboard", Place("lonnymq.cli.commands.status", "lonnymq.no_such_part"))
     assert "dashboard" not in get_command(app).list_commands(None)
     assert "No such command 'dashboard'" in run("dashboard").err
-    monkeypatch.setitem(COMMANDS, "dashboard", Place("lonnymq.cli.status", "lonnymq.client"))
+    monkeypatch.setitem(COMMANDS, "dashboard", Place("lonnymq.cli.commands.status", "lonnymq.client"))
     assert "dashboard" in get_command(app).list_commands(None)
 
 
-@pytest.mark.parametrize("module", ["psycopg", "lonnymq.cli.watch", "lonnymq.worker", "rich.table"])
+@pytest.mark.parametrize("module", ["psycopg", "lonnymq.cli.commands.watch", "lonnymq.worker", "rich.table"])
 def test_a_command_that_does_not_need_a_module_does_not_import_it(module: str) -> None:
     program = (
         "import sys\nfrom lonnymq.cli.app import app\n"

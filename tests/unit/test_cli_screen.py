@@ -6,9 +6,9 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from lonnymq.cli.look import Look, Looker
-from lonnymq.cli.screen import SORTS, View, columns_for, ordered, screen
-from lonnymq.cli.why import limits, why
+from lonnymq.cli.snapshot import Look, Looker
+from lonnymq.cli.output.channel_screen import SORTS, View, columns_for, ordered, screen
+from lonnymq.cli.output.channel_text import limits, why
 from lonnymq.results import ChannelActivity, QueueStats, WorkerSeen
 
 NOW = 1_900_000_000_000
@@ -136,7 +136,7 @@ class Counting:
 
 def test_the_whole_queue_is_counted_again_only_when_that_is_paid_for(monkeypatch) -> None:
     now = [0.0]
-    monkeypatch.setattr("lonnymq.cli.look.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("lonnymq.cli.snapshot.time.monotonic", lambda: now[0])
     queue = Counting()
 
     def slow() -> QueueStats:

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from lonnymq.cli.words import (
+from lonnymq.cli.output.formatting import (
     at,
     content_fields,
     content_text,

@@ -32,22 +32,22 @@ class Place:
 
 
 COMMANDS = {
-    "install": Place("lonnymq.cli.install"),
-    "sql": Place("lonnymq.cli.sql"),
-    "status": Place("lonnymq.cli.status"),
-    "watch": Place("lonnymq.cli.watch"),
-    "channel": Place("lonnymq.cli.channel"),
-    "message": Place("lonnymq.cli.message"),
-    "dead": Place("lonnymq.cli.dead"),
-    "worker": Place("lonnymq.cli.worker", about="lonnymq.worker"),
-    "spark-worker": Place("lonnymq.cli.spark_worker", about="lonnymq.spark"),
-    "schedule": Place("lonnymq.cli.schedule", about="lonnymq.worker"),
-    "role": Place("lonnymq.cli.role"),
-    "doctor": Place("lonnymq.cli.doctor"),
-    "dashboard": Place("lonnymq.cli.dashboard", about="lonnymq.dashboard"),
-    "lake": Place("lonnymq.cli.lake", about="lonnymq.lake"),
-    "report": Place("lonnymq.cli.report", about="lonnymq.spark"),
-    "simulate": Place("lonnymq.cli.simulate", about="lonnymq.simulate"),
+    "install": Place("lonnymq.cli.commands.install"),
+    "sql": Place("lonnymq.cli.commands.sql"),
+    "status": Place("lonnymq.cli.commands.status"),
+    "watch": Place("lonnymq.cli.commands.watch"),
+    "channel": Place("lonnymq.cli.commands.channel"),
+    "message": Place("lonnymq.cli.commands.message"),
+    "dead": Place("lonnymq.cli.commands.dead"),
+    "worker": Place("lonnymq.cli.commands.worker", about="lonnymq.worker"),
+    "spark-worker": Place("lonnymq.cli.commands.spark_worker", about="lonnymq.spark"),
+    "schedule": Place("lonnymq.cli.commands.schedule", about="lonnymq.worker"),
+    "role": Place("lonnymq.cli.commands.role"),
+    "doctor": Place("lonnymq.cli.commands.doctor"),
+    "dashboard": Place("lonnymq.cli.commands.dashboard", about="lonnymq.dashboard"),
+    "lake": Place("lonnymq.cli.commands.lake", about="lonnymq.lake"),
+    "report": Place("lonnymq.cli.commands.report", about="lonnymq.spark"),
+    "simulate": Place("lonnymq.cli.commands.simulate", about="lonnymq.simulate"),
 }
 
 

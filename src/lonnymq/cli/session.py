@@ -13,7 +13,7 @@ import typer
 
 from lonnymq.cli.errors import Code, CommandError, complain, refusal_of
 from lonnymq.cli.options import Common, Dsn, Json, Schema
-from lonnymq.cli.output import Output
+from lonnymq.cli.output.console import Output
 
 if TYPE_CHECKING:
     from lonnymq.client import Queue

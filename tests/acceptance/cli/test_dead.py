@@ -54,7 +54,7 @@ def test_a_redrive_says_how_many_and_wants_a_yes(queue: lonnymq.Queue, dsn_18: s
 def test_many_are_redriven_in_chunks_past_those_that_stay(
     queue: lonnymq.Queue, dsn_18: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lonnymq.cli.dead_choice.CHUNK", 2)
+    monkeypatch.setattr("lonnymq.cli.commands.dead_choice.CHUNK", 2)
     [first] = bury(queue, "acme", 1, name="taken")
     bury(queue, "acme", 5)
     queue.channel("acme").create(b"newer", name="taken")

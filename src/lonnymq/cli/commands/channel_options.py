@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from lonnymq.cli.words import milliseconds
+from lonnymq.cli.output.formatting import milliseconds
 
 NONE = ("none", "null", "")
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from lonnymq.cli.errors import Code, CommandError
-from lonnymq.cli.logs import LogLevel, log_to_stderr
+from lonnymq.cli.output.logs import LogLevel, log_to_stderr
 from lonnymq.cli.options import Common
 from lonnymq.cli.session import Session, group, session
 

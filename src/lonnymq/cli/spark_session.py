@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from lonnymq.cli.spark_worker import started
+from lonnymq.cli.commands.spark_worker import started
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

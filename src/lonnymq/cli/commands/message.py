@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lonnymq.cli.ask import sure
+from lonnymq.cli.confirmation import sure
 from lonnymq.cli.errors import CommandError
-from lonnymq.cli.message_create import create
+from lonnymq.cli.commands.message_create import create
 from lonnymq.cli.options import ChannelName, Yes
-from lonnymq.cli.output import pairs, rows, table
+from lonnymq.cli.output.console import pairs, rows, table
 from lonnymq.cli.session import Session, command, group, unknown_channel
-from lonnymq.cli.words import at as moment_words
-from lonnymq.cli.words import content_text, counted
+from lonnymq.cli.output.formatting import at as moment_words
+from lonnymq.cli.output.formatting import content_text, counted
 
 if TYPE_CHECKING:
     from lonnymq.results import Explanation, PeekedMessage

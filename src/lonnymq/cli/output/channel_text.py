@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lonnymq.cli.words import number
+from lonnymq.cli.output.formatting import number
 from lonnymq.text import format_duration
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from lonnymq.cli.look import Look, rate
-from lonnymq.cli.why import limits, why
-from lonnymq.cli.words import NOTHING, counted, number, plain
+from lonnymq.cli.snapshot import Look, rate
+from lonnymq.cli.output.channel_text import limits, why
+from lonnymq.cli.output.formatting import NOTHING, counted, number, plain
 from lonnymq.text import format_duration
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lonnymq.cli.errors import Code, CommandError, not_installed
-from lonnymq.cli.logs import LogLevel, log_to_stderr
+from lonnymq.cli.output.logs import LogLevel, log_to_stderr
 from lonnymq.cli.session import Session, command, group
-from lonnymq.cli.target import worker_at
-from lonnymq.cli.words import milliseconds
+from lonnymq.cli.worker_loader import worker_at
+from lonnymq.cli.output.formatting import milliseconds
 from lonnymq.errors import NotInstalled
 
 if TYPE_CHECKING:

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lonnymq.cli.errors import Code, CommandError
-from lonnymq.cli.lake import Place, Storage, pairs_of, spark_session
-from lonnymq.cli.output import pairs
+from lonnymq.cli.commands.lake import Place, Storage, pairs_of, spark_session
+from lonnymq.cli.output.console import pairs
 from lonnymq.cli.session import Session, command, group
-from lonnymq.cli.simulate_spark import QUIET
-from lonnymq.cli.spark_worker import Conf, Master, Ship
-from lonnymq.cli.words import counted
+from lonnymq.cli.spark_session import QUIET
+from lonnymq.cli.commands.spark_worker import Conf, Master, Ship
+from lonnymq.cli.output.formatting import counted
 
 if TYPE_CHECKING:
     from lonnymq.analytics import Period, RefreshResult

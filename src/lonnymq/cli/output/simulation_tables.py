@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from lonnymq.cli.output import rows, table
-from lonnymq.cli.words import NOTHING, at, counted
+from lonnymq.cli.output.console import rows, table
+from lonnymq.cli.output.formatting import NOTHING, at, counted
 from lonnymq.text import format_duration
 
 if TYPE_CHECKING:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from lonnymq.cli import simulate_options as option
+from lonnymq.cli.commands import simulate_options as option
 from lonnymq.cli.errors import Code, CommandError
-from lonnymq.cli.lake import Storage, pairs_of
+from lonnymq.cli.commands.lake import Storage, pairs_of
 from lonnymq.cli.session import Session, command, group
-from lonnymq.cli.simulate_spark import Place
-from lonnymq.cli.simulate_trying import Trying
-from lonnymq.cli.spark_worker import Conf
+from lonnymq.cli.spark_session import Place
+from lonnymq.cli.simulation import Trying
+from lonnymq.cli.commands.spark_worker import Conf
 
 WORKERS = 16
 MOST = 10_000_000

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lonnymq.cli.ask import sure
+from lonnymq.cli.confirmation import sure
 from lonnymq.cli.errors import Code, CommandError
 from lonnymq.cli.options import Yes
-from lonnymq.cli.output import rows, table
+from lonnymq.cli.output.console import rows, table
 from lonnymq.cli.session import Session, command, group
-from lonnymq.cli.words import at as moment_words
-from lonnymq.cli.words import milliseconds, readable
+from lonnymq.cli.output.formatting import at as moment_words
+from lonnymq.cli.output.formatting import milliseconds, readable
 from lonnymq.text import format_duration
 
 if TYPE_CHECKING:

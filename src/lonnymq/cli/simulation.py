@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from lonnymq.cli.errors import Code, CommandError
 from lonnymq.cli.session import Session
-from lonnymq.cli.simulate_shown import (
+from lonnymq.cli.output.simulation_tables import (
     about,
     calibration_fields,
     calibration_shown,
     scenario_fields,
     shown,
 )
-from lonnymq.cli.simulate_spark import Place, is_there, sweep_at, write_days
-from lonnymq.cli.words import counted
+from lonnymq.cli.spark_session import Place, is_there, sweep_at, write_days
+from lonnymq.cli.output.formatting import counted
 
 if TYPE_CHECKING:
     from lonnymq.simulate import RecordedWorkload, ReplayResult, Scenario, Trial, WorkloadShape

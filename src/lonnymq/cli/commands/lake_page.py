@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from lonnymq.cli.output import pairs, rows, table
-from lonnymq.cli.words import NOTHING, counted, number
-from lonnymq.cli.words import at as moment_words
+from lonnymq.cli.output.console import pairs, rows, table
+from lonnymq.cli.output.formatting import NOTHING, counted, number
+from lonnymq.cli.output.formatting import at as moment_words
 from lonnymq.text import format_duration
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lonnymq.cli.ask import sure
-from lonnymq.cli.channel_options import (
+from lonnymq.cli.confirmation import sure
+from lonnymq.cli.commands.channel_options import (
     Burst,
     MaxAttempts,
     MaxConcurrency,
@@ -21,10 +21,10 @@ from lonnymq.cli.channel_options import (
     given_options,
 )
 from lonnymq.cli.options import ChannelName, Yes
-from lonnymq.cli.output import pairs, rows, table
+from lonnymq.cli.output.console import pairs, rows, table
 from lonnymq.cli.session import Session, command, group, unknown_channel
-from lonnymq.cli.why import limits, policy, why
-from lonnymq.cli.words import NOTHING, counted, number, readable
+from lonnymq.cli.output.channel_text import limits, policy, why
+from lonnymq.cli.output.formatting import NOTHING, counted, number, readable
 from lonnymq.text import format_duration
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lonnymq.cli.errors import Code, CommandError, refusal_of
-from lonnymq.cli.keys import Keys
-from lonnymq.cli.look import Looker
-from lonnymq.cli.screen import (
+from lonnymq.cli.commands.keys import Keys
+from lonnymq.cli.snapshot import Looker
+from lonnymq.cli.output.channel_screen import (
     FOOT_LINES,
     SORTS,
     TABLE_LINES,
@@ -23,8 +23,8 @@ from lonnymq.cli.screen import (
     screen,
 )
 from lonnymq.cli.session import Session, command, group
-from lonnymq.cli.words import at as moment_words
-from lonnymq.cli.words import milliseconds
+from lonnymq.cli.output.formatting import at as moment_words
+from lonnymq.cli.output.formatting import milliseconds
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lonnymq.cli.errors import Code, CommandError
-from lonnymq.cli.message_lines import Source, batches
+from lonnymq.cli.message_file import Source, batches
 from lonnymq.cli.session import Session
-from lonnymq.cli.words import milliseconds, moment
+from lonnymq.cli.output.formatting import milliseconds, moment
 
 if TYPE_CHECKING:
     from lonnymq.client import NewMessage

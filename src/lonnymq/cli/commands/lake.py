@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lonnymq.cli.ask import sure
+from lonnymq.cli.confirmation import sure
 from lonnymq.cli.errors import Code, CommandError
-from lonnymq.cli.lake_page import page
-from lonnymq.cli.logs import LogLevel, log_to_stderr
+from lonnymq.cli.commands.lake_page import page
+from lonnymq.cli.output.logs import LogLevel, log_to_stderr
 from lonnymq.cli.options import Yes
-from lonnymq.cli.output import rows, table
+from lonnymq.cli.output.console import rows, table
 from lonnymq.cli.session import Session, command, group
-from lonnymq.cli.spark_worker import Conf, Master, Ship, span, started
-from lonnymq.cli.words import counted
+from lonnymq.cli.commands.spark_worker import Conf, Master, Ship, span, started
+from lonnymq.cli.output.formatting import counted
 from lonnymq.errors import NotInstalled
 from lonnymq.text import format_duration
 

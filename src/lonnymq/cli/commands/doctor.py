@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lonnymq.cli.ask import sure
+from lonnymq.cli.confirmation import sure
 from lonnymq.cli.errors import Code, CommandError, not_installed
 from lonnymq.cli.options import Yes
 from lonnymq.cli.session import Session, command, group
 from lonnymq.cli.versions import open_connection
-from lonnymq.cli.words import counted, milliseconds, readable
+from lonnymq.cli.output.formatting import counted, milliseconds, readable
 
 if TYPE_CHECKING:
     from lonnymq.doctor import Report

@@ -9,7 +9,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, is_dataclass
 from typing import TYPE_CHECKING, Any
 
-from lonnymq.cli.words import content_fields, plain
+from lonnymq.cli.output.formatting import content_fields, plain
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

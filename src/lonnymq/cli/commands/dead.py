@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lonnymq.cli.ask import sure
-from lonnymq.cli.dead_choice import Choice
+from lonnymq.cli.confirmation import sure
+from lonnymq.cli.commands.dead_choice import Choice
 from lonnymq.cli.errors import CommandError
 from lonnymq.cli.options import Yes
-from lonnymq.cli.output import pairs, rows, table
+from lonnymq.cli.output.console import pairs, rows, table
 from lonnymq.cli.session import Session, command, group
-from lonnymq.cli.words import at as moment_words
-from lonnymq.cli.words import content_text, counted
+from lonnymq.cli.output.formatting import at as moment_words
+from lonnymq.cli.output.formatting import content_text, counted
 
 if TYPE_CHECKING:
     from lonnymq.results import DeadMessage
@@ -83,7 +83,7 @@ def shown(dead: DeadMessage) -> Any:
     from rich.console import Group
     from rich.text import Text
 
-    from lonnymq.cli.words import readable
+    from lonnymq.cli.output.formatting import readable
 
     facts = {
         "id": str(dead.id), "channel": dead.channel, "kind": dead.kind, "name": dead.name,

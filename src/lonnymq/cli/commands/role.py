@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lonnymq.cli.errors import CommandError
-from lonnymq.cli.output import rows, table
+from lonnymq.cli.output.console import rows, table
 from lonnymq.cli.session import Session, command, group
 from lonnymq.client.call import schema_name
 

@@ -6,13 +6,13 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from lonnymq.cli.errors import Code, CommandError, not_installed
-from lonnymq.cli.look import Look, Looker
-from lonnymq.cli.output import pairs, rows, table
-from lonnymq.cli.screen import View, channels, ordered, speed
+from lonnymq.cli.snapshot import Look, Looker
+from lonnymq.cli.output.console import pairs, rows, table
+from lonnymq.cli.output.channel_screen import View, channels, ordered, speed
 from lonnymq.cli.session import Session, command, group
 from lonnymq.cli.versions import Installed, Server, installed_at, open_connection, server
-from lonnymq.cli.words import at as moment_words
-from lonnymq.cli.words import number
+from lonnymq.cli.output.formatting import at as moment_words
+from lonnymq.cli.output.formatting import number
 from lonnymq.text import format_duration
 
 if TYPE_CHECKING:
