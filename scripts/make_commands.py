@@ -10,7 +10,7 @@ from typing import Any
 from typer.main import get_command
 
 from lonnymq.cli.app import app
-from lonnymq.cli.options import WHERE
+from lonnymq.cli.options import CONNECTION_PANEL
 
 PAGE = Path(__file__).parents[1] / "docs" / "commands.md"
 OPENING = Path(__file__).with_name("commands_opening.md")
@@ -20,7 +20,7 @@ LEFT_OUT = {"install_completion", "show_completion"}
 def page() -> str:
     """The whole page."""
     root = get_command(app)
-    shared = [each for each in root.params if each.rich_help_panel == WHERE]
+    shared = [each for each in root.params if each.rich_help_panel == CONNECTION_PANEL]
     parts = [
         OPENING.read_text(),
         "\n## The commands\n\n",
@@ -57,7 +57,7 @@ def paragraphs(command: Any) -> list[str]:
 
 def entry(path: tuple[str, ...], command: Any) -> str:
     """One command: how it is called, what it does, what it takes."""
-    own = [each for each in command.params if each.rich_help_panel != WHERE and each.name != "help"]
+    own = [each for each in command.params if each.rich_help_panel != CONNECTION_PANEL and each.name != "help"]
     arguments = [each for each in own if each.param_type_name == "argument"]
     usage = " ".join(
         [

@@ -32,7 +32,7 @@ def test_a_new_command_is_noticed(commands, monkeypatch: pytest.MonkeyPatch, tmp
         "import typer\napp = typer.Typer()\n@app.command()\ndef extra(x: int = 3):\n    'Do more.'\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setitem(root.COMMANDS, "extra", root.Place("extra_command"))
+    monkeypatch.setitem(root.COMMANDS, "extra", root.CommandSource("extra_command"))
     page = commands.page()
     assert "| [`extra`](#extra) | Do more. |" in page
     assert "| `--x X` |" in page

@@ -1,4 +1,4 @@
-"""New messages from the lines of a file: plain lines, or a JSON object each."""
+"""New messages from the lines of a file: plain lines, or a JSON object per line."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from lonnymq.cli.errors import Code, CommandError
 if TYPE_CHECKING:
     from lonnymq.client import NewMessage
 
+STDIN = Path("-")
 BATCH = 1_000
 BATCH_BYTES = 8 * 1024 * 1024
 FIELDS = {
@@ -24,7 +25,7 @@ FIELDS = {
 
 
 @dataclass(frozen=True)
-class Source:
+class MessageFile:
     """A file of lines, or standard input."""
 
     path: Path
@@ -32,18 +33,14 @@ class Source:
 
     @property
     def size(self) -> int | None:
-        """How many bytes there are; None of what comes through a pipe."""
-        return None if self.is_stdin or not self.path.is_file() else self.path.stat().st_size
-
-    @property
-    def is_stdin(self) -> bool:
-        """Whether the lines come from standard input."""
-        return self.path == Path("-")
+        """The number of bytes; None for a pipe."""
+        is_pipe = self.path == STDIN or not self.path.is_file()
+        return None if is_pipe else self.path.stat().st_size
 
     @contextmanager
-    def opened(self) -> Iterator[IO[bytes]]:
-        """The lines as bytes."""
-        if self.is_stdin:
+    def open(self) -> Iterator[IO[bytes]]:
+        """Open the file to read bytes."""
+        if self.path == STDIN:
             yield sys.stdin.buffer
             return
         try:
@@ -56,18 +53,22 @@ class Source:
             yield file
 
 
-def batches(source: Source, shared: NewMessage) -> Iterator[tuple[list[NewMessage], int]]:
-    """Messages in batches, each with the number of bytes read up to its end; empty lines are passed over."""
+def read_batches(
+    source: MessageFile, template: NewMessage
+) -> Iterator[tuple[list[NewMessage], int]]:
+    """Batches of messages, each with the number of bytes read so far; empty lines are skipped."""
     batch: list[NewMessage] = []
     read, size = 0, 0
-    with source.opened() as lines:
+    with source.open() as lines:
         for number, line in enumerate(lines, 1):
             read += len(line)
             text = line.rstrip(b"\r\n")
             if not text.strip():
                 continue
             batch.append(
-                from_json(text, number, shared) if source.is_json else replace(shared, content=text)
+                parse_line(text, number, template)
+                if source.is_json
+                else replace(template, content=text)
             )
             size += len(text)
             if len(batch) >= BATCH or size >= BATCH_BYTES:
@@ -77,38 +78,38 @@ def batches(source: Source, shared: NewMessage) -> Iterator[tuple[list[NewMessag
         yield batch, read
 
 
-def from_json(line: bytes, number: int, shared: NewMessage) -> NewMessage:
-    """The message that a JSON object describes; what it does not say is as for all."""
+def parse_line(line: bytes, number: int, template: NewMessage) -> NewMessage:
+    """The message of a JSON object; the template gives the missing fields."""
     try:
         fields: Any = json.loads(line)
     except ValueError as error:
-        raise rejected(number, f"is no JSON: {error}") from None
+        raise line_error(number, f"is not JSON: {error}") from None
     if not isinstance(fields, dict):
-        raise rejected(number, "is no JSON object")
+        raise line_error(number, "is not a JSON object")
     if unknown := sorted(fields.keys() - FIELDS):
-        raise rejected(number, f"has unknown fields: {', '.join(unknown)}")
-    content = content_of(fields, number)
-    if fields.get("channel", shared.channel) is None:
-        raise rejected(number, "says no channel, and none was given")
-    return replace(shared, content=content, **fields)
+        raise line_error(number, f"has unknown fields: {', '.join(unknown)}")
+    content = take_content(fields, number)
+    if fields.get("channel", template.channel) is None:
+        raise line_error(number, "names no channel, and the command names none")
+    return replace(template, content=content, **fields)
 
 
-def content_of(fields: dict[str, Any], number: int) -> bytes:
-    """The content, taken out of the fields: text, base64, or any other JSON value as JSON."""
+def take_content(fields: dict[str, Any], number: int) -> bytes:
+    """Remove the content from the fields: text, base64, or any other JSON value as JSON."""
     if "content_base64" in fields and fields.pop("content", None) is None:
         try:
             return b64decode(fields.pop("content_base64"), validate=True)
         except (ValueError, TypeError):
-            raise rejected(number, "has a content_base64 that is no base64") from None
+            raise line_error(number, "has a content_base64 that is not base64") from None
     fields.pop("content_base64", None)
     if "content" not in fields:
-        raise rejected(number, "has no content")
+        raise line_error(number, "has no content")
     content = fields.pop("content")
     return content.encode() if isinstance(content, str) else json.dumps(content).encode()
 
 
-def rejected(number: int, why: str) -> CommandError:
-    """The rejection of a line; what came before it is stored."""
+def line_error(number: int, problem: str) -> CommandError:
+    """The error for a line; the batches before the line are stored."""
     return CommandError(
-        f"Line {number} {why}. The lines of the batches before it are stored.", Code.USAGE
+        f"Line {number} {problem}. The batches before this line are stored.", Code.USAGE
     )

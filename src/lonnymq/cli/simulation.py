@@ -1,181 +1,218 @@
-"""One run of `lonnymq simulate`: what is to be tried, where, and how it is answered."""
+"""The run of `lonnymq simulate`: replays scenarios here or on Spark, and prints the result."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lonnymq.cli.errors import Code, CommandError
-from lonnymq.cli.session import Session
 from lonnymq.cli.output.simulation_tables import (
-    about,
-    calibration_fields,
-    calibration_shown,
-    scenario_fields,
-    shown,
+    calibration_document,
+    describe_history,
+    render_calibration,
+    render_scenarios,
+    scenario_document,
 )
-from lonnymq.cli.spark_session import Place, is_there, sweep_at, write_days
-from lonnymq.cli.output.formatting import counted
+from lonnymq.cli.session import Session
+from lonnymq.cli.spark_session import QUIET, is_spark_available, open_spark
+from lonnymq.text import format_count
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from lonnymq.simulate import RecordedWorkload, ReplayResult, Scenario, Trial, WorkloadShape
 
-MANY = 4_000_000  # attempts to replay, from which on a Spark of this machine's is worth its start
+    Results = list[tuple[Trial, ReplayResult]]
+
+MIN_SPARK_ATTEMPTS = 4_000_000  # below this number a local Spark costs more than it saves
 NEVER = "never"
 
 
-class Trying:
-    """One run of the command: what is to be tried, and how it is answered."""
+@dataclass(frozen=True, slots=True)
+class SparkSettings:
+    """The cluster for the scenarios; without a master the simulation decides."""
+
+    master: str | None = None
+    conf: Sequence[str] = ()
+
+    def open(self) -> AbstractContextManager[SparkSession]:
+        """A Spark session with the library on its executors."""
+        settings = [*QUIET, *self.conf]
+        return open_spark(self.master or "local[*]", settings, ship=True, app="lonnymq simulate")
+
+
+class Simulation:
+    """A run of the command."""
 
     def __init__(
-        self, at: Session, settings: list[str], crews: list[int] | None, growths: list[float],
-        picture: Path | None, spark: Place, seed: int,
+        self, session: Session, settings: list[str], workers: list[int] | None,
+        growths: list[float], picture: Path | None, spark: SparkSettings, seed: int,
     ) -> None:  # fmt: skip
-        from lonnymq.simulate.scenario import parse_settings as values_of
+        from lonnymq.simulate.scenario import parse_settings
 
-        self.at, self.crews, self.growths = at, crews, growths
+        self.session, self.out, self.workers, self.growths = session, session.out, workers, growths
         self.picture, self.spark, self.seed = picture, spark, seed
-        self.changes = [values_of(each) for each in settings]
+        self.changes = [parse_settings(each) for each in settings]
         if picture is not None and picture.suffix not in (".svg", ".html"):
-            raise CommandError(f"--picture draws .svg or .html, not '{picture}'.", Code.USAGE)
+            raise CommandError(f"--picture: write .svg or .html, not '{picture}'.", Code.USAGE)
         if picture is not None and not picture.absolute().parent.is_dir():
-            raise CommandError(f"--picture: the folder of {picture} is not there: make it first.")
+            raise CommandError(
+                f"--picture: the folder of {picture} does not exist: create the folder first."
+            )
 
-    def made_up(self, shape: WorkloadShape) -> None:
-        """Replay what is made up."""
+    def replay_synthetic(self, shape: WorkloadShape) -> None:
+        """Replay a synthetic workload."""
         from lonnymq.simulate import RecordedWorkload, ReplayTimes, Scenario, make_workload
 
         work = make_workload(shape)
-        self.refuse_unknown(work.names)
-        known = Scenario(shape.workers)
-        found = self.sweep(RecordedWorkload(work, ReplayTimes([], []), 0), known)
-        words = f"made up from the seed {shape.seed}: {len(work):,} attempts of {shape.tenants:,} tenants"
-        self.draw(found, about=words)
-        self.answer({"workload": shape}, found)
+        self.check_channels(work.names)
+        found = self.run(RecordedWorkload(work, ReplayTimes([], []), 0), Scenario(shape.workers))
+        about = f"synthetic, seed {shape.seed}: {len(work):,} attempts of {shape.tenants:,} tenants"
+        self.draw(found, about=about)
+        self.print_results({"workload": shape}, found)
 
-    def recorded(self, lake: str, most_off: float, **stretch: Any) -> None:
-        """Replay what a lake has recorded, if the replay of it can be believed."""
+    def replay_lake(self, lake: str, max_error: float, **selection: Any) -> None:
+        """Replay the history of a lake, if the calibration is good enough."""
         from lonnymq.simulate import calibrate
         from lonnymq.simulate.lake_reader import list_channels, read_lake_history
 
-        with self.at.out.working("reading the lake"):
-            read = read_lake_history(lake, **stretch)
-        self.refuse_unknown(list_channels(read))
-        with self.at.out.working("replaying what was recorded"):
-            known = calibrate(read.history, read.scenario)
-        if not self.at.out.as_json:
-            self.at.out.console.print(calibration_shown(read, known, most_off))
-        known.check(most_off)
-        found = self.sweep(read.history, read.scenario)
-        self.draw(found, about=about(read), known=known)
-        self.answer({"calibration": calibration_fields(read, known)}, found)
+        with self.out.show_status("reading the lake"):
+            read = read_lake_history(lake, **selection)
+        self.check_channels(list_channels(read))
+        with self.out.show_status("replaying the history"):
+            calibration = calibrate(read.history, read.scenario)
+        if not self.out.as_json:
+            self.out.console.print(render_calibration(read, calibration, max_error))
+        calibration.check(max_error)
+        found = self.run(read.history, read.scenario)
+        self.draw(found, about=describe_history(read), known=calibration)
+        self.print_results({"calibration": calibration_document(read, calibration)}, found)
 
-    def write(
+    def write_lake(
         self,
         shape: WorkloadShape,
         lake: str,
         source: str,
-        storage: dict[str, str],
+        storage_options: dict[str, str],
         days: int | None,
     ) -> None:
-        """Write what is made up into a lake: replayed, or if it is of many days, made by Spark."""
+        """Write a synthetic workload into a lake: replayed here, or many days generated by Spark."""
+        if days is not None:
+            written = self.write_days(shape, lake, source, storage_options, days)
+        else:
+            written = self.write_replay(shape, lake, source, storage_options)
+        self.out.print_result(
+            {"lake": lake, "source": source, "rows": written},
+            lambda: f"{format_count(written, 'attempt')} written to {lake}, source {source}.",
+        )
+
+    def write_replay(
+        self, shape: WorkloadShape, lake: str, source: str, storage_options: dict[str, str]
+    ) -> int:
+        """Write a replayed synthetic workload, and return the number of attempts."""
         from lonnymq.simulate import Scenario, make_history
         from lonnymq.simulate.lake_writer import write_synthetic_history
 
-        if days is not None:
-            with self.at.out.working("Spark makes history up"):
-                written = write_days(self.spark, shape, days, lake, source, storage)
-            self.say_written(lake, source, written)
-            return
         if (
             self.growths != [1]
-            or len(self.crews or [1]) > 1
+            or len(self.workers or [1]) > 1
             or any(len(each) > 1 for each in self.changes)
         ):
             raise CommandError(
-                "What is written into a lake has one value of each setting.", Code.USAGE
+                "--synthetic with --lake takes one value of each setting.", Code.USAGE
             )
         scenario = Scenario(shape.workers).with_settings(each for [each] in self.changes)
-        with self.at.out.working("making history up"):
+        with self.out.show_status("generating history"):
             rows = make_history(
                 shape, limits=scenario.limits, default_limits=scenario.default_limits,
                 max_concurrency=scenario.max_concurrency,
             )  # fmt: skip
-            self.refuse_unknown({row.channel for row in rows})
-            written = write_synthetic_history(
-                rows, lake, source=source, scenario=scenario, storage_options=storage
+            self.check_channels({row.channel for row in rows})
+            return write_synthetic_history(
+                rows, lake, source=source, scenario=scenario, storage_options=storage_options
             )
-        self.say_written(lake, source, written)
 
-    def say_written(self, lake: str, source: str, written: int) -> None:
-        """Say what is in the lake now."""
-        document = {"lake": lake, "source": source, "rows": written}
-        self.at.out.answer(
-            document,
-            lambda: (
-                f"{counted(written, 'attempt')} {'is' if written == 1 else 'are'} in {lake}, of source {source}."
-            ),
-        )
+    def write_days(
+        self,
+        shape: WorkloadShape,
+        lake: str,
+        source: str,
+        storage_options: dict[str, str],
+        days: int,
+    ) -> int:
+        """Write days of history that Spark generates without a replay, and return the number of attempts."""
+        from lonnymq.lake import write_history
+        from lonnymq.simulate.lake_writer import create_source
+        from lonnymq.simulate.spark_history import generate_spark_history
 
-    def refuse_unknown(self, channels: Any) -> None:
-        """Reject a setting of a channel that is not there."""
+        location, name = create_source(lake, source, storage_options)
+        with self.out.show_status("generating history on Spark"), self.spark.open() as spark:
+            frame = generate_spark_history(
+                spark, shape.messages, tenants=shape.tenants, days=days, seed=shape.seed
+            )
+            return write_history(frame, location, source=name)
+
+    def check_channels(self, channels: Any) -> None:
+        """Reject a setting of an unknown channel."""
         from lonnymq.simulate.scenario import check_channels
 
         check_channels((each for values in self.changes for each in values), channels)
 
-    def sweep(self, history: RecordedWorkload, known: Scenario) -> list[tuple[Trial, ReplayResult]]:
-        """Try everything, here or on Spark."""
+    def run(self, history: RecordedWorkload, known: Scenario) -> Results:
+        """Replay all scenarios, here or on Spark."""
         from lonnymq.simulate import make_trials, run_trials
 
-        asked = make_trials(
-            known, workers=self.crews or [known.workers], changes=self.changes, growth=self.growths
-        )
-        by_spark = self.is_for_spark(len(asked), len(history.work))
-        with self.at.out.progress() as progress:
-            task = progress.add_task("replaying", total=len(asked))
-            if not by_spark:
-                answers = run_trials(
-                    history, asked, seed=self.seed, on_progress=lambda: progress.advance(task)
+        workers = self.workers or [known.workers]
+        trials = make_trials(known, workers=workers, changes=self.changes, growth=self.growths)
+        on_spark = self.choose_spark(len(trials), len(history.work))
+        with self.out.progress() as progress:
+            task = progress.add_task("replaying", total=len(trials))
+            if not on_spark:
+                results = run_trials(
+                    history, trials, seed=self.seed, on_progress=lambda: progress.advance(task)
                 )
             else:
-                answers = sweep_at(
-                    self.spark, history, asked, self.seed,
-                    on_progress=lambda done: progress.update(task, completed=done),
-                )  # fmt: skip
-        return list(zip(asked, answers, strict=True))
+                from lonnymq.simulate.sweep import run_trials_on_spark
 
-    def is_for_spark(self, scenarios: int, attempts: int) -> bool:
-        """Whether Spark is to try them: it was said so, or they are many and there is a Spark here."""
+                with self.spark.open() as spark:
+                    results = run_trials_on_spark(
+                        spark, history, trials, seed=self.seed,
+                        on_progress=lambda done: progress.update(task, completed=done),
+                    )  # fmt: skip
+        return list(zip(trials, results, strict=True))
+
+    def choose_spark(self, scenarios: int, attempts: int) -> bool:
+        """Whether Spark runs the scenarios: by option, or for many scenarios if Spark is available."""
         if self.spark.master is not None:
             return self.spark.master != NEVER
-        if scenarios < 2 or scenarios * attempts < MANY or not is_there():
+        if scenarios < 2 or scenarios * attempts < MIN_SPARK_ATTEMPTS or not is_spark_available():
             return False
-        self.at.out.note(f"{scenarios} scenarios are tried on a Spark of this machine's.")
+        self.out.print_note(f"{scenarios} scenarios run on Spark on this machine.")
         return True
 
-    def draw(self, found: list[tuple[Trial, ReplayResult]], **more: Any) -> None:
-        """Draw the answer, if that is wanted."""
+    def draw(self, found: Results, *, about: str, known: Any = None) -> None:
+        """Draw the result into the file of --picture."""
         if self.picture is None:
             return
         from lonnymq.simulate.html_page import render_page
         from lonnymq.simulate.svg import render_svg
 
-        if self.picture.suffix == ".svg":
-            more.pop("known", None)
-        made = (
-            render_page(found, **more)
-            if self.picture.suffix == ".html"
-            else render_svg(found, **more)
+        is_page = self.picture.suffix == ".html"
+        text = (
+            render_page(found, about=about, known=known)
+            if is_page
+            else render_svg(found, about=about)
         )
         try:
-            self.picture.write_text(made, encoding="utf-8")
+            self.picture.write_text(text, encoding="utf-8")
         except OSError as error:
-            raise CommandError(
-                f"The picture cannot be written: {error.strerror}: {self.picture}"
-            ) from None
-        self.at.out.note(f"The picture is in {self.picture}.")
+            raise CommandError(f"{self.picture} cannot be written: {error.strerror}.") from None
+        self.out.print_note(f"The picture is in {self.picture}.")
 
-    def answer(self, first: dict[str, Any], found: list[tuple[Trial, ReplayResult]]) -> None:
-        """Answer with a table, or with a document."""
-        document = {**first, "scenarios": [scenario_fields(*each) for each in found]}
-        self.at.out.answer(document, lambda: shown(found))
+    def print_results(self, document: dict[str, Any], found: Results) -> None:
+        """Print the waits of all scenarios."""
+        document = {**document, "scenarios": [scenario_document(*each) for each in found]}
+        self.out.print_result(document, lambda: render_scenarios(found))

@@ -1,4 +1,4 @@
-"""One look at the queue for a live screen, taken so that looking costs the server little of its time."""
+"""The state of the queue for `status` and `watch`, read with little load on the server."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ if TYPE_CHECKING:
     from lonnymq.client import Queue
     from lonnymq.results import ChannelActivity, QueueStats, WorkerSeen
 
-SHARE = 0.05  # of the time, at most, is spent on counting the whole queue
-REST = 10  # times as long as a look took nobody looks again
-COUNTED = 1_000  # messages a channel
+MAX_LOAD = 0.05  # share of the time spent on counting the whole queue
+PAUSE_FACTOR = 10  # the pause after a snapshot, in multiples of its duration
+MAX_COUNT = 1_000  # messages counted per channel
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """The queue as it was seen: its figures, the channels in which something goes on, the workers."""
+class Snapshot:
+    """The queue at one time: its totals, the active channels and the workers."""
 
     stats: QueueStats
     channels: list[ChannelActivity]
@@ -25,51 +25,47 @@ class Look:
 
     @property
     def now_at(self) -> int:
-        """The database's time of the look."""
+        """The database's time of the snapshot."""
         return max((each.now_at for each in self.channels), default=self.stats.now_at)
 
     @property
     def rate(self) -> float | None:
-        """Attempts that ended, a second, in the last seconds; None where no history is kept."""
+        """Finished attempts per second in the last seconds; None without history."""
         if self.stats.history == "off":
             return None
-        return sum(rate(each) or 0.0 for each in self.channels)
+        return sum(channel_rate(each) or 0.0 for each in self.channels)
 
 
-def rate(channel: ChannelActivity) -> float | None:
-    """Attempts of a channel that ended, a second; None where no history is kept."""
+def channel_rate(channel: ChannelActivity) -> float | None:
+    """Finished attempts of a channel per second; None without history."""
     if channel.finished is None:
         return None
     return channel.finished * 1_000 / channel.finished_ms
 
 
-class Looker:
-    """Looks again and again; the counts of the whole queue are kept until it is time to pay for new ones."""
+class SnapshotReader:
+    """Reads snapshots. The totals are cached so that counting stays cheap; `pause` is the advised wait in seconds."""
 
     def __init__(self, queue: Queue, channels: list[str] | None, *, limit: int = 100) -> None:
         self.queue, self.channels, self.limit = queue, channels or None, limit
         self.stats: QueueStats | None = None
-        self.again_at = 0.0
-        self.rest = 0.0
+        self.stats_due = 0.0
+        self.pause = 0.0
 
-    def look(self) -> Look:
-        """Look now; `rest` says for how many seconds not to look again."""
+    def read(self) -> Snapshot:
+        """Read a snapshot now."""
         started = time.monotonic()
         try:
-            return self.look_now()
+            active = self.queue.channel_active(self.channels, limit=self.limit, count=MAX_COUNT)
+            return Snapshot(self.read_stats(), active, self.queue.worker_list(limit=1_000))
         finally:
-            self.rest = REST * (time.monotonic() - started)
+            self.pause = PAUSE_FACTOR * (time.monotonic() - started)
 
-    def look_now(self) -> Look:
-        """Look, whatever it costs."""
-        active = self.queue.channel_active(self.channels, limit=self.limit, count=COUNTED)
-        return Look(self.whole(), active, self.queue.worker_list(limit=1_000))
-
-    def whole(self) -> QueueStats:
-        """The figures of the whole queue, new or not."""
+    def read_stats(self) -> QueueStats:
+        """The totals of the whole queue, counted now or cached."""
         started = time.monotonic()
-        if self.stats is None or started >= self.again_at:
+        if self.stats is None or started >= self.stats_due:
             self.stats = self.queue.stats()
             ended = time.monotonic()
-            self.again_at = ended + (ended - started) / SHARE
+            self.stats_due = ended + (ended - started) / MAX_LOAD
         return self.stats

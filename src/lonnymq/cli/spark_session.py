@@ -1,48 +1,80 @@
-"""What `lonnymq simulate` has Spark do: try scenarios side by side, and make history up by the million."""
+"""Starts Spark for the commands that need it, with the options that they share."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated
 
-from lonnymq.cli.commands.spark_worker import started
+import typer
+
+from lonnymq.cli.errors import CommandError
+from lonnymq.cli.options import parse_settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from lonnymq.simulate import RecordedWorkload, ReplayResult, Trial, WorkloadShape
-
-HERE = "local[*]"
 QUIET = ("spark.ui.enabled=false", "spark.log.level=ERROR")
+Master = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL", help="Address of the cluster, like spark://host:7077. Default: this machine."
+    ),
+]
+Conf = Annotated[
+    list[str] | None,
+    typer.Option(metavar="KEY=VALUE", help="A setting of Spark. You can repeat this option."),
+]
+Ship = Annotated[bool, typer.Option(help="Send the library to the executors.")]
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where Spark runs, and with which settings; without a master it is for us to say."""
+@contextmanager
+def open_spark(
+    master: str | None, conf: Sequence[str] | None, *, ship: bool, app: str
+) -> Iterator[SparkSession]:
+    """A Spark session for the command. An active session is reused, and not stopped."""
+    from pyspark.sql import SparkSession
 
-    master: str | None = None
-    conf: Sequence[str] = ()
-
-    @contextmanager
-    def session(self) -> Iterator[SparkSession]:
-        """The session that runs; else one of our own, which has the library on its executors and ends with us."""
-        from pyspark.sql import SparkSession
-
-        is_there = SparkSession.getActiveSession() is not None
-        conf = [*QUIET, *self.conf]
-        spark = started(self.master or HERE, conf, is_shipped=True, app="lonnymq simulate")
-        try:
-            yield spark
-        finally:
-            if not is_there:
-                spark.stop()
+    is_active = SparkSession.getActiveSession() is not None
+    spark = start_spark(master, conf, ship=ship, app=app)
+    try:
+        yield spark
+    finally:
+        if not is_active:
+            spark.stop()
 
 
-def is_there() -> bool:
-    """Whether this machine has what a Spark needs."""
+def start_spark(
+    master: str | None, conf: Sequence[str] | None, *, ship: bool, app: str
+) -> SparkSession:
+    """Start Spark with the given settings."""
+    try:
+        from lonnymq.spark import session
+        from lonnymq.spark.spark_session import send_library
+    except ImportError as error:
+        raise CommandError(f"{error}.") from None
+    config = parse_settings(list(conf or []), "--conf")
+    try:
+        spark = session(master, app=app, config=config)
+    except Exception as error:
+        if not type(error).__module__.startswith(("py4j", "pyspark")):
+            raise
+        where = "" if master is None else f" at '{master}'"
+        raise CommandError(f"Spark does not start{where}: {describe_java_error(error)}.") from None
+    is_local = str(spark.sparkContext.master).startswith("local")
+    return send_library(spark) if ship and not is_local else spark
+
+
+def describe_java_error(error: Exception) -> str:
+    """The first line of the message of Java, else of Python."""
+    java = getattr(error, "java_exception", None)
+    text = str(java.getMessage() if java is not None else error).strip()
+    return text.splitlines()[0].rstrip(".") if text else type(error).__name__
+
+
+def is_spark_available() -> bool:
+    """Whether this machine has pyspark, pyarrow and Java."""
     if find_spec("pyspark") is None or find_spec("pyarrow") is None:
         return False
     from lonnymq.spark.java import JavaMissing, find_java
@@ -52,29 +84,3 @@ def is_there() -> bool:
     except JavaMissing:
         return False
     return True
-
-
-def sweep_at(
-    place: Place, history: RecordedWorkload, asked: Sequence[Trial], seed: int, *, on_progress: Any
-) -> list[ReplayResult]:
-    """Try everything on Spark."""
-    from lonnymq.simulate.sweep import run_trials_on_spark
-
-    with place.session() as spark:
-        return run_trials_on_spark(spark, history, asked, seed=seed, on_progress=on_progress)
-
-
-def write_days(
-    at: Place, shape: WorkloadShape, days: int, lake: str, source: str, storage: dict[str, str]
-) -> int:
-    """Write so many days of history, which Spark makes up and nobody replays; how many attempts that are."""
-    from lonnymq.lake import write_history
-    from lonnymq.simulate.lake_writer import create_source
-    from lonnymq.simulate.spark_history import generate_spark_history
-
-    place, name = create_source(lake, source, storage)
-    with at.session() as spark:
-        frame = generate_spark_history(
-            spark, shape.messages, tenants=shape.tenants, days=days, seed=shape.seed
-        )
-        return write_history(frame, place, source=name)

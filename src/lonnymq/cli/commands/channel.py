@@ -1,171 +1,250 @@
-"""`lonnymq channel`: tenants' channels, their limits and their figures."""
+"""`lonnymq channel`: the channels of tenants, their limits and their counts."""
 
 from __future__ import annotations
 
-from shlex import quote
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lonnymq.cli.confirmation import sure
-from lonnymq.cli.commands.channel_options import (
-    Burst,
-    MaxAttempts,
-    MaxConcurrency,
-    MaxSize,
-    ReleaseInterval,
-    RetryDelays,
-    RetryJitter,
-    Weight,
-    WhenFull,
-    given_options,
+from lonnymq.cli.errors import unknown_channel_error
+from lonnymq.cli.options import ChannelName, Limit, Yes, parse_duration
+from lonnymq.cli.output.console import make_list, make_table, print_next_page
+from lonnymq.cli.output.formatting import (
+    describe_policy,
+    format_at_least,
+    format_limits,
+    format_number,
+    format_reason,
 )
-from lonnymq.cli.options import ChannelName, Yes
-from lonnymq.cli.output.console import pairs, rows, table
-from lonnymq.cli.session import Session, command, group, unknown_channel
-from lonnymq.cli.output.channel_text import limits, policy, why
-from lonnymq.cli.output.formatting import NOTHING, counted, number, readable
-from lonnymq.text import format_duration
+from lonnymq.cli.session import Session, command, create_group
+from lonnymq.text import NOTHING, format_duration
 
 if TYPE_CHECKING:
     from lonnymq.results import ChannelStats
 
-app = group("Channels: a tenant's line of messages each, with its limits.")
+NONE = ("none", "null", "")
+
+
+def parse_integer(text: str) -> int:
+    """A whole number; the queue checks the range."""
+    try:
+        return int(text.replace(",", "").replace("_", ""))
+    except ValueError:
+        raise ValueError(f"'{text}' is not a whole number or 'none'") from None
+
+
+def parse_share(text: str) -> float:
+    """A number between 0 and 1; the queue checks the range."""
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"'{text}' is not a number or 'none'") from None
+
+
+def parse_delays(text: str) -> list[int]:
+    """Durations separated by commas."""
+    return [parse_duration(each) for each in text.split(",")]
+
+
+PARSERS: dict[str, Callable[[str], Any]] = {
+    "max_concurrency": parse_integer,
+    "min_interval_ms": parse_duration,
+    "burst": parse_integer,
+    "max_size": parse_integer,
+    "when_full": str,
+    "weight": parse_integer,
+    "max_attempts": parse_integer,
+    "retry_delays_ms": parse_delays,
+    "retry_jitter": parse_share,
+}
+
+
+def limit_option(key: str, metavar: str, text: str) -> Any:
+    """An option of `channel set`, checked as it is read. 'none' removes the limit."""
+
+    def check(value: str | None) -> str | None:
+        if value is None:
+            return None
+        if value.strip().lower() in NONE:
+            return "none"
+        try:
+            PARSERS[key](value)
+        except ValueError as error:
+            raise typer.BadParameter(str(error)) from None
+        return value
+
+    name = f"--{key.removesuffix('_ms').replace('_', '-')}"
+    return typer.Option(name, metavar=metavar, help=text, callback=check)
+
+
+MaxConcurrency = Annotated[
+    str | None,
+    limit_option("max_concurrency", "N", "Maximum number of messages that run at the same time."),
+]
+MinInterval = Annotated[
+    str | None,
+    limit_option("min_interval_ms", "TIME", "Minimum time between two messages: 100ms, 2s."),
+]
+Burst = Annotated[
+    str | None,
+    limit_option("burst", "N", "Number of messages that may start at once after a quiet time."),
+]
+MaxSize = Annotated[str | None, limit_option("max_size", "N", "Maximum number of live messages.")]
+WhenFull = Annotated[
+    str | None,
+    limit_option("when_full", "reject|drop", "Effect on new messages when the channel is full."),
+]
+Weight = Annotated[
+    str | None, limit_option("weight", "N", "Number of messages per turn, 1 to 1000.")
+]
+MaxAttempts = Annotated[
+    str | None,
+    limit_option("max_attempts", "N", "Maximum number of attempts before a message is dead."),
+]
+RetryDelays = Annotated[
+    str | None,
+    limit_option("retry_delays_ms", "TIMES", "Delay after each failed attempt: 1s,5s,1m."),
+]
+RetryJitter = Annotated[
+    str | None,
+    limit_option("retry_jitter", "SHARE", "Maximum random extra delay, as a share from 0 to 1."),
+]
+
+app = create_group("List, set, pause and retire channels.")
 
 
 @command(app, "list")
 def list_channels(
-    at: Session,
-    after: Annotated[str | None, typer.Option(help="Begin after this name.")] = None,
-    limit: Annotated[int, typer.Option(help="So many at most.", min=1, max=10_000)] = 50,
+    session: Session,
+    after: Annotated[str | None, typer.Option(help="Start after this name.")] = None,
+    limit: Limit = 50,
 ) -> None:
     """List channels by name, a page at a time."""
-    found = at.queue.channel_stats(after=after, limit=limit)
-    more = found[-1].channel if len(found) == limit else None
-    now = at.queue.epoch()
-    document = {"channels": found, "next_after": more, "now_at": now}
-    at.out.answer(document, lambda: channel_table(found, now))
-    if more is not None:
-        at.out.note(f"There may be more: lonnymq channel list --after {quote(readable(more))}")
+    found = session.queue.channel_stats(after=after, limit=limit)
+    next_after = found[-1].channel if len(found) == limit else None
+    now = session.queue.epoch()
+    document = {"channels": found, "next_after": next_after, "now_at": now}
+    session.out.print_result(document, lambda: render_channels(found, now))
+    print_next_page(session.out, "channel list", next_after)
 
 
-def channel_table(found: list[ChannelStats], now: int) -> Any:
-    """Channels as people see them."""
+def render_channels(found: list[ChannelStats], now: int) -> Any:
+    """A table of channels."""
     if not found:
-        return "No channels yet: the first message makes one."
-    made = table("channel", "state", ">waiting", ">later", ">running", ">dead", ">oldest", "limits")
-    lines = (
+        return "No channels yet. The first message creates a channel."
+    rows = (
         [
-            each.channel, each.state, number(each.waiting, exact=each.counted_exactly),
-            each.scheduled, each.in_flight, each.dead,
-            format_duration(now - each.oldest_at) if each.oldest_at is not None else NOTHING,
-            limits(each),
+            each.channel, each.state, format_number(each.waiting, exact=each.counted_exactly),
+            each.scheduled, each.in_flight, each.dead, format_oldest(each, now),
+            format_limits(each),
         ]
         for each in found
     )  # fmt: skip
-    return rows(made, lines)
+    columns = ("channel", "state", ">waiting", ">later", ">running", ">dead", ">oldest", "limits")
+    return make_table(*columns, rows=rows)
 
 
-@command(app)
-def show(at: Session, channel: ChannelName) -> None:
-    """Show one channel: its state and why, its counts, its policy."""
-    stats = one(at, channel)
-    now = at.queue.epoch()
-    reason = why(stats, now)
-
-    def people() -> Any:
-        counts = {
-            "channel": stats.channel,
-            "state": f"{stats.state}: {reason}" if reason else stats.state,
-            "waiting": number(stats.waiting, exact=stats.counted_exactly),
-            "scheduled for later": stats.scheduled,
-            "running": stats.in_flight,
-            "dead": stats.dead,
-            "oldest waits since": format_duration(now - stats.oldest_at)
-            if stats.oldest_at is not None
-            else NOTHING,
-        }
-        return pairs({**counts, **policy(stats)})
-
-    at.out.answer({"channel": stats, "why": reason, "now_at": now}, people)
+def format_oldest(channel: ChannelStats, now: int) -> str:
+    """How long the oldest message has waited."""
+    return NOTHING if channel.oldest_at is None else format_duration(now - channel.oldest_at)
 
 
-def one(at: Session, channel: str) -> ChannelStats:
-    """A channel's figures, or the rejection."""
-    stats = at.queue.channel(channel).stats()
+@command(app, "show")
+def show_channel(session: Session, channel: ChannelName) -> None:
+    """Show the state, the counts and the limits of a channel."""
+    stats = fetch_channel(session, channel)
+    now = session.queue.epoch()
+    reason = format_reason(stats, now)
+    fields = {
+        "channel": stats.channel,
+        "state": f"{stats.state}: {reason}" if reason else stats.state,
+        "waiting": format_number(stats.waiting, exact=stats.counted_exactly),
+        "scheduled for later": stats.scheduled,
+        "running": stats.in_flight,
+        "dead": stats.dead,
+        "oldest waits for": format_oldest(stats, now),
+        **describe_policy(stats),
+    }
+    document = {"channel": stats, "reason": reason, "now_at": now}
+    session.out.print_result(document, lambda: make_list(fields))
+
+
+def fetch_channel(session: Session, channel: str) -> ChannelStats:
+    """The statistics of a channel, or the error that there is no such channel."""
+    stats = session.queue.channel(channel).stats()
     if stats is None:
-        raise unknown_channel(channel)
+        raise unknown_channel_error(channel)
     return stats
 
 
 @command(app, "set")
 def set_channel(
-    at: Session,
+    session: Session,
     channel: ChannelName,
     max_concurrency: MaxConcurrency = None,
-    min_interval: ReleaseInterval = None,
+    min_interval_ms: MinInterval = None,
     burst: Burst = None,
     max_size: MaxSize = None,
     when_full: WhenFull = None,
     weight: Weight = None,
     max_attempts: MaxAttempts = None,
-    retry_delays: RetryDelays = None,
+    retry_delays_ms: RetryDelays = None,
     retry_jitter: RetryJitter = None,
 ) -> None:
-    """Set a channel's limits; what is not given stays as it is, 'none' takes a limit away.
+    """Set the limits of a channel, and create the channel if needed.
 
-    A channel that does not exist comes into being.
+    A limit that you do not give stays unchanged. The value 'none' removes a limit.
     """
-    options = given_options(
-        max_concurrency=max_concurrency,
-        min_interval_ms=min_interval,
-        burst=burst,
-        max_size=max_size,
-        when_full=when_full,
-        weight=weight,
-        max_attempts=max_attempts,
-        retry_delays_ms=retry_delays,
-        retry_jitter=retry_jitter,
-    )
-    answer = at.queue.channel_set(channel, **options)
-    stats = one(at, channel)
-    at.out.answer(
+    given = {
+        "max_concurrency": max_concurrency, "min_interval_ms": min_interval_ms, "burst": burst,
+        "max_size": max_size, "when_full": when_full, "weight": weight,
+        "max_attempts": max_attempts, "retry_delays_ms": retry_delays_ms,
+        "retry_jitter": retry_jitter,
+    }  # fmt: skip
+    options = {
+        key: None if text == "none" else PARSERS[key](text)
+        for key, text in given.items()
+        if text is not None
+    }
+    answer = session.queue.channel_set(channel, **options)
+    limits = format_limits(fetch_channel(session, channel)) or "no limits"
+    session.out.print_result(
         {"channel": channel, "answer": answer, "set": options},
-        lambda: f"{answer}: {channel}, {limits(stats) or 'no limits'}",
+        lambda: f"{answer}: {channel}, {limits}",
     )
 
 
-@command(app)
-def pause(at: Session, channel: ChannelName) -> None:
-    """Stop handing out a channel's messages; new ones are taken in."""
-    tell(at, channel, at.queue.channel_pause(channel))
+@command(app, "pause")
+def pause_channel(session: Session, channel: ChannelName) -> None:
+    """Stop giving messages of a channel to workers. The channel still accepts new messages."""
+    print_answer(session, channel, session.queue.channel_pause(channel))
 
 
-@command(app)
-def resume(at: Session, channel: ChannelName) -> None:
-    """Hand out a paused channel's messages again."""
-    tell(at, channel, at.queue.channel_resume(channel))
+@command(app, "resume")
+def resume_channel(session: Session, channel: ChannelName) -> None:
+    """Give messages of a paused channel to workers again."""
+    print_answer(session, channel, session.queue.channel_resume(channel))
 
 
-@command(app)
-def release(at: Session, channel: ChannelName, yes: Yes = False) -> None:
-    """Retire a channel: it takes no new messages, and goes with its settings when it is empty."""
-    stats = one(at, channel)
-    live = counted(
-        stats.waiting + stats.scheduled + stats.leased, "message", exact=stats.counted_exactly
-    )
-    sure(
-        f"This will retire channel '{channel}': new messages are rejected, {live} "
-        "will still be handed out, and then the channel and its settings are gone.",
+@command(app, "retire")
+def retire_channel(session: Session, channel: ChannelName, yes: Yes = False) -> None:
+    """Retire a channel: reject new messages, and delete the channel when it is empty."""
+    stats = fetch_channel(session, channel)
+    count = stats.waiting + stats.scheduled + stats.leased
+    messages = format_at_least(count, "message", exact=stats.counted_exactly)
+    session.confirm(
+        f"This will retire channel '{channel}': new messages are rejected, workers still get "
+        f"{messages}, and then the channel and its settings are deleted.",
         yes=yes,
     )
-    tell(at, channel, at.queue.channel_retire(channel))
+    print_answer(session, channel, session.queue.channel_retire(channel))
 
 
-def tell(at: Session, channel: str, answer: str) -> None:
-    """Answer with the word that the queue answered, or say that there is no such channel."""
+def print_answer(session: Session, channel: str, answer: str) -> None:
+    """Print the answer of the queue, or raise that there is no such channel."""
     if answer == "not_found":
-        raise unknown_channel(channel)
-    at.out.answer(
+        raise unknown_channel_error(channel)
+    session.out.print_result(
         {"channel": channel, "answer": answer}, lambda: f"{answer.replace('_', ' ')}: {channel}"
     )

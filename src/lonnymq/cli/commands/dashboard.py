@@ -1,4 +1,4 @@
-"""`lonnymq dashboard`: serve the page, by default to this machine alone and for looking only."""
+"""`lonnymq dashboard`: serve the dashboard, by default read-only and on this machine only."""
 
 from __future__ import annotations
 
@@ -12,43 +12,41 @@ from typing import Annotated, Any
 import typer
 
 from lonnymq.cli.errors import Code, CommandError
-from lonnymq.cli.output.logs import LogLevel, log_to_stderr
 from lonnymq.cli.options import Common
-from lonnymq.cli.session import Session, group, session
+from lonnymq.cli.output.logs import LogLevel, log_to_stderr
+from lonnymq.cli.session import Session, create_group, open_session
 
-GRACE_SECONDS = 2
+SHUTDOWN_SECONDS = 2
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
-app = group("Serve the page.")
+app = create_group("Serve the dashboard.")
 
 Dsns = Annotated[
     list[str] | None,
-    typer.Option("--dsn", metavar="DSN", help="A PostgreSQL to show; may be given several times."),
+    typer.Option(
+        "--dsn", metavar="DSN", help="A PostgreSQL server to show. You can repeat this option."
+    ),
 ]
 Schemas = Annotated[
     list[str] | None,
-    typer.Option("--schema", metavar="NAME", help="A queue's schema; may be given several times."),
+    typer.Option("--schema", metavar="NAME", help="Schema of a queue. You can repeat this option."),
 ]
-Host = Annotated[str, typer.Option(help="The address to listen at.")]
-Port = Annotated[
-    int, typer.Option(help="The port to listen at; 0 takes a free one.", min=0, max=65535)
-]
+Host = Annotated[str, typer.Option(help="Address to listen on.")]
+Port = Annotated[int, typer.Option(help="Port to listen on, 0 for a free port.", min=0, max=65535)]
 Actions = Annotated[
     bool,
-    typer.Option("--actions", help="Let those who have the token act: pause, redrive, cancel."),
+    typer.Option("--actions", help="Let users with the token pause, redrive or cancel."),
 ]
 TokenFile = Annotated[
     Path | None,
-    typer.Option(
-        help="A file with the token to sign in with; with --actions one is made if not given."
-    ),
+    typer.Option(help="File with the sign-in token. Default with --actions: a new token."),
 ]
 Report = Annotated[
     Path | None,
-    typer.Option(help="A report to show under History; of a folder, the newest report in it."),
+    typer.Option(help="Report to show under History, or a folder, to show its newest report."),
 ]
 Lake = Annotated[
-    Path | None, typer.Option(help="The folder of a lake, whose newest report History shows.")
+    Path | None, typer.Option(help="Folder of a lake, to show its newest report under History.")
 ]
 
 
@@ -65,27 +63,27 @@ def dashboard(
     lake: Lake = None,
     log_level: LogLevel = "warning",
 ) -> None:
-    """Serve the page: every channel, message, worker and schedule, live.
+    """Serve the dashboard: every channel, message, worker and schedule, live.
 
-    Without --dsn it shows the server of the variable LONNYMQ_DSN, else the private one. Several --dsn and --schema
-    give a queue each for every pair of them. It listens on this machine alone; any other address needs a token.
+    Without --dsn the dashboard shows the server of the variable LONNYMQ_DSN, else the private server. The dashboard
+    shows each --schema of each --dsn. The command listens on this machine only. Any other address needs a token.
     """
-    with session(Common().under(context.obj)) as at:
-        log_to_stderr(log_level, as_json=at.common.as_json)
-        token = token_from(token_file, needed=actions, host=host)
-        shown = report or lake
-        made = page(
-            at, dsn or [], schema or [], actions=actions, token=token, report=shown, host=host
-        )
-        with listening(host, port) as listener:
-            lines = [f"LonnyMQ: {address(listener)}"]
+    with open_session(Common().merge(context.obj)) as session:
+        log_to_stderr(log_level, as_json=session.common.as_json)
+        token = read_token(token_file, needed=actions, host=host)
+        served = create_dashboard(
+            session, dsn or [], schema or [], actions=actions, token=token, report=report or lake,
+            host=host,
+        )  # fmt: skip
+        with open_listener(host, port) as listener:
+            lines = [f"LonnyMQ: {format_url(listener)}"]
             if token is not None and token_file is None:
                 lines.append(f"Token to sign in with: {token}")
-            serve(made, listener, "\n".join(lines))
+            serve(served, listener, "\n".join(lines))
 
 
-def page(
-    at: Session,
+def create_dashboard(
+    session: Session,
     dsns: list[str],
     schemas: list[str],
     *,
@@ -94,11 +92,11 @@ def page(
     report: Path | None,
     host: str,
 ) -> Any:
-    """The app for the queues that were named."""
+    """The web application for the named queues."""
     from lonnymq.dashboard import create_app
 
     return create_app(
-        queues(at, dsns, schemas),
+        list_queues(session, dsns, schemas),
         actions=actions,
         token=token,
         report=report,
@@ -106,18 +104,18 @@ def page(
     )
 
 
-def queues(at: Session, dsns: list[str], schemas: list[str]) -> dict[str, Any]:
-    """A queue for every pair of a server and a schema, by names that tell them apart."""
+def list_queues(session: Session, dsns: list[str], schemas: list[str]) -> dict[str, Any]:
+    """A queue for every pair of a server and a schema, by a unique name."""
     from lonnymq.dashboard import QueueAt
 
-    named = schemas or [at.schema]
+    named = schemas or [session.schema]
     if not dsns:
-        dsns = [at.dsn]
-        if at.common.named_dsn is None:  # the private server: nobody else would install it
+        dsns = [session.dsn]
+        if session.common.named_dsn is None:  # nobody else installs the queue on the private server
             from lonnymq.client import Queue
 
             for each in named:
-                with Queue(at.dsn, schema=each) as queue:
+                with Queue(session.dsn, schema=each) as queue:
                     queue.install()
     pairs = [(dsn, schema) for dsn in dsns for schema in named]
     several = len(dsns) > 1
@@ -127,64 +125,64 @@ def queues(at: Session, dsns: list[str], schemas: list[str]) -> dict[str, Any]:
     }
 
 
-def token_from(file: Path | None, *, needed: bool, host: str) -> str | None:
-    """The token of the file; a new one where one is needed and none was given."""
+def read_token(file: Path | None, *, needed: bool, host: str) -> str | None:
+    """The token of the file, else a new token if needed."""
     if file is not None:
         try:
             return file.read_text().strip()
         except (OSError, UnicodeDecodeError) as error:
             raise CommandError(
-                f"The token cannot be read from {file}: {type(error).__name__}."
+                f"The file {file} with the token cannot be read: {type(error).__name__}."
             ) from None
     if not is_loopback(host):
         raise CommandError(
-            f"{host} can be reached by others: give a token with --token-file, or listen on 127.0.0.1.",
+            f"Other machines can reach {host}: give a token with --token-file, or listen on 127.0.0.1.",
             Code.USAGE,
         )
     return secrets.token_urlsafe(32) if needed else None
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches an address."""
+    """Whether only this machine can reach an address."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
 
 
-def listening(host: str, port: int) -> socket.socket:
-    """A socket that takes connections."""
+def open_listener(host: str, port: int) -> socket.socket:
+    """A socket that accepts connections."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family, backlog=128)
     except OSError as error:
         raise CommandError(
-            f"Cannot listen at {host}, port {port}: {error.strerror}. Try another --port; 0 takes a free one."
+            f"Cannot listen on {host}, port {port}: {error.strerror}. Try another --port, or 0 for a free port."
         ) from None
 
 
-def address(listener: socket.socket) -> str:
-    """Where a browser finds it."""
+def format_url(listener: socket.socket) -> str:
+    """The URL for the browser."""
     host, port = listener.getsockname()[:2]
     return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
 
 
-def serve(made: Any, listener: socket.socket, words: str) -> None:
-    """Serve until told to stop, which is a good end, whichever signal says it; the words are said once it is there."""
+def serve(app: Any, listener: socket.socket, message: str) -> None:
+    """Print the message once the server is ready, and serve until SIGTERM or Ctrl-C."""
     import uvicorn
 
     class Server(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
-            typer.echo(words)
+            typer.echo(message)
 
-    for number in (signal.SIGTERM, signal.SIGINT):  # uvicorn raises them once more when it is done
+    for number in (signal.SIGTERM, signal.SIGINT):  # uvicorn raises the signal again at its end
         signal.signal(number, lambda *_: None)
     config = uvicorn.Config(
-        made,
+        app,
         log_config=None,
         access_log=False,
         server_header=False,
-        timeout_graceful_shutdown=GRACE_SECONDS,
+        timeout_graceful_shutdown=SHUTDOWN_SECONDS,
     )
     Server(config).run(sockets=[listener])

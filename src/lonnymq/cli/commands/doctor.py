@@ -1,4 +1,4 @@
-"""`lonnymq doctor`: check the server and the queue, and say what to do about what is found."""
+"""`lonnymq doctor`: check the server and the queue, and print the fix for each problem."""
 
 from __future__ import annotations
 
@@ -6,113 +6,114 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lonnymq.cli.confirmation import sure
-from lonnymq.cli.errors import Code, CommandError, not_installed
-from lonnymq.cli.options import Yes
-from lonnymq.cli.session import Session, command, group
-from lonnymq.cli.versions import open_connection
-from lonnymq.cli.output.formatting import counted, milliseconds, readable
+from lonnymq.cli.errors import Code, missing_queue_error
+from lonnymq.cli.options import Yes, read_duration
+from lonnymq.cli.output.formatting import escape_controls
+from lonnymq.cli.session import Session, command, create_group
+from lonnymq.text import format_count
 
 if TYPE_CHECKING:
     from lonnymq.doctor import Report
 
-SIGNS = {"note": ("·", "cyan"), "warning": ("!", "yellow"), "broken": ("x", "red")}
+LEVELS = {"broken": ("x", "red"), "warning": ("!", "yellow"), "note": ("·", "cyan")}
 
-app = group("Check the server and the queue.")
+app = create_group("Check the server and the queue.")
 
 
 @command(app)
 def doctor(
-    at: Session,
+    session: Session,
     repair: Annotated[
-        bool, typer.Option("--repair", help="Mend broken invariants, sweep, and check again.")
+        bool,
+        typer.Option(
+            "--repair", help="Repair broken invariants and run maintenance before the checks."
+        ),
     ] = False,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Leave out what reads every message.")
+        bool, typer.Option("--quick", help="Skip the checks that read every message.")
     ] = False,
-    patience: Annotated[
-        str, typer.Option(metavar="TIME", help="How long a thing may stand still.")
+    stuck_after: Annotated[
+        str,
+        typer.Option(metavar="TIME", help="How long something may not move before it is reported."),
     ] = "5m",
     yes: Yes = False,
 ) -> None:
-    """Check the queue for problems and print the fix for each.
+    """Check the queue for problems and print the fix for each problem.
 
-    Ends with 1 if there are warnings or worse, with 0 if there is nothing but notes.
+    The exit code is 1 if there are warnings or worse problems, and 0 if there are only notes.
     """
     from lonnymq.doctor import repair as repair_queue
 
     if repair:
-        sure(
-            f"This will mend broken counts and places of the queue in schema {at.schema}, and sweep; "
-            "no message is deleted.",
+        session.confirm(
+            f"This will repair broken counts and positions of the queue in schema {session.schema} "
+            "and run maintenance. No message is deleted.",
             yes=yes,
         )
-    mended: Any = None
-    with open_connection(at) as connection:
+    repaired: Any = None
+    with session.connect() as connection:
         if repair:
-            mended = repair_queue(connection, schema=at.schema)
-        report = examined(at, connection, patience, quick=quick)
+            repaired = repair_queue(connection, schema=session.schema)
+        report = run_checks_with_progress(
+            session, connection, read_duration(stuck_after, "--stuck-after"), quick=quick
+        )
     document = {
         "healthy": report.healthy,
         "problems": report.problems,
         "checked": report.checked,
-        "mended": None if mended is None else {"repairs": mended[0], "swept": mended[1]},
+        "repaired": repaired and {"repairs": repaired[0], "maintenance": repaired[1]},
     }
-    at.out.answer(document, lambda: page(report, mended))
-    if "installed" in {each.check for each in report.problems if each.level == "broken"}:
-        raise CommandError(not_installed(at.schema), Code.NOT_INSTALLED)
+    session.out.print_result(document, lambda: render_report(report, repaired))
+    if any(each.level == "broken" and each.check == "installed" for each in report.problems):
+        raise missing_queue_error(session.schema)
     if not report.healthy:
         raise typer.Exit(Code.REJECTED)
 
 
-def examined(at: Session, connection: Any, patience: str, *, quick: bool) -> Report:
-    """The examination, with a bar that says which check is being made."""
+def run_checks_with_progress(
+    session: Session, connection: Any, stuck_after: int, *, quick: bool
+) -> Report:
+    """Run the checks with a progress bar that names the current check."""
     from lonnymq.doctor import run_checks
     from lonnymq.doctor.checkup import CHECKS
 
-    try:
-        wait = milliseconds(patience)
-    except ValueError as error:
-        raise CommandError(f"{error}.", Code.USAGE) from None
-    with at.out.progress() as progress:
+    with session.out.progress() as progress:
         task = progress.add_task("checking", total=len(CHECKS))
-
-        def tell(name: str) -> None:
-            progress.update(task, advance=1, description=f"checking {name}")
-
         return run_checks(
-            connection, schema=at.schema, stuck_after=wait, quick=quick, progress=tell
+            connection,
+            schema=session.schema,
+            stuck_after=stuck_after,
+            quick=quick,
+            progress=lambda name: progress.update(task, advance=1, description=f"checking {name}"),
         )
 
 
-def page(report: Report, mended: Any) -> Any:
-    """The findings, the worst first, and a last line that sums them up."""
+def render_report(report: Report, repaired: Any) -> Any:
+    """The repairs, the problems with the worst first, and a summary."""
     from rich.console import Group
     from rich.text import Text
 
     parts: list[Text] = []
-    for each in mended[0] if mended else ():
+    for each in repaired[0] if repaired else ():
         where = f" in channel '{each.channel}'" if each.channel is not None else ""
-        parts.append(
-            Text(readable(f"mended: {each.invariant}{where}, {each.detail}"), style="green")
-        )
-    levels = list(SIGNS)
-    for each in sorted(report.problems, key=lambda found: -levels.index(found.level)):
-        sign, colour = SIGNS[each.level]
-        parts.append(
-            Text.assemble((f"{sign} {each.check}: ", f"bold {colour}"), readable(each.message))
-        )
-        if each.fix:
-            parts.append(Text.assemble("    ", (readable(each.fix), "bold")))
-    parts.append(Text(summary(report)))
-    return Group(*parts)
+        text = f"repaired: {each.invariant}{where}, {each.detail}"
+        parts.append(Text(escape_controls(text), style="green"))
+    for level, (sign, color) in LEVELS.items():
+        for each in report.problems:
+            if each.level == level:
+                title = (f"{sign} {each.check}: ", f"bold {color}")
+                parts.append(Text.assemble(title, escape_controls(each.message)))
+                if each.fix:
+                    parts.append(Text.assemble("    ", (escape_controls(each.fix), "bold")))
+    return Group(*parts, Text(summarize(report)))
 
 
-def summary(report: Report) -> str:
-    """How many checks, and what came of them."""
-    counts = [sum(each.level == level for each in report.problems) for level in SIGNS]
-    notes, warnings, broken = counts
+def summarize(report: Report) -> str:
+    """The number of checks and of problems."""
     if not report.problems:
-        return f"{len(report.checked)} checks, all is well."
-    parts = [f"{broken} broken", counted(warnings, "warning"), counted(notes, "note")]
-    return f"{len(report.checked)} checks: {', '.join(parts)}."
+        return f"{len(report.checked)} checks, no problems."
+    levels = [each.level for each in report.problems]
+    return (
+        f"{len(report.checked)} checks: {levels.count('broken')} broken, "
+        f"{format_count(levels.count('warning'), 'warning')}, {format_count(levels.count('note'), 'note')}."
+    )

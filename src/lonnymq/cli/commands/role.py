@@ -1,4 +1,4 @@
-"""`lonnymq role`: who may do what with the queue, and in which channels."""
+"""`lonnymq role`: grant the queue's roles, and restrict producers to channels."""
 
 from __future__ import annotations
 
@@ -8,22 +8,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lonnymq.cli.errors import CommandError
-from lonnymq.cli.output.console import rows, table
-from lonnymq.cli.session import Session, command, group
+from lonnymq.cli.output.console import make_table
+from lonnymq.cli.session import Session, command, create_group
 from lonnymq.client.call import schema_name
 
 if TYPE_CHECKING:
-    from psycopg.sql import Composed
+    from collections.abc import Sequence
+
+    from lonnymq.results import Restricted
 
 MEMBERS = """
 select r.rolname, m.rolname from pg_roles r
 join pg_auth_members a on a.roleid = r.oid join pg_roles m on m.oid = a.member
-where r.rolname = any (%s) order by 1, 2
+where r.rolname = any (%s) group by 1, 2 order by 1, 2
 """
 
 
 class Role(StrEnum):
-    """What somebody is trusted with; docs/security.md tells what each may do."""
+    """The roles of a queue; docs/security.md lists their rights."""
 
     PRODUCER = "producer"
     CONSUMER = "consumer"
@@ -32,114 +34,110 @@ class Role(StrEnum):
     OWNER = "owner"
 
 
-Which = Annotated[Role, typer.Argument(help="What it may do.")]
-Login = Annotated[str, typer.Argument(metavar="LOGIN", help="A login or a group of the server's.")]
+RoleName = Annotated[Role, typer.Argument(help="The role.")]
+Login = Annotated[str, typer.Argument(metavar="LOGIN", help="A login or a group of the server.")]
 
-app = group("Roles: who may do what, and in which channels.")
+app = create_group("Grant roles, and restrict producers to channels.")
 
 
 @command(app, "list")
-def list_roles(at: Session) -> None:
-    """List the queue's roles with their members, and who is restricted to which channels."""
-    members = members_of(at)
-    restricted = at.queue.producer_list()
-    document = {"roles": members, "restricted": restricted}
-    at.out.answer(document, lambda: role_table(members, restricted))
+def list_roles(session: Session) -> None:
+    """List the roles of the queue with their members, and the restricted producers."""
+    check_roles(session)
+    members: dict[str, list[str]] = {name_role(session, role): [] for role in Role}
+    with session.connect() as connection:
+        for role, member in connection.execute(MEMBERS, (list(members),)):
+            members[str(role)].append(str(member))
+    restricted = session.queue.producer_list()
+    session.out.print_result(
+        {"roles": members, "restricted": restricted}, lambda: render_roles(members, restricted)
+    )
 
 
-def members_of(at: Session) -> dict[str, list[str]]:
-    """The members of each role of the queue."""
-    from lonnymq.cli.versions import open_connection
-
-    need_roles(at)
-    found: dict[str, list[str]] = {name_of(at, role): [] for role in Role}
-    with open_connection(at) as connection:
-        for role, member in connection.execute(MEMBERS, (list(found),)):
-            if str(member) not in found[str(role)]:
-                found[str(role)].append(str(member))
-    return found
-
-
-def role_table(members: dict[str, list[str]], restricted: Any) -> Any:
-    """Roles as people see them."""
-    made = table("role", "members")
-    lines = [[role, ", ".join(names) or None] for role, names in members.items()]
-    lines += [
+def render_roles(members: dict[str, list[str]], restricted: Sequence[Restricted]) -> Any:
+    """A table of roles and restrictions."""
+    rows = [[role, ", ".join(names) or None] for role, names in members.items()]
+    rows += [
         [each.role, "only " + ", ".join([*each.channels, *(f"{text}…" for text in each.prefixes)])]
         for each in restricted
     ]
-    return rows(made, lines)
+    return make_table("role", "members", rows=rows)
 
 
-@command(app)
-def grant(at: Session, role: Which, login: Login) -> None:
-    """Let a login do what a role is for."""
-    change(at, "grant {} to {}", role, login)
-    tell(at, login, "granted", name_of(at, role))
+@command(app, "grant")
+def grant_role(session: Session, role: RoleName, login: Login) -> None:
+    """Grant a role to a login."""
+    execute_grant(session, "grant {} to {}", role, login)
+    print_answer(session, login, "granted", name_role(session, role))
 
 
-@command(app)
-def revoke(at: Session, role: Which, login: Login) -> None:
-    """Take a role from a login."""
-    change(at, "revoke {} from {}", role, login)
-    tell(at, login, "revoked", name_of(at, role))
+@command(app, "revoke")
+def revoke_role(session: Session, role: RoleName, login: Login) -> None:
+    """Revoke a role from a login."""
+    execute_grant(session, "revoke {} from {}", role, login)
+    print_answer(session, login, "revoked", name_role(session, role))
 
 
-@command(app)
-def restrict(
-    at: Session,
+@command(app, "restrict")
+def restrict_producer(
+    session: Session,
     login: Login,
-    channel: Annotated[list[str] | None, typer.Option(help="A channel that it may use.")] = None,
+    channel: Annotated[
+        list[str] | None,
+        typer.Option(help="Channel that the login can use. You can repeat this option."),
+    ] = None,
     prefix: Annotated[
-        list[str] | None, typer.Option(help="How the names of channels begin that it may use.")
+        list[str] | None,
+        typer.Option(help="Prefix of channels that the login can use. You can repeat this option."),
     ] = None,
 ) -> None:
-    """Confine a producer to some channels: to these, in place of what was said before."""
-    need_roles(at)
-    answer = at.queue.producer_restrict(login, channels=channel or [], prefixes=prefix or [])
-    tell(at, login, answer, login)
+    """Restrict a producer to the given channels. A new restriction replaces the old restriction."""
+    check_roles(session)
+    answer = session.queue.producer_restrict(login, channels=channel or [], prefixes=prefix or [])
+    print_answer(session, login, answer, login)
 
 
-@command(app)
-def free(at: Session, login: Login) -> None:
+@command(app, "unrestrict")
+def unrestrict_producer(session: Session, login: Login) -> None:
     """Let a producer use every channel again."""
-    need_roles(at)
-    answer = at.queue.producer_unrestrict(login)
+    check_roles(session)
+    answer = session.queue.producer_unrestrict(login)
     if answer == "not_found":
-        raise CommandError(f"'{login}' is not restricted. See who is: lonnymq role list")
-    tell(at, login, answer, login)
+        raise CommandError(f"'{login}' is not restricted. List restrictions: lonnymq role list")
+    print_answer(session, login, answer, login)
 
 
-def need_roles(at: Session) -> None:
-    """Reject to go on where the queue has no roles."""
-    if not at.queue.installed().roles:
-        option = "" if at.schema == "lonnymq" else f" --schema {at.schema}"
+def check_roles(session: Session) -> None:
+    """Raise if the queue has no roles."""
+    if not session.queue.installed().roles:
+        option = "" if session.schema == "lonnymq" else f" --schema {session.schema}"
         raise CommandError(f"This queue has no roles. Run: lonnymq install --roles{option}")
 
 
-def name_of(at: Session, role: Role) -> str:
-    """The role's name on the server."""
-    return f"{schema_name(at.schema)}_{role}"
+def name_role(session: Session, role: Role) -> str:
+    """The name of a role on the server."""
+    return f"{schema_name(session.schema)}_{role}"
 
 
-def change(at: Session, statement: str, role: Role, login: str) -> None:
-    """Grant or revoke; who may not is told what to have run."""
+def execute_grant(session: Session, statement: str, role: Role, login: str) -> None:
+    """Grant or revoke; without the right to do so, print the statement for an administrator."""
     from psycopg import errors
     from psycopg.sql import SQL, Identifier
 
-    from lonnymq.cli.versions import open_connection
-
-    need_roles(at)
-    names = Identifier(name_of(at, role)), Identifier(login)
-    composed: Composed = SQL(statement).format(*names)
-    with open_connection(at) as connection:
+    check_roles(session)
+    composed = SQL(statement).format(Identifier(name_role(session, role)), Identifier(login))
+    with session.connect() as connection:
         try:
             connection.execute(composed)
         except errors.InsufficientPrivilege:
-            said = composed.as_string(connection)
-            raise CommandError(f"This user may not. Have it run by one who may: {said};") from None
+            raise CommandError(
+                "Your user cannot change this role. Ask an administrator to run: "
+                f"{composed.as_string(connection)}"
+            ) from None
 
 
-def tell(at: Session, login: str, answer: str, what: str) -> None:
-    """Answer with what was done."""
-    at.out.answer({"login": login, "answer": answer, "role": what}, lambda: f"{answer}: {what}")
+def print_answer(session: Session, login: str, answer: str, name: str) -> None:
+    """Print the change."""
+    session.out.print_result(
+        {"login": login, "answer": answer, "role": name}, lambda: f"{answer}: {name}"
+    )

@@ -1,168 +1,149 @@
-"""`lonnymq schedule`: messages that are created again and again, by cron line or interval."""
+"""`lonnymq schedule`: schedules that create messages by cron line or interval."""
 
 from __future__ import annotations
 
-from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lonnymq.cli.confirmation import sure
-from lonnymq.cli.errors import Code, CommandError
-from lonnymq.cli.options import Yes
-from lonnymq.cli.output.console import rows, table
-from lonnymq.cli.session import Session, command, group
-from lonnymq.cli.output.formatting import at as moment_words
-from lonnymq.cli.output.formatting import milliseconds, readable
+from lonnymq.cli.errors import CommandError, unknown_name_error
+from lonnymq.cli.options import Limit, Yes, read_duration
+from lonnymq.cli.output.console import make_table, print_next_page
+from lonnymq.cli.output.formatting import format_timestamp
+from lonnymq.cli.session import Session, command, create_group
 from lonnymq.text import format_duration
 
 if TYPE_CHECKING:
-    from lonnymq.results import Misfire, Schedule
+    from lonnymq.results import Schedule
 
-    Misfire = Misfire
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the schedule.")]
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="The schedule's name.")]
-
-app = group("Schedules: messages that are created again and again.")
+app = create_group("List, set, pause and run schedules.")
 
 
 @command(app, "list")
 def list_schedules(
-    at: Session,
-    after: Annotated[str | None, typer.Option(help="Begin after this name.")] = None,
-    limit: Annotated[int, typer.Option(help="So many at most.", min=1, max=10_000)] = 100,
+    session: Session,
+    after: Annotated[str | None, typer.Option(help="Start after this name.")] = None,
+    limit: Limit = 100,
 ) -> None:
-    """List the schedules by name: when they run, when they did last, when they will next."""
-    found = at.queue.schedule_list(after=after, limit=limit)
-    more = found[-1].name if len(found) == limit else None
-    at.out.answer({"schedules": found, "next_after": more}, lambda: schedule_table(found))
-    if more is not None:
-        at.out.note(f"There may be more: lonnymq schedule list --after {quote(readable(more))}")
+    """List schedules by name, with their last run and their next run."""
+    found = session.queue.schedule_list(after=after, limit=limit)
+    next_after = found[-1].name if len(found) == limit else None
+    document = {"schedules": found, "next_after": next_after}
+    session.out.print_result(document, lambda: render_schedules(found))
+    print_next_page(session.out, "schedule list", next_after)
 
 
-def schedule_table(found: list[Schedule]) -> Any:
-    """Schedules as people see them."""
+def render_schedules(found: list[Schedule]) -> Any:
+    """A table of schedules."""
     if not found:
-        return "No schedules. A worker's code declares them, or: lonnymq schedule set"
-    made = table("name", "when", "channel", "kind", "last run", "answer", "next")
-    lines = (
+        return "No schedules. Declare schedules in your worker, or run: lonnymq schedule set"
+    rows = (
         [
-            each.name, when(each), each.channel, each.kind,
-            moment_words(each.last_run_at) if each.answer else None, each.answer, upcoming(each),
+            each.name, format_rule(each), each.channel, each.kind,
+            format_timestamp(each.last_run_at) if each.answer else None, each.answer,
+            format_next_run(each),
         ]
         for each in found
     )  # fmt: skip
-    return rows(made, lines)
+    return make_table("name", "when", "channel", "kind", "last run", "answer", "next", rows=rows)
 
 
-def when(schedule: Schedule) -> str:
-    """The rule of a schedule in words."""
+def format_rule(schedule: Schedule) -> str:
+    """The interval or the cron line of a schedule."""
     if schedule.every_ms is not None:
         return f"every {format_duration(schedule.every_ms)}"
     return f"{schedule.cron} ({schedule.timezone})"
 
 
-def upcoming(schedule: Schedule) -> str:
-    """When it runs next."""
+def format_next_run(schedule: Schedule) -> str:
+    """The time until the next run."""
     if schedule.paused:
         return "paused"
     if schedule.next_at is None:
-        return "when a worker looks"
+        return "when a worker starts"
     late = schedule.now_at - schedule.next_at
     if late > 0:
         return f"overdue by {format_duration(late)}"
     return f"in {format_duration(-late)}"
 
 
-@command(app)
-def run(at: Session, name: Name) -> None:
-    """Create a schedule's message now, beside its runs."""
-    ran = at.queue.schedule_run(name)
+@command(app, "run")
+def run_schedule(session: Session, name: Name) -> None:
+    """Create the message of a schedule now. The regular runs do not change."""
+    ran = session.queue.schedule_run(name)
     if ran.answer == "not_found":
-        raise unknown(name)
-    at.out.answer(
+        raise unknown_name_error("schedule", name, "schedule list")
+    session.out.print_result(
         {"schedule": name, "answer": ran.answer, "id": ran.id},
         lambda: f"{ran.answer}: {ran.id if ran.id is not None else name}",
     )
     if ran.answer == "rejected":
-        raise CommandError("The channel is full or being released: nothing was created.")
+        raise CommandError("The message was not created: the channel is full or retiring.")
 
 
 @command(app, "set")
 def set_schedule(
-    at: Session,
+    session: Session,
     name: Name,
-    channel: Annotated[str, typer.Option(help="The channel of its messages.")],
+    channel: Annotated[str, typer.Option(help="Channel of the messages.")],
     cron: Annotated[
-        str | None, typer.Option(metavar="LINE", help="A cron line: '*/5 * * * *'.")
+        str | None, typer.Option(metavar="LINE", help="Cron line: '*/5 * * * *'.")
     ] = None,
-    every: Annotated[str | None, typer.Option(metavar="TIME", help="An interval: 30s, 2h.")] = None,
+    every: Annotated[str | None, typer.Option(metavar="TIME", help="Interval: 30s, 2h.")] = None,
     timezone: Annotated[
-        str, typer.Option(help="The time zone of the cron line, like Europe/Berlin.")
+        str, typer.Option(metavar="ZONE", help="Timezone of the cron line, like Europe/Berlin.")
     ] = "UTC",
-    content: Annotated[str, typer.Option(help="The content of its messages, as text.")] = "",
-    kind: Annotated[str | None, typer.Option(help="The kind of its messages.")] = None,
+    content: Annotated[str, typer.Option(help="Content of the messages, as text.")] = "",
+    kind: Annotated[str | None, typer.Option(help="Kind of the messages.")] = None,
     misfire: Annotated[
-        str, typer.Option(metavar="skip|once|all", help="What becomes of runs that were misfire.")
+        str,
+        typer.Option(metavar="skip|once|all", help="How many missed runs to make up for."),
     ] = "once",
 ) -> None:
-    """Make a schedule, or change it; workers create its messages."""
+    """Create or change a schedule. Workers create its messages."""
     from lonnymq.worker import check_cron, check_zone
 
     check_zone(timezone)
     if cron is not None:
         check_cron(cron)
-    answer = at.queue.schedule_set(
+    answer = session.queue.schedule_set(
         name,
         channel=channel,
         cron=cron,
-        every_ms=interval(every),
+        every_ms=None if every is None else read_duration(every, "--every"),
         timezone=timezone,
         content=content.encode(),
         kind=kind,
-        misfire=misfire,  # type: ignore[arg-type]  # the queue judges the word
+        misfire=misfire,  # type: ignore[arg-type]  # the queue checks the value
     )
-    at.out.answer({"schedule": name, "answer": answer}, lambda: f"{answer}: {name}")
+    print_answer(session, name, answer)
 
 
-def interval(every: str | None) -> int | None:
-    """An interval in milliseconds."""
-    try:
-        return None if every is None else milliseconds(every)
-    except ValueError as error:
-        raise CommandError(f"{error}.", Code.USAGE) from None
+@command(app, "pause")
+def pause_schedule(session: Session, name: Name) -> None:
+    """Pause a schedule until you resume the schedule."""
+    print_answer(session, name, session.queue.schedule_pause(name))
 
 
-@command(app)
-def pause(at: Session, name: Name) -> None:
-    """Let a schedule rest: no runs until it is resumed."""
-    tell(at, name, at.queue.schedule_pause(name))
+@command(app, "resume")
+def resume_schedule(session: Session, name: Name) -> None:
+    """Resume a paused schedule."""
+    print_answer(session, name, session.queue.schedule_resume(name))
 
 
-@command(app)
-def resume(at: Session, name: Name) -> None:
-    """Let a paused schedule run again."""
-    tell(at, name, at.queue.schedule_resume(name))
+@command(app, "delete")
+def delete_schedule(session: Session, name: Name, yes: Yes = False) -> None:
+    """Delete a schedule. The messages of the schedule stay."""
+    session.confirm(f"This will delete the schedule '{name}'. The messages stay.", yes=yes)
+    print_answer(session, name, session.queue.schedule_delete(name))
 
 
-@command(app)
-def delete(at: Session, name: Name, yes: Yes = False) -> None:
-    """Delete a schedule; messages that it has created stay."""
-    sure(f"This will delete the schedule '{name}'; its messages stay.", yes=yes)
-    tell(at, name, at.queue.schedule_delete(name))
-
-
-def tell(at: Session, name: str, answer: str) -> None:
-    """Answer with the word that the queue answered, or say that there is no such schedule."""
+def print_answer(session: Session, name: str, answer: str) -> None:
+    """Print the answer of the queue, or raise that there is no such schedule."""
     if answer == "not_found":
-        raise unknown(name)
-    at.out.answer(
+        raise unknown_name_error("schedule", name, "schedule list")
+    session.out.print_result(
         {"schedule": name, "answer": answer}, lambda: f"{answer.replace('_', ' ')}: {name}"
-    )
-
-
-def unknown(name: str) -> CommandError:
-    """The rejection for a schedule that nobody knows."""
-    return CommandError(
-        f"There is no schedule '{name}'. See which there are: lonnymq schedule list"
     )

@@ -1,101 +1,110 @@
-"""`lonnymq status`: the queue on one page."""
+"""`lonnymq status`: the queue on a page."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from lonnymq.cli.errors import Code, CommandError, not_installed
-from lonnymq.cli.snapshot import Look, Looker
-from lonnymq.cli.output.console import pairs, rows, table
-from lonnymq.cli.output.channel_screen import View, channels, ordered, speed
-from lonnymq.cli.session import Session, command, group
-from lonnymq.cli.versions import Installed, Server, installed_at, open_connection, server
-from lonnymq.cli.output.formatting import at as moment_words
-from lonnymq.cli.output.formatting import number
+from lonnymq.cli.output.channel_screen import View, format_rate, render_channels, sort_channels
+from lonnymq.cli.output.console import make_list, make_table
+from lonnymq.cli.output.formatting import format_number, format_timestamp
+from lonnymq.cli.session import Session, command, create_group
+from lonnymq.cli.snapshot import Snapshot, SnapshotReader
 from lonnymq.text import format_duration
 
 if TYPE_CHECKING:
     from lonnymq.results import WorkerSeen
 
-SHOWN = 10
+MAX_CHANNELS = 10
+SERVER = "select current_setting('server_version'), current_database(), current_user::text"
 
-app = group("The queue on one page.")
+app = create_group("Show the queue on a page.")
+
+
+@dataclass(frozen=True, slots=True)
+class ServerInfo:
+    """The server's version, the database and the user."""
+
+    version: str
+    database: str
+    user: str
 
 
 @command(app)
-def status(at: Session) -> None:
-    """Show the queue on one page: where it is, what it holds, its busiest channels, its workers."""
-    with open_connection(at) as connection:
-        found, there = installed_at(connection, at.schema), server(connection)
-    if found is None:
-        raise CommandError(not_installed(at.schema), Code.NOT_INSTALLED)
-    look = Looker(at.queue, None).look()
-    busiest = ordered(look.channels, View())[:SHOWN]
+def status(session: Session) -> None:
+    """Show the server, the totals of the queue, the busiest channels and the workers."""
+    with session.connect() as connection:
+        server = next(ServerInfo(*map(str, row)) for row in connection.execute(SERVER))
+    installed_version = session.queue.installed().library_version
+    snapshot = SnapshotReader(session.queue, None).read()
     document = {
-        "server": there,
-        "schema": at.schema,
-        "installed_version": found.library_version,
+        "server": server,
+        "schema": session.schema,
+        "installed_version": installed_version,
         "library_version": version("lonnymq"),
-        "queue": look.stats,
-        "rate": look.rate,
-        "channels": busiest,
-        "workers": look.workers,
+        "queue": snapshot.stats,
+        "rate": snapshot.rate,
+        "channels": sort_channels(snapshot.channels, View())[:MAX_CHANNELS],
+        "workers": snapshot.workers,
     }
-    at.out.answer(document, lambda: page(at, look, found, there))
+    facts = {
+        "server": f"PostgreSQL {server.version}, database {server.database}, user {server.user}",
+        "queue": f"schema {session.schema}, installed by {installed_version}",
+        **describe_queue(snapshot),
+    }
+    width = session.out.console.width
+    session.out.print_result(document, lambda: render_status(facts, snapshot, width))
 
 
-def page(at: Session, look: Look, found: Installed, there: Server) -> Any:
+def render_status(facts: dict[str, object], snapshot: Snapshot, width: int) -> Any:
     """The page for people."""
     from rich.console import Group
     from rich.text import Text
 
-    console = at.out.console
-    view = View(rows=SHOWN, width=console.width)
-    parts: list[Any] = [pairs(facts(at, look, found, there))]
-    if look.channels:
-        parts += [Text("\nBusiest channels", style="bold"), channels(look, view)]
-    if look.workers:
-        parts += [Text("Workers", style="bold"), worker_table(look.workers)]
+    parts: list[Any] = [make_list(facts)]
+    if snapshot.channels:
+        view = View(rows=MAX_CHANNELS, width=width)
+        parts += [Text("\nBusiest channels", style="bold"), render_channels(snapshot, view)]
+    if snapshot.workers:
+        parts += [Text("Workers", style="bold"), render_workers(snapshot.workers)]
     return Group(*parts)
 
 
-def facts(at: Session, look: Look, found: Installed, there: Server) -> dict[str, object]:
-    """What there is to say about the whole queue."""
-    stats, about = look.stats, "about " if look.stats.estimated else ""
-    alive = sum(each.alive for each in look.workers)
-    most = f" of {stats.max_concurrency:,} at once" if stats.max_concurrency else ""
-    keeps = f", kept {format_duration(stats.history_keep_ms)}" if stats.history_keep_ms else ""
+def describe_queue(snapshot: Snapshot) -> dict[str, object]:
+    """The totals of the queue."""
+    stats, about = snapshot.stats, "about " if snapshot.stats.estimated else ""
+    alive = sum(each.alive for each in snapshot.workers)
+    maximum = f" of {stats.max_concurrency:,} at once" if stats.max_concurrency else ""
+    kept = f", kept {format_duration(stats.history_keep_ms)}" if stats.history_keep_ms else ""
     return {
-        "server": f"PostgreSQL {there.version}, database {there.database}, user {there.user}",
-        "queue": f"schema {at.schema}, installed by {found.library_version}",
-        "waiting": f"{about}{number(stats.waiting)}",
-        "running": f"{number(stats.in_flight)}{most}",
-        "dead": number(stats.dead),
-        "channels": f"{about}{number(stats.channels)}, {number(stats.ready)} ready",
-        "finished": f"{speed(look.rate)} a second",
-        "next due": moment_words(stats.next_at),
-        "history": stats.history + (keeps if stats.history != "off" else ""),
+        "waiting": f"{about}{format_number(stats.waiting)}",
+        "running": f"{format_number(stats.in_flight)}{maximum}",
+        "dead": format_number(stats.dead),
+        "channels": f"{about}{format_number(stats.channels)}, {format_number(stats.ready)} ready",
+        "finished": f"{format_rate(snapshot.rate)} per second",
+        "next due": format_timestamp(stats.next_at),
+        "history": stats.history + (kept if stats.history != "off" else ""),
         "workers": f"{alive} alive" if alive else "none alive",
     }
 
 
-def worker_table(workers: list[WorkerSeen]) -> Any:
-    """Workers as people see them."""
-    made = table("name", "state", ">running", ">at most", ">seen", ">up", "kinds")
-    lines = (
+def render_workers(workers: list[WorkerSeen]) -> Any:
+    """A table of workers."""
+    rows = (
         [
             each.name,
             "stopping" if each.alive and each.stopping else "alive" if each.alive else "gone",
             each.running, each.concurrency, f"{format_duration(each.now_at - each.seen_at)} ago",
-            format_duration(each.now_at - each.started_at), kinds(each),
+            format_duration(each.now_at - each.started_at), format_kinds(each),
         ]
         for each in workers
     )  # fmt: skip
-    return rows(made, lines)
+    columns = ("name", "state", ">running", ">maximum", ">seen", ">up", "kinds")
+    return make_table(*columns, rows=rows)
 
 
-def kinds(worker: WorkerSeen) -> str:
-    """The kinds of message that a worker has handlers for."""
-    said = (worker.about or {}).get("kinds") or []
-    return ", ".join("any" if each is None else str(each) for each in said)
+def format_kinds(worker: WorkerSeen) -> str:
+    """The kinds of messages that a worker handles."""
+    kinds = (worker.about or {}).get("kinds") or []
+    return ", ".join("any" if each is None else str(each) for each in kinds)

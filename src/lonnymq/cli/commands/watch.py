@@ -1,171 +1,208 @@
-"""`lonnymq watch`: a live screen of the channels in which something goes on."""
+"""`lonnymq watch`: a live screen of the active channels."""
 
 from __future__ import annotations
 
+import os
+import select
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lonnymq.cli.errors import Code, CommandError, refusal_of
-from lonnymq.cli.commands.keys import Keys
-from lonnymq.cli.snapshot import Looker
+from lonnymq.cli.errors import Code, describe_error
+from lonnymq.cli.options import read_duration
 from lonnymq.cli.output.channel_screen import (
-    FOOT_LINES,
+    FOOTER_LINES,
     SORTS,
     TABLE_LINES,
     Sort,
     View,
-    head,
-    ordered,
-    screen,
+    render_header,
+    render_screen,
+    sort_channels,
 )
-from lonnymq.cli.session import Session, command, group
-from lonnymq.cli.output.formatting import at as moment_words
-from lonnymq.cli.output.formatting import milliseconds
+from lonnymq.cli.output.formatting import format_timestamp
+from lonnymq.cli.session import Session, command, create_group
+from lonnymq.cli.snapshot import SnapshotReader
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-HELP = "q quit · s sort · r reverse · n/p page · space freeze"
-
-Only = Annotated[
+KEY_HELP = "q quit · s sort · r reverse · n/p page · space freeze"
+KEY_CODES = {
+    b"\x1b[A": "up", b"\x1b[B": "down", b"\x1b[5~": "up", b"\x1b[6~": "down", b"\x1b": "q",
+}  # fmt: skip
+Channels = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[CHANNEL]...", help="Only these; else all with something going on."),
+    typer.Argument(metavar="[CHANNEL]...", help="Channels to show. Default: all active channels."),
 ]
-By = Annotated[
+SortOrder = Annotated[
     Sort,
     typer.Option(
-        "--sort", metavar="ORDER", help="By waiting, running, rate, oldest, state or name."
+        "--sort",
+        metavar="ORDER",
+        help="Order of the channels: waiting, running, rate, oldest, state or name.",
     ),
 ]
-Limit = Annotated[
+PageSize = Annotated[
     int | None,
-    typer.Option(help="So many channels a page; else as many as fit.", min=1, max=1_000),
+    typer.Option(help="Number of channels per page. Default: as many as fit.", min=1, max=1_000),
 ]
-Every = Annotated[str, typer.Option(metavar="TIME", help="Look so often.")]
-Count = Annotated[int | None, typer.Option(help="End after so many looks.", min=1)]
+Interval = Annotated[str, typer.Option(metavar="TIME", help="Time between two updates.")]
+Count = Annotated[int | None, typer.Option(help="Number of updates before the end.", min=1)]
 
-app = group("A live screen of the channels.")
+app = create_group("Show a live screen of the channels.")
 
 
 @command(app)
 def watch(
-    at: Session,
-    channels: Only = None,
-    sort: By = "waiting",
-    limit: Limit = None,
-    every: Every = "1s",
+    session: Session,
+    channels: Channels = None,
+    sort: SortOrder = "waiting",
+    limit: PageSize = None,
+    interval: Interval = "1s",
     count: Count = None,
 ) -> None:
-    """Watch the channels: what waits, what runs, limits, rate, the oldest, and why one is held back.
+    """Watch the channels: waiting and running messages, limits, rate, and why a channel is held back.
 
-    Keys: q quits, s changes the order, r reverses it, n and p turn the page, space stops the picture.
-    Without a terminal one picture is printed; with --json a line for each look is, until it is stopped.
+    Keys: q quits, s changes the order, r reverses the order, n and p turn the page, space freezes the screen.
+    Without a terminal the command prints the screen once. With --json the command prints a document per update.
     """
-    seconds = interval(every)
-    looker = Looker(at.queue, channels, limit=min(1_000, max(100, limit or 0)))
+    seconds = max(0.1, read_duration(interval, "--interval") / 1_000)
+    reader = SnapshotReader(session.queue, channels, limit=min(1_000, max(100, limit or 0)))
     view = View(sort=sort, rows=limit or 20)
-    if at.out.as_json:
-        stream(at, looker, view, seconds, count)
+    if session.out.as_json:
+        print_snapshots(session, reader, view, seconds, count)
     elif sys.stdout.isatty():
-        Live(at, looker, view, rows=limit).run(seconds, count)
+        LiveScreen(session, reader, view, rows=limit).run(seconds, count)
     else:
-        view = replace(view, width=at.out.console.width)
-        at.out.console.print(screen(looker.look(), view, title=title(at)))
+        view = replace(view, width=session.out.console.width)
+        session.out.console.print(render_screen(reader.read(), view, title=make_title(session)))
 
 
-def interval(every: str) -> float:
-    """The time between two looks in seconds."""
-    try:
-        return max(0.1, milliseconds(every) / 1_000)
-    except ValueError as error:
-        raise CommandError(f"{error}.", Code.USAGE) from None
-
-
-def title(at: Session) -> str:
-    """Which queue it is, without any secret."""
+def make_title(session: Session) -> str:
+    """The database, the host and the schema, without any password."""
     from psycopg.conninfo import conninfo_to_dict
 
-    known = conninfo_to_dict(at.server.dsn)
-    where = known.get("dbname") or known.get("user") or "postgres"
+    known = conninfo_to_dict(session.server.dsn)
+    database = known.get("dbname") or known.get("user") or "postgres"
     host = str(known.get("host") or "localhost")
-    schema = "" if at.schema == "lonnymq" else f" · schema {at.schema}"
-    return f"lonnymq{schema} · {where} at {host if '/' not in host else 'localhost'}"
+    schema = "" if session.schema == "lonnymq" else f" · schema {session.schema}"
+    return f"lonnymq{schema} · {database} at {host if '/' not in host else 'localhost'}"
 
 
-def stream(at: Session, looker: Looker, view: View, seconds: float, count: int | None) -> None:
-    """A JSON document for each look."""
+def print_snapshots(
+    session: Session, reader: SnapshotReader, view: View, seconds: float, count: int | None
+) -> None:
+    """Print a JSON document per update."""
     done = 0
     while True:
-        look = looker.look()
-        found = ordered(look.channels, view)
-        at.out.line({"queue": look.stats, "channels": found, "workers": look.workers})
+        snapshot = reader.read()
+        channels = sort_channels(snapshot.channels, view)
+        session.out.print_json(
+            {"queue": snapshot.stats, "channels": channels, "workers": snapshot.workers}
+        )
         done += 1
         if done == count:
             return
-        time.sleep(max(seconds, looker.rest))
+        time.sleep(max(seconds, reader.pause))
 
 
-class Live:
-    """The screen that goes on until somebody presses q."""
+@contextmanager
+def read_single_keys() -> Iterator[int | None]:
+    """Read keys without Enter, and restore the terminal afterwards; None without a terminal."""
+    if not sys.stdin.isatty():
+        yield None
+        return
+    import termios
+    import tty
 
-    def __init__(self, at: Session, looker: Looker, view: View, *, rows: int | None) -> None:
-        self.at, self.looker, self.view, self.rows = at, looker, view, rows
-        self.console = at.out.console
+    file = sys.stdin.fileno()
+    before = termios.tcgetattr(file)
+    tty.setcbreak(file)
+    try:
+        yield file
+    finally:
+        termios.tcsetattr(file, termios.TCSADRAIN, before)
+
+
+def wait_for_key(file: int | None, seconds: float) -> str | None:
+    """The key pressed within some seconds, or None."""
+    ready, _, _ = select.select([] if file is None else [file], [], [], max(0.0, seconds))
+    if not ready or file is None:
+        return None
+    pressed = os.read(file, 16)
+    return KEY_CODES.get(pressed) or pressed[:1].decode(errors="ignore") or "q"
+
+
+class LiveScreen:
+    """The screen that updates until the user presses q."""
+
+    def __init__(
+        self, session: Session, reader: SnapshotReader, view: View, *, rows: int | None
+    ) -> None:
+        self.session, self.reader, self.view, self.rows = session, reader, view, rows
+        self.console = session.out.console
         self.frozen = False
-        self.trouble: str | None = None
-        self.look = looker.look()  # what is wrong at the start is said before the screen is taken
+        self.problem: str | None = None
+        self.snapshot = reader.read()  # an error here is printed before the screen opens
 
     def run(self, seconds: float, count: int | None) -> None:
-        """Look, draw, wait for a key, until it is enough."""
-        from rich.live import Live as Area
+        """Draw, wait for a key and update, until the end."""
+        from rich.live import Live
 
-        looks = 1
-        with Keys() as keys, Area(console=self.console, screen=True, auto_refresh=False) as area:
+        updates = 1
+        with (
+            read_single_keys() as keys,
+            Live(console=self.console, screen=True, auto_refresh=False) as area,
+        ):
             due = time.monotonic() + seconds
             while True:
-                area.update(self.picture(), refresh=True)
-                if looks == count:
+                area.update(self.render(), refresh=True)
+                if updates == count:
                     return
-                key = keys.wait(due - time.monotonic())
-                if key is not None and not self.press(key):
+                key = wait_for_key(keys, due - time.monotonic())
+                if key is not None and not self.handle_key(key):
                     return
                 if time.monotonic() >= due:
-                    looks += 1
-                    self.look_again()
-                    due = time.monotonic() + max(seconds, self.looker.rest)
+                    updates += 1
+                    self.update()
+                    due = time.monotonic() + max(seconds, self.reader.pause)
 
-    def picture(self) -> RenderableType:
-        """The screen as it is to be drawn at the terminal's size of this moment."""
-        size = self.console.size
-        above = len(self.console.render_lines(head(self.look, self.heading())))
-        fits = max(1, size.height - above - TABLE_LINES - FOOT_LINES)
+    def render(self) -> RenderableType:
+        """The screen at the terminal's current size."""
+        size, title = self.console.size, self.make_title()
+        header = len(self.console.render_lines(render_header(self.snapshot, title)))
+        fits = max(1, size.height - header - TABLE_LINES - FOOTER_LINES)
         self.view = replace(self.view, rows=min(self.rows or fits, fits), width=size.width)
-        return screen(self.look, self.view, title=self.heading(), foot=HELP)
+        return render_screen(self.snapshot, self.view, title=title, footer=KEY_HELP)
 
-    def heading(self) -> str:
-        """Which queue it is, and of when the picture is."""
+    def make_title(self) -> str:
+        """The queue, and the time of the snapshot."""
         frozen = " · frozen" if self.frozen else ""
-        return f"{title(self.at)} · {self.trouble or moment_words(self.look.now_at)}{frozen}"
+        state = self.problem or format_timestamp(self.snapshot.now_at)
+        return f"{make_title(self.session)} · {state}{frozen}"
 
-    def look_again(self) -> None:
-        """Look, unless the picture is stopped; a server that is gone may come back."""
+    def update(self) -> None:
+        """Read a snapshot unless the screen is frozen; an unreachable server may come back."""
         if self.frozen:
             return
         try:
-            self.look = self.looker.look()
-            self.trouble = None
+            self.snapshot = self.reader.read()
+            self.problem = None
         except Exception as error:
-            rejected = refusal_of(error, dsn=self.at.common.named_dsn, schema=self.at.schema)
-            if rejected is None or rejected.code != Code.UNREACHABLE:
+            common = self.session.common
+            expected = describe_error(error, dsn=common.named_dsn, schema=self.session.schema)
+            if expected is None or expected.code != Code.UNREACHABLE:
                 raise
-            self.trouble = "the server cannot be reached, trying again"
+            self.problem = "server unreachable, retrying"
 
-    def press(self, key: str) -> bool:
-        """Do what a key asks for; False if that is to end."""
+    def handle_key(self, key: str) -> bool:
+        """Handle a key; False ends the screen."""
         view = self.view
         match key:
             case "q" | "Q":

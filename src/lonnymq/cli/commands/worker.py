@@ -1,87 +1,69 @@
-"""`lonnymq worker module:object`: run a worker that a program has defined."""
+"""`lonnymq worker module:object`: run a worker of your code."""
 
 from __future__ import annotations
 
 import os
 import signal
-import sys
 from typing import Annotated
 
 import typer
 
-from lonnymq.cli.errors import Code, CommandError, not_installed
+from lonnymq.cli.errors import missing_queue_error
+from lonnymq.cli.options import WorkerAddress, read_duration
 from lonnymq.cli.output.logs import LogLevel, log_to_stderr
-from lonnymq.cli.session import Session, command, group
-from lonnymq.cli.worker_loader import worker_at
-from lonnymq.cli.output.formatting import milliseconds
+from lonnymq.cli.session import Session, command, create_group
+from lonnymq.cli.worker_loader import load_worker
 from lonnymq.errors import NotInstalled
 
-Target = Annotated[
-    str, typer.Argument(metavar="MODULE:OBJECT", help="Where the Worker is, like jobs:worker.")
-]
 Concurrency = Annotated[
-    int | None, typer.Option(help="So many messages at once in a process.", min=1)
+    int | None,
+    typer.Option(help="Number of messages that run at the same time in a process.", min=1),
 ]
-Processes = Annotated[int | None, typer.Option(help="So many processes.", min=1)]
+Processes = Annotated[int | None, typer.Option(help="Number of processes.", min=1)]
 ShutdownTimeout = Annotated[
     str | None,
     typer.Option(metavar="TIME", help="Time for running handlers to end after SIGTERM."),
 ]
 Metrics = Annotated[
     str | None,
-    typer.Option(
-        metavar="PORT", help="Answer /metrics, /health and /ready at a port or HOST:PORT."
-    ),
+    typer.Option(metavar="PORT", help="Serve /metrics, /health and /ready on a port or HOST:PORT."),
 ]
 
-app = group("Run a worker.")
+app = create_group("Run a worker.")
 
 
 @command(app)
 def worker(
-    at: Session,
-    target: Target,
+    session: Session,
+    address: WorkerAddress,
     concurrency: Concurrency = None,
     processes: Processes = None,
     shutdown_timeout: ShutdownTimeout = None,
     metrics: Metrics = None,
     log_level: LogLevel = "info",
 ) -> None:
-    """Run the worker that is called OBJECT in MODULE, until SIGTERM or Ctrl-C.
+    """Run the Worker called OBJECT in MODULE until SIGTERM or Ctrl-C.
 
-    The folder in which you are is searched for the module first. What the worker says goes to standard error, with
-    --json as a JSON document a line. On SIGTERM it takes nothing new, finishes what it has within the shutdown timeout,
-    gives the rest back, and ends with 0; a second signal gives all back at once.
+    The command searches the current folder for the module first. The worker logs to standard error, with --json a
+    JSON document per line. On SIGTERM the worker takes no new messages, lets running handlers end within the shutdown
+    timeout, gives the other messages back, and the command exits with 0. A second signal gives all messages back at
+    once.
     """
-    if at.common.schema is not None:
-        raise CommandError(
-            "The schema is said where the Worker is made: Worker(schema=...).", Code.USAGE
-        )
-    log_to_stderr(log_level, as_json=at.out.as_json)
+    log_to_stderr(log_level, as_json=session.out.as_json)
     if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
-        signal.signal(signal.SIGHUP, stop)
-    sys.path.insert(0, "")
-    found = worker_at(target)
+        # a worker stops the same way when its terminal closes
+        signal.signal(signal.SIGHUP, lambda *_: os.kill(os.getpid(), signal.SIGTERM))
+    loaded = load_worker(address, session)
+    timeout_ms = (
+        None if shutdown_timeout is None else read_duration(shutdown_timeout, "--shutdown-timeout")
+    )
     try:
-        found.run(
-            at.common.dsn,
+        loaded.run(
+            session.common.dsn,
             concurrency=concurrency,
             processes=processes,
-            shutdown_timeout_ms=read_duration(shutdown_timeout),
+            shutdown_timeout_ms=timeout_ms,
             metrics=metrics,
         )
     except NotInstalled:
-        raise CommandError(not_installed(found.settings.schema), Code.NOT_INSTALLED) from None
-
-
-def stop(*_: object) -> None:
-    """When its terminal is closed a worker stops as it does when it is told to."""
-    os.kill(os.getpid(), signal.SIGTERM)
-
-
-def read_duration(text: str | None) -> int | None:
-    """Return a duration in milliseconds."""
-    try:
-        return None if text is None else milliseconds(text)
-    except ValueError as error:
-        raise CommandError(f"{error}.", Code.USAGE) from None
+        raise missing_queue_error(loaded.settings.schema) from None

@@ -1,4 +1,4 @@
-"""How commands answer: tables and sentences for people, one JSON document for programs."""
+"""Prints the result of a command: a table or a sentence for people, a JSON document for programs."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, is_dataclass
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
-from lonnymq.cli.output.formatting import content_fields, plain
+from lonnymq.cli.output.formatting import content_fields, escape_controls, to_cell
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -20,50 +21,50 @@ PIPE_WIDTH = 200
 
 
 class Output:
-    """Standard output for answers, standard error for everything else."""
+    """Results go to standard output, everything else to standard error."""
 
     def __init__(self, *, as_json: bool) -> None:
         self.as_json = as_json
 
     @property
     def console(self) -> Console:
-        """Where people read; into a pipe lines are not cut at the width of a terminal that is not there."""
+        """Standard output. Lines in a pipe are wider than a terminal."""
         from rich.console import Console
 
         width = None if sys.stdout.isatty() else PIPE_WIDTH
         return Console(width=width, highlight=False, soft_wrap=False)
 
     @property
-    def margin(self) -> Console:
-        """Standard error: progress, and questions."""
+    def error_console(self) -> Console:
+        """Standard error: progress and status."""
         from rich.console import Console
 
         return Console(stderr=True, highlight=False)
 
-    def answer(self, document: Any, people: Callable[[], RenderableType | str]) -> None:
-        """Answer with a document, or with what people read."""
+    def print_result(self, document: Any, render: Callable[[], RenderableType | str]) -> None:
+        """Print the document as JSON, or the rendered text for people."""
         if self.as_json:
-            self.line(document)
+            self.print_json(document)
             return
-        shown = people()
-        if isinstance(shown, str):
-            sys.stdout.write(f"{shown}\n")
+        text = render()
+        if isinstance(text, str):
+            sys.stdout.write(f"{text}\n")
         else:
-            self.console.print(shown)
+            self.console.print(text)
 
-    def line(self, document: Any) -> None:
-        """One JSON document on a line of its own."""
-        sys.stdout.write(json.dumps(jsonable(document), ensure_ascii=False) + "\n")
+    def print_json(self, document: Any) -> None:
+        """Print a JSON document on a line."""
+        sys.stdout.write(json.dumps(to_json(document), ensure_ascii=False) + "\n")
         sys.stdout.flush()
 
-    def note(self, sentence: str) -> None:
-        """Say something beside the answer, to people only."""
+    def print_note(self, sentence: str) -> None:
+        """Print a sentence on standard error, for people only."""
         if not self.as_json:
             sys.stderr.write(f"{sentence}\n")
 
     @contextmanager
     def progress(self, *, of_bytes: bool = False) -> Iterator[Progress]:
-        """Progress bars on standard error, where that is a terminal; of so many things, or of bytes."""
+        """Progress bars on standard error if it is a terminal; they count things or bytes."""
         from rich.progress import (
             BarColumn,
             DownloadColumn,
@@ -79,36 +80,36 @@ class Output:
             DownloadColumn() if of_bytes else MofNCompleteColumn(),
             TimeElapsedColumn(), TimeRemainingColumn(),
         )  # fmt: skip
-        with Progress(*columns, console=self.margin, transient=True) as progress:
+        with Progress(*columns, console=self.error_console, transient=True) as progress:
             yield progress
 
-    def working(self, what: str, *, unless: object = None) -> Any:
-        """A sign of life while something takes its time."""
+    def show_status(self, text: str, *, unless: object = None) -> Any:
+        """Show a status line while the block runs."""
         if unless or not sys.stderr.isatty():
             return nullcontext()
-        return self.margin.status(what)
+        return self.error_console.status(text)
 
 
-def jsonable(value: Any) -> Any:
-    """The value as JSON has it: the fields of results under their own names, bytes as text or base64."""
+def to_json(value: Any) -> Any:
+    """The value as JSON: results by field name, bytes as text or base64."""
     match value:
         case Mapping():
-            pairs = {str(key): each for key, each in value.items()}
-            return {key: jsonable(each) for key, each in with_content(pairs).items()}
+            fields = {str(key): each for key, each in value.items()}
+            return {key: to_json(each) for key, each in split_contents(fields).items()}
         case list() | tuple():
-            return [jsonable(each) for each in value]
+            return [to_json(each) for each in value]
         case _ if is_dataclass(value) and not isinstance(value, type):
-            return jsonable(asdict(value))
+            return to_json(asdict(value))
         case bytes():
-            return jsonable(content_fields("content", value))
+            return to_json(content_fields("content", value))
         case str() | int() | float() | None:
             return value
         case _:
             return str(value)
 
 
-def with_content(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Each field of bytes as two: its text, or its base64 where it is no text."""
+def split_contents(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Each field of bytes as two fields: text and base64."""
     found: dict[str, Any] = {}
     for key, value in fields.items():
         absent = value is None and "content" in fields and key in ("content", "state")
@@ -117,35 +118,40 @@ def with_content(fields: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def table(*columns: str, title: str | None = None) -> Table:
-    """An empty table; a column whose name begins with '>' holds numbers and is set flush right."""
+def make_table(*columns: str, rows: Iterable[Iterable[object]]) -> Table:
+    """A table of rows; a column whose name begins with '>' holds numbers and is aligned to the right."""
     from rich import box
     from rich.table import Table
 
-    made = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=title, title_justify="left")
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for column in columns:
         right = column.startswith(">")
-        made.add_column(
+        table.add_column(
             column.removeprefix(">"),
             justify="right" if right else "left",
             overflow="fold",
             no_wrap=right,
         )
-    return made
+    for row in rows:
+        table.add_row(*map(to_cell, row))
+    return table
 
 
-def rows(made: Table, lines: Iterable[Iterable[object]]) -> Table:
-    """Fill a table; whatever people or tenants wrote is shown as it is, without any power over the terminal."""
-    for line in lines:
-        made.add_row(*(plain(each) for each in line))
-    return made
-
-
-def pairs(fields: Mapping[str, object], *, title: str | None = None) -> Table:
-    """What there is to say about one thing: a name and a value a line."""
+def make_list(fields: Mapping[str, object]) -> Table:
+    """The fields of a thing: a name and a value per line."""
     from rich.table import Table
 
-    made = Table(box=None, show_header=False, pad_edge=False, title=title, title_justify="left")
-    made.add_column(style="bold", no_wrap=True)
-    made.add_column(overflow="fold")
-    return rows(made, fields.items())
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in fields.items():
+        table.add_row(to_cell(name), to_cell(value))
+    return table
+
+
+def print_next_page(out: Output, command: str, after: object) -> None:
+    """Tell how to list the next page, if there is one."""
+    if after is not None:
+        out.print_note(
+            f"There may be more: lonnymq {command} --after {quote(escape_controls(str(after)))}"
+        )

@@ -1,48 +1,26 @@
-"""Times, durations, counts and contents in the words that people read and write on a command line."""
+"""Times, numbers, contents and the state of channels as text for people."""
 
 from __future__ import annotations
 
-import re
 from base64 import b64encode
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from lonnymq.text import NOTHING, format_count, format_duration
+
 if TYPE_CHECKING:
     from rich.text import Text
 
-NOTHING = "-"
-UNITS = {"ms": 1, "s": 1_000, "m": 60_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
-DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|min|m|h|d)")
+    from lonnymq.results import ChannelActivity, ChannelStats
+
+    AnyChannel = ChannelStats | ChannelActivity
+
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 YEARS = 365 * 86_400_000
 
 
-def milliseconds(text: str) -> int:
-    """A duration as people write it: 250ms, 1.5s, 10m, 2h, 1d, or 1h30m; without a unit it is rejected."""
-    if text.strip() == "0":
-        return 0
-    if not re.fullmatch(rf"(?:\s*{DURATION.pattern})+\s*", text):
-        raise ValueError(f"'{text}' is not a duration: write 250ms, 1.5s, 10m, 2h or 1d")
-    return round(sum(float(number) * UNITS[unit] for number, unit in DURATION.findall(text)))
-
-
-def moment(text: str) -> int | datetime:
-    """A moment as people write it: an ISO 8601 date and time with its zone, or epoch milliseconds."""
-    if re.fullmatch(r"[+-]?\d+", text.strip()):
-        return int(text)
-    try:
-        read = datetime.fromisoformat(text.strip())
-    except ValueError:
-        read = None
-    if read is None or read.utcoffset() is None:
-        raise ValueError(
-            f"'{text}' is not a moment: write 2030-01-31T08:00:00+01:00, or epoch milliseconds"
-        )
-    return read
-
-
-def at(epoch_ms: int | None) -> str:
-    """A moment in UTC; what lies outside of any calendar is a number."""
+def format_timestamp(epoch_ms: int | None) -> str:
+    """A time in UTC, or the bare number outside of the calendar."""
     if epoch_ms is None:
         return NOTHING
     if not 0 <= epoch_ms < 8_000 * YEARS:
@@ -51,30 +29,26 @@ def at(epoch_ms: int | None) -> str:
     return f"{read:%Y-%m-%d %H:%M:%S} UTC"
 
 
-def number(value: float | None, *, exact: bool = True) -> str:
-    """A number with its thousands apart; with a plus if it was not counted to the end."""
+def format_number(value: float | None, *, exact: bool = True) -> str:
+    """A number with thousands separators; with a plus if counting stopped early."""
     if value is None:
         return NOTHING
     return f"{value:,}" + ("" if exact else "+")
 
 
-def counted(value: int, one: str, *, exact: bool = True) -> str:
-    """So many of something: '1 message', '10,000 messages or more'."""
-    words = f"{value:,} {one}" + ("" if value == 1 and exact else "s")
-    return words if exact else f"{words} or more"
+def format_at_least(value: int, noun: str, *, exact: bool) -> str:
+    """A count with its noun: '1 message', or '10,000 messages or more' if counting stopped early."""
+    return format_count(value, noun) if exact else f"{value:,} {noun}s or more"
 
 
-def readable(text: str) -> str:
-    """The text with its control characters spelled out: what a tenant wrote must not steer a terminal."""
-    return "".join(each if each.isprintable() else escape(each) for each in text)
+def escape_controls(text: str) -> str:
+    """The text with escaped control characters, because tenants' text must not control a terminal."""
+    return "".join(
+        each if each.isprintable() else each.encode("unicode_escape").decode() for each in text
+    )
 
 
-def escape(character: str) -> str:
-    """A character that is not printable, as Python would write it."""
-    return character.encode("unicode_escape").decode()
-
-
-def plain(value: object) -> Text:
+def to_cell(value: object) -> Text:
     """The value as text without markup or control characters; None is a dash."""
     from rich.text import Text
 
@@ -85,26 +59,26 @@ def plain(value: object) -> Text:
     if isinstance(value, bool):
         return Text("yes" if value else "no")
     if isinstance(value, int | float):
-        return Text(number(value))
-    return Text(readable(str(value)))
+        return Text(format_number(value))
+    return Text(escape_controls(str(value)))
 
 
-def content_text(content: bytes | None, *, most: int = 200) -> str | None:
+def format_content(content: bytes | None, *, max_bytes: int = 200) -> str | None:
     """The start of a content: text if it is text, else hexadecimal."""
     if content is None:
         return None
-    cut = content[:most]
-    more = f" … ({len(content):,} bytes)" if len(content) > most else ""
+    cut = content[:max_bytes]
+    more = f" … ({len(content):,} bytes)" if len(content) > max_bytes else ""
     try:
-        return readable(cut.decode()) + more
+        return escape_controls(cut.decode()) + more
     except UnicodeDecodeError as error:
         if error.start >= len(cut) - 3 and more:  # cut inside a character
-            return readable(cut[: error.start].decode()) + more
+            return escape_controls(cut[: error.start].decode()) + more
         return "0x" + cut.hex() + more
 
 
 def content_fields(key: str, content: Any) -> dict[str, str | None]:
-    """The two fields of a content in JSON: `content` if it is text, else `content_base64`; the other is null."""
+    """The two JSON fields of a content: `content` for text, else `content_base64`; the other field is null."""
     text, base64 = None, None
     if content is not None:
         try:
@@ -112,3 +86,56 @@ def content_fields(key: str, content: Any) -> dict[str, str | None]:
         except UnicodeDecodeError:
             base64 = b64encode(bytes(content)).decode()
     return {key: text, f"{key}_base64": base64}
+
+
+def format_limits(channel: AnyChannel) -> str:
+    """The limits of a channel in a few words, '' without limits."""
+    limits = {
+        f"{format_number(channel.max_concurrency)} at once": channel.max_concurrency,
+        format_rate_limit(channel): channel.min_interval_ms,
+        f"{format_number(channel.max_size)} live": channel.max_size,
+        f"weight {channel.weight}": channel.weight != 1,
+    }
+    return ", ".join(text for text, is_set in limits.items() if is_set)
+
+
+def format_rate_limit(channel: AnyChannel) -> str:
+    """The rate limit: the interval, and the burst if there is one."""
+    burst = f", {channel.burst} in a burst" if (channel.burst or 1) > 1 else ""
+    return f"1 per {format_duration(channel.min_interval_ms)}{burst}"
+
+
+def format_reason(channel: AnyChannel, now: int) -> str:
+    """Why workers get no message of a channel at this time; '' if they do or if the channel is empty."""
+    match channel.state:
+        case "saturated":
+            reason = f"{channel.in_flight} of {channel.max_concurrency} running"
+        case "throttled":
+            wait = max(0, (channel.next_at or now) - now)
+            reason = f"next in {format_duration(wait)}, {format_rate_limit(channel)}"
+        case "paused":
+            reason = "paused"
+        case "scheduled" if channel.next_at is not None:
+            reason = f"first due in {format_duration(max(0, channel.next_at - now))}"
+        case "retiring":
+            return "retiring"
+        case _:
+            reason = ""
+    return (reason + (" (retiring)" if channel.retiring else "")).strip()
+
+
+def describe_policy(channel: ChannelStats) -> dict[str, object]:
+    """All options of a channel by name."""
+    delays = ", ".join(format_duration(each) for each in channel.retry_delays_ms or [])
+    return {
+        "max concurrency": format_number(channel.max_concurrency),
+        "min interval": format_duration(channel.min_interval_ms),
+        "burst": channel.burst,
+        "max size": format_number(channel.max_size),
+        "when full": channel.when_full,
+        "weight": channel.weight,
+        "max attempts": channel.max_attempts,
+        "retry delays": f"{delays}, plus up to {channel.retry_jitter or 0:.0%}",
+        "paused": channel.paused,
+        "retiring": channel.retiring,
+    }

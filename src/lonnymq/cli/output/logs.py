@@ -1,4 +1,4 @@
-"""The library's log on standard error, for commands that go on: lines for people, JSON for programs."""
+"""The log of long-running commands on standard error: lines for people, JSON for programs."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ Level = Literal["debug", "info", "warning", "error"]
 LogLevel = Annotated[
     Level,
     typer.Option(
-        "--log-level", metavar="LEVEL", help="How much to say: debug, info, warning, error."
+        "--log-level", metavar="LEVEL", help="Minimum level to log: debug, info, warning or error."
     ),
 ]
-STANDARD = set(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+STANDARD_FIELDS = set(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
 
-class JsonLines(logging.Formatter):
-    """A record as a JSON document: time, level, words, and the fields that came with it."""
+class JsonFormatter(logging.Formatter):
+    """A record as a JSON document: time, level, message and extra fields."""
 
     def format(self, record: logging.LogRecord) -> str:
         """One line."""
@@ -30,7 +30,7 @@ class JsonLines(logging.Formatter):
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage(),
-            **{key: value for key, value in vars(record).items() if key not in STANDARD},
+            **{key: value for key, value in vars(record).items() if key not in STANDARD_FIELDS},
         }
         if record.exc_info:
             document["traceback"] = self.formatException(record.exc_info)
@@ -38,10 +38,10 @@ class JsonLines(logging.Formatter):
 
 
 def log_to_stderr(level: Level, *, as_json: bool) -> None:
-    """Show what the library says of itself."""
+    """Write the log of the library to standard error."""
     handler = logging.StreamHandler(sys.stderr)
-    words = logging.Formatter("%(asctime)s %(levelname)-7s %(message)s", "%H:%M:%S")
-    handler.setFormatter(JsonLines() if as_json else words)
+    lines = logging.Formatter("%(asctime)s %(levelname)-7s %(message)s", "%H:%M:%S")
+    handler.setFormatter(JsonFormatter() if as_json else lines)
     logger = logging.getLogger("lonnymq")
     logger.addHandler(handler)
     logger.setLevel(level.upper())

@@ -1,106 +1,113 @@
-"""What `lonnymq simulate` shows: the calibration, and the waits of each scenario; as tables and as a document."""
+"""The tables and the JSON documents of `lonnymq simulate`: the calibration, and the waits of each scenario."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from lonnymq.cli.output.console import rows, table
-from lonnymq.cli.output.formatting import NOTHING, at, counted
-from lonnymq.text import format_duration
+from lonnymq.cli.output.console import make_table
+from lonnymq.cli.output.formatting import format_timestamp
+from lonnymq.text import NOTHING, format_count, format_duration
 
 if TYPE_CHECKING:
     from lonnymq.simulate import Calibration, ReplayResult, Trial, WaitStats
     from lonnymq.simulate.lake_reader import LakeHistory
 
-WORST = 3  # tenants shown with each scenario
+MAX_TENANTS = 3
 PERCENTILES = ("p50", "p95", "p99")
 
 
-def about(stretch: LakeHistory) -> str:
-    """Which history it is, in a sentence."""
-    work = stretch.history.work
+def describe_history(read: LakeHistory) -> str:
+    """The source, the period and the size of a history."""
+    work = read.history.work
+    period = f"{format_timestamp(read.begin)} to {format_timestamp(read.end)}"
     return (
-        f"{stretch.source}, {at(stretch.begin)} to {at(stretch.end)}: {counted(len(work), 'attempt')} "
-        f"of {counted(len(work.names), 'tenant')}, at most {stretch.history.max_concurrent:,} at once"
+        f"{read.source}, {period}: {format_count(len(work), 'attempt')} of "
+        f"{format_count(len(work.names), 'tenant')}, maximum {read.history.max_concurrent:,} at once"
     )
 
 
-def calibration_shown(stretch: LakeHistory, known: Calibration, most_off: float) -> Any:
-    """What was recorded beside what the replay makes of it."""
+def render_calibration(read: LakeHistory, calibration: Calibration, max_error: float) -> Any:
+    """The recorded waits beside the replayed waits."""
     from rich.console import Group
 
-    made = table("", ">p50", ">p95", ">p99")
-    for name, each in (("recorded", known.recorded), ("replayed", known.replayed)):
-        rows(made, [[name, *(format_duration(getattr(each, part)) for part in PERCENTILES)]])
-    rows(made, [["off by", *(f"{known.error_of(part):.0%}" for part in PERCENTILES)]])
-    words = [
-        f"At the recorded settings the replay is off by {known.error:.0%}; up to {most_off:.0%} is allowed."
+    rows = [
+        [name, *(format_duration(getattr(each, part)) for part in PERCENTILES)]
+        for name, each in (("recorded", calibration.recorded), ("replayed", calibration.replayed))
     ]
-    words += [
-        f"While this was recorded {each}: it is replayed as it was before."
-        for each in stretch.changed
+    rows.append(["error", *(f"{calibration.error_of(part):.0%}" for part in PERCENTILES)])
+    notes = [
+        f"While this history was recorded {each}: the replay uses the old setting."
+        for each in read.changed
     ]
-    return Group(f"{about(stretch)}.", made, *words)  # fmt: skip
+    return Group(
+        f"{describe_history(read)}.",
+        make_table("", *(f">{part}" for part in PERCENTILES), rows=rows),
+        f"The error of the replay at the recorded settings is {calibration.error:.0%}. "
+        f"The maximum is {max_error:.0%}.",
+        *notes,
+    )
 
 
-def calibration_fields(stretch: LakeHistory, known: Calibration) -> dict[str, Any]:
-    """The same as a document."""
+def calibration_document(read: LakeHistory, calibration: Calibration) -> dict[str, Any]:
+    """The calibration as a document."""
     return {
-        "source": stretch.source,
-        "begin": stretch.begin,
-        "end": stretch.end,
-        "workers": stretch.scenario.workers,
-        "attempts": len(stretch.history.work),
-        "most_at_once": stretch.history.max_concurrent,
-        "changed": stretch.changed,
-        "recorded": known.recorded,
-        "replayed": known.replayed,
-        "off": known.error,
+        "source": read.source,
+        "begin": read.begin,
+        "end": read.end,
+        "workers": read.scenario.workers,
+        "attempts": len(read.history.work),
+        "max_concurrent": read.history.max_concurrent,
+        "changed": read.changed,
+        "recorded": calibration.recorded,
+        "replayed": calibration.replayed,
+        "error": calibration.error,
     }
 
 
-def scenario_fields(trial: Trial, given: ReplayResult) -> dict[str, Any]:
-    """One answer as a document."""
+def scenario_document(trial: Trial, result: ReplayResult) -> dict[str, Any]:
+    """The waits of a scenario as a document."""
     return {
         "workers": trial.scenario.workers,
         "growth": trial.growth,
         "set": [str(each) for each in trial.changes],
-        "all": given.all,
-        "fairness": given.fairness,
-        "tenants": given.tenants,
-        "shares": given.shares,
+        "all": result.all,
+        "fairness": result.fairness,
+        "tenants": result.tenants,
+        "shares": result.shares,
     }
 
 
-def shown(found: list[tuple[Trial, ReplayResult]]) -> Any:
-    """Answers as people read them: all tenants together, and those who waited longest."""
+def render_scenarios(found: list[tuple[Trial, ReplayResult]]) -> Any:
+    """The waits of each scenario: all tenants together, and the tenants with the longest waits."""
     from rich.console import Group
 
-    grows = any(trial.growth != 1 for trial, _ in found)
-    first = ["workers", *(["growth"] if grows else []), "set", "who"]
-    made = table(*first, ">messages", ">p50", ">p95", ">p99", ">longest", ">even")
-    for trial, given in found:
-        times = [f"{trial.growth:g}"] if grows else []
-        head = [trial.scenario.workers, *times, trial.description, "all"]
-        rows(made, [[*head, *waits(given.all), even(given.fairness)]])
-        worst = sorted(given.tenants.items(), key=lambda each: (-each[1].p99, each[0]))
-        blank = [""] * (len(head) - 1)
-        for name, own in worst[:WORST]:
-            rows(made, [[*blank, name, *waits(own), even(given.shares.get(name))]])
-    many = counted(max(len(given.tenants) for _, given in found), "tenant")
-    last = (
-        f"Waits from being due to being begun: of all, and of those {WORST} of {many} that waited longest.\n"
-        "Even: of all, Jain's index of those who had a backlog; of one, its turns beside the others', 1 is as many."
+    has_growth = any(trial.growth != 1 for trial, _ in found)
+    rows: list[list[object]] = []
+    for trial, result in found:
+        growth = [f"{trial.growth:g}"] if has_growth else []
+        settings = [trial.scenario.workers, *growth, trial.description]
+        rows.append([*settings, "all", *format_waits(result.all), format_index(result.fairness)])
+        worst = sorted(result.tenants.items(), key=lambda each: (-each[1].p99, each[0]))
+        blank = [""] * len(settings)
+        for name, waits in worst[:MAX_TENANTS]:
+            share = format_index(result.shares.get(name))
+            rows.append([*blank, name, *format_waits(waits), share])
+    columns = ["workers", *(["growth"] if has_growth else []), "set", "tenant", ">messages"]
+    tenants = format_count(max(len(result.tenants) for _, result in found), "tenant")
+    return Group(
+        make_table(*columns, ">p50", ">p95", ">p99", ">longest", ">fairness", rows=rows),
+        f"Waits from due to start: of all tenants, and of the {MAX_TENANTS} of {tenants} with the longest waits.\n"
+        "Fairness: Jain's index of all tenants with a backlog. For a tenant: its turns divided by the turns of the "
+        "others.",
     )
-    return Group(made, last)
 
 
-def even(value: float | None) -> str:
-    """A share or an index; a dash where there was no backlog to share the turns."""
+def format_index(value: float | None) -> str:
+    """A share or an index; a dash without a backlog."""
     return NOTHING if value is None else f"{value:.2f}"
 
 
-def waits(given: WaitStats) -> list[object]:
-    """One line of waits."""
-    times = (given.p50, given.p95, given.p99, given.longest)
-    return [given.messages, *(format_duration(each) for each in times)]
+def format_waits(waits: WaitStats) -> list[object]:
+    """The number of messages and their waits."""
+    times = (waits.p50, waits.p95, waits.p99, waits.longest)
+    return [waits.messages, *(format_duration(each) for each in times)]
