@@ -33,7 +33,7 @@ class MessageFile:
 
     @property
     def size(self) -> int | None:
-        """The number of bytes; None for a pipe."""
+        """The number of bytes, or None for a pipe."""
         is_pipe = self.path == STDIN or not self.path.is_file()
         return None if is_pipe else self.path.stat().st_size
 

@@ -76,7 +76,7 @@ class Common:
 
     @property
     def named_dsn(self) -> str | None:
-        """The server of the option or of the environment; None means the private server."""
+        """The server of the option or of the environment. None means the private server."""
         return self.dsn or os.environ.get(DSN_VARIABLE) or None
 
     @property

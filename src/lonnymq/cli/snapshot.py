@@ -30,7 +30,7 @@ class Snapshot:
 
     @property
     def rate(self) -> float | None:
-        """Finished attempts per second in the last seconds; None without history."""
+        """Finished attempts per second in the last seconds, or None without history."""
         if self.stats.history == "off":
             return None
         return sum(channel_rate(each) or 0.0 for each in self.channels)

@@ -98,8 +98,8 @@ def test_each_line_may_be_an_object_that_says_all(queue: lonnymq.Queue, dsn_18: 
         ("[]", "Line 2 is not a JSON object"),
         ('{"content": "x", "colour": 1}', "Line 2 has unknown fields: colour"),
         ("{}", "Line 2 has no content"),
-        ('{"content_base64": "!"}', "Line 2 has a content_base64 that is no base64"),
-        ('{"content": "x"}', "Line 2 says no channel, and none was given"),
+        ('{"content_base64": "!"}', "Line 2 has a content_base64 that is not base64"),
+        ('{"content": "x"}', "Line 2 names no channel"),
     ],
 )
 def test_a_line_that_makes_no_sense_is_named(dsn_18: str, line: str, words: str) -> None:

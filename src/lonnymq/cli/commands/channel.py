@@ -229,13 +229,13 @@ def resume_channel(session: Session, channel: ChannelName) -> None:
 
 @command(app, "retire")
 def retire_channel(session: Session, channel: ChannelName, yes: Yes = False) -> None:
-    """Retire a channel: reject new messages, and delete the channel when it is empty."""
+    """Retire a channel: reject new messages, and delete the empty channel."""
     stats = fetch_channel(session, channel)
     count = stats.waiting + stats.scheduled + stats.leased
     messages = format_at_least(count, "message", exact=stats.counted_exactly)
     session.confirm(
         f"This will retire channel '{channel}': new messages are rejected, workers still get "
-        f"{messages}, and then the channel and its settings are deleted.",
+        f"{messages}, and then the channel is deleted with all settings.",
         yes=yes,
     )
     print_answer(session, channel, session.queue.channel_retire(channel))

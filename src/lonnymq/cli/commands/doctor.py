@@ -34,7 +34,10 @@ def doctor(
     ] = False,
     stuck_after: Annotated[
         str,
-        typer.Option(metavar="TIME", help="How long something may not move before it is reported."),
+        typer.Option(
+            metavar="TIME",
+            help="How long a message or run may not move before a check reports the problem.",
+        ),
     ] = "5m",
     yes: Yes = False,
 ) -> None:

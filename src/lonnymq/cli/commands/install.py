@@ -19,7 +19,7 @@ Roles = Annotated[
     bool | None,
     typer.Option(
         "--roles/--no-roles",
-        help="Create or drop the grants of the queue's roles. Default: no change.",
+        help="Grant rights to the queue's roles and to nobody else, or remove these grants. Default: no change.",
     ),
 ]
 
@@ -31,7 +31,7 @@ sql_app = create_group("Print the script that installs the queue.")
 def install(session: Session, roles: Roles = None) -> None:
     """Install the queue in its schema, or upgrade the queue.
 
-    You can run this command at any time and several times at once, because it is a single transaction.
+    You can run this command at any time and several times at once, because the command is a single transaction.
     """
     before = read_installation(session)
     with session.out.show_status(f"installing into schema {session.schema}"):

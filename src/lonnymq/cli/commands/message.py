@@ -28,7 +28,7 @@ MAX_REASONS = 5
 CANCEL_PROBLEMS = {
     "leased": "a worker runs the message",
     "busy": "the message is just being settled",
-    "dead": "the message is dead, delete it with lonnymq dead purge",
+    "dead": "the message is dead, see lonnymq dead purge",
     "not_found": "there is no live message with this id",
 }
 Id = Annotated[int, typer.Argument(metavar="ID", help="Id of the message.")]
@@ -58,7 +58,7 @@ Jsonl = Annotated[
     ),
 ]
 Kind = Annotated[str | None, typer.Option(help="Kind, which selects the handler.")]
-Name = Annotated[str | None, typer.Option(help="Unique among the live messages of its channel.")]
+Name = Annotated[str | None, typer.Option(help="Unique among the live messages of the channel.")]
 Headers = Annotated[str | None, typer.Option(metavar="JSON", help="Headers as a JSON object.")]
 Delay = Annotated[str | None, typer.Option(metavar="TIME", help="Time to wait: 90s, 2h.")]
 At = Annotated[

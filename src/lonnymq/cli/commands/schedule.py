@@ -102,7 +102,7 @@ def set_schedule(
         typer.Option(metavar="skip|once|all", help="How many missed runs to make up for."),
     ] = "once",
 ) -> None:
-    """Create or change a schedule. Workers create its messages."""
+    """Create or change a schedule. Workers create the messages."""
     from lonnymq.worker import check_cron, check_zone
 
     check_zone(timezone)

@@ -114,7 +114,7 @@ def print_snapshots(
 
 @contextmanager
 def read_single_keys() -> Iterator[int | None]:
-    """Read keys without Enter, and restore the terminal afterwards; None without a terminal."""
+    """Read keys without Enter, and restore the terminal afterwards. Without a terminal: None."""
     if not sys.stdin.isatty():
         yield None
         return

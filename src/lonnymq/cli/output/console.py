@@ -64,7 +64,7 @@ class Output:
 
     @contextmanager
     def progress(self, *, of_bytes: bool = False) -> Iterator[Progress]:
-        """Progress bars on standard error if it is a terminal; they count things or bytes."""
+        """Progress bars for a terminal, which count things or bytes."""
         from rich.progress import (
             BarColumn,
             DownloadColumn,
