@@ -35,6 +35,11 @@ EXTRAS = {
     "deltalake": "spark",
 }
 CHECK_SERVER = "Check that the server runs. Check the DSN in --dsn or LONNYMQ_DSN."
+LISTS = {
+    "channel": "channel list",
+    "schedule": "schedule list",
+    "reader": "lake status --lake PATH",
+}
 SERVER_ENDED = {"57P01", "57P02", "57P03", "53300"}
 
 
@@ -175,17 +180,9 @@ def newer_queue_error(schema: str) -> CommandError:
     )
 
 
-def unknown_name_error(kind: str, name: str, list_command: str) -> CommandError:
+def unknown_name_error(kind: str, name: str) -> CommandError:
     """The error for a channel, schedule or reader that does not exist."""
-    return CommandError(f"There is no {kind} '{name}'. List them with: lonnymq {list_command}")
-
-
-def unknown_channel_error(channel: str) -> CommandError:
-    """The error for a channel that does not exist."""
-    return CommandError(
-        f"There is no channel '{channel}'. List them with: lonnymq channel list. "
-        "The first message creates a channel, and so does: lonnymq channel set"
-    )
+    return CommandError(f"There is no {kind} '{name}'. List them with: lonnymq {LISTS[kind]}")
 
 
 def first_line(error: psycopg.Error) -> str:

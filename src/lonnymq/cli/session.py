@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from lonnymq.cli.errors import Code, CommandError, describe_error, print_error
+from lonnymq.cli.errors import Code, CommandError, describe_error, print_error, unknown_name_error
 from lonnymq.cli.options import Common, Dsn, Json, Schema
 from lonnymq.cli.output.console import Output
 
@@ -83,6 +83,13 @@ class Session:
             )
         if not typer.confirm(f"{consequence} Continue?", err=True):
             raise CommandError("Nothing was done.")
+
+    def print_answer(self, kind: str, name: str, answer: str) -> None:
+        """Print the answer of the queue about a channel or schedule, or raise that there is none of this name."""
+        if answer == "not_found":
+            raise unknown_name_error(kind, name)
+        document = {kind: name, "answer": answer}
+        self.out.print_result(document, lambda: f"{answer.replace('_', ' ')}: {name}")
 
     def close(self) -> None:
         """Close queue and server, the last first."""

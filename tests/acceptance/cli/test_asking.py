@@ -10,7 +10,7 @@ from commands import process, terminal
 DESTRUCTIVE = [
     ("message", "purge", "acme"),
     ("message", "cancel", "1"),
-    ("channel", "release", "acme"),
+    ("channel", "retire", "acme"),
     ("dead", "purge", "--all"),
     ("dead", "redrive", "--all"),
     ("doctor", "--repair"),

@@ -21,7 +21,7 @@ def test_limits_are_set_as_people_write_them(queue: lonnymq.Queue, dsn_18: str) 
     ran = run("channel", "set", "acme", *options, dsn=dsn_18)
     assert (ran.code, ran.out) == (
         0,
-        "created: acme, 4 at once, 1 each 1.5 s, 3 in a burst, 10,000 live, weight 7\n",
+        "created: acme, 4 at once, 1 per 1.5 s, 3 in a burst, 10,000 live, weight 7\n",
     )
     stats = queue.channel("acme").stats()
     assert stats is not None

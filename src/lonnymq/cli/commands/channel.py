@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lonnymq.cli.errors import unknown_channel_error
+from lonnymq.cli.errors import unknown_name_error
 from lonnymq.cli.options import ChannelName, Limit, Yes, parse_duration
 from lonnymq.cli.output.console import make_list, make_table, print_next_page
 from lonnymq.cli.output.formatting import (
@@ -174,7 +174,7 @@ def fetch_channel(session: Session, channel: str) -> ChannelStats:
     """The statistics of a channel, or the error that there is no such channel."""
     stats = session.queue.channel(channel).stats()
     if stats is None:
-        raise unknown_channel_error(channel)
+        raise unknown_name_error("channel", channel)
     return stats
 
 
@@ -218,13 +218,13 @@ def set_channel(
 @command(app, "pause")
 def pause_channel(session: Session, channel: ChannelName) -> None:
     """Stop giving messages of a channel to workers. The channel still accepts new messages."""
-    print_answer(session, channel, session.queue.channel_pause(channel))
+    session.print_answer("channel", channel, session.queue.channel_pause(channel))
 
 
 @command(app, "resume")
 def resume_channel(session: Session, channel: ChannelName) -> None:
     """Give messages of a paused channel to workers again."""
-    print_answer(session, channel, session.queue.channel_resume(channel))
+    session.print_answer("channel", channel, session.queue.channel_resume(channel))
 
 
 @command(app, "retire")
@@ -238,13 +238,4 @@ def retire_channel(session: Session, channel: ChannelName, yes: Yes = False) -> 
         f"{messages}, and then the channel is deleted with all settings.",
         yes=yes,
     )
-    print_answer(session, channel, session.queue.channel_retire(channel))
-
-
-def print_answer(session: Session, channel: str, answer: str) -> None:
-    """Print the answer of the queue, or raise that there is no such channel."""
-    if answer == "not_found":
-        raise unknown_channel_error(channel)
-    session.out.print_result(
-        {"channel": channel, "answer": answer}, lambda: f"{answer.replace('_', ' ')}: {channel}"
-    )
+    session.print_answer("channel", channel, session.queue.channel_retire(channel))

@@ -69,39 +69,22 @@ def dashboard(
     shows each --schema of each --dsn. The command listens on this machine only. Any other address needs a token.
     """
     with open_session(Common().merge(context.obj)) as session:
+        from lonnymq.dashboard import create_app
+
         log_to_stderr(log_level, as_json=session.common.as_json)
         token = read_token(token_file, needed=actions, host=host)
-        served = create_dashboard(
-            session, dsn or [], schema or [], actions=actions, token=token, report=report or lake,
-            host=host,
-        )  # fmt: skip
+        served = create_app(
+            list_queues(session, dsn or [], schema or []),
+            actions=actions,
+            token=token,
+            report=report or lake,
+            hosts={*LOOPBACK, host} if is_loopback(host) else None,
+        )
         with open_listener(host, port) as listener:
             lines = [f"LonnyMQ: {format_url(listener)}"]
             if token is not None and token_file is None:
                 lines.append(f"Token to sign in with: {token}")
             serve(served, listener, "\n".join(lines))
-
-
-def create_dashboard(
-    session: Session,
-    dsns: list[str],
-    schemas: list[str],
-    *,
-    actions: bool,
-    token: str | None,
-    report: Path | None,
-    host: str,
-) -> Any:
-    """The web application for the named queues."""
-    from lonnymq.dashboard import create_app
-
-    return create_app(
-        list_queues(session, dsns, schemas),
-        actions=actions,
-        token=token,
-        report=report,
-        hosts={*LOOPBACK, host} if is_loopback(host) else None,
-    )
 
 
 def list_queues(session: Session, dsns: list[str], schemas: list[str]) -> dict[str, Any]:

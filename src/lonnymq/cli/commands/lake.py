@@ -288,5 +288,5 @@ def forget_reader(session: Session, reader: Reader, yes: Yes = False) -> None:
     )
     answer = session.queue.history_forget(reader)
     if answer == "not_found":
-        raise unknown_name_error("reader", reader, "lake status --lake PATH")
+        raise unknown_name_error("reader", reader)
     session.out.print_result({"reader": reader, "answer": answer}, lambda: f"{reader}: {answer}")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lonnymq.cli.errors import Code, CommandError, unknown_channel_error
+from lonnymq.cli.errors import Code, CommandError, unknown_name_error
 from lonnymq.cli.message_file import STDIN, MessageFile, read_batches
 from lonnymq.cli.options import ChannelName, Limit, Yes, parse_time, read_duration
 from lonnymq.cli.output.console import make_list, make_table
@@ -179,7 +179,7 @@ def peek_messages(session: Session, channel: ChannelName, limit: Limit = 10) -> 
     """Show the first messages of a channel in their order. No message is leased."""
     found = session.queue.peek(channel, limit=limit)
     if not found and session.queue.channel(channel).stats() is None:
-        raise unknown_channel_error(channel)
+        raise unknown_name_error("channel", channel)
     session.out.print_result(
         {"channel": channel, "messages": found}, lambda: render_messages(found)
     )
@@ -244,7 +244,7 @@ def purge_channel(session: Session, channel: ChannelName, yes: Yes = False) -> N
     """Delete all waiting messages of a channel. Running messages stay."""
     stats = session.queue.channel(channel).stats()
     if stats is None:
-        raise unknown_channel_error(channel)
+        raise unknown_name_error("channel", channel)
     total, exact = stats.waiting + stats.scheduled, stats.counted_exactly
     messages = format_at_least(total, "waiting message", exact=exact)
     session.confirm(f"This will permanently delete {messages} of channel '{channel}'.", yes=yes)

@@ -74,7 +74,7 @@ def run_schedule(session: Session, name: Name) -> None:
     """Create the message of a schedule now. The regular runs do not change."""
     ran = session.queue.schedule_run(name)
     if ran.answer == "not_found":
-        raise unknown_name_error("schedule", name, "schedule list")
+        raise unknown_name_error("schedule", name)
     session.out.print_result(
         {"schedule": name, "answer": ran.answer, "id": ran.id},
         lambda: f"{ran.answer}: {ran.id if ran.id is not None else name}",
@@ -118,32 +118,23 @@ def set_schedule(
         kind=kind,
         misfire=misfire,  # type: ignore[arg-type]  # the queue checks the value
     )
-    print_answer(session, name, answer)
+    session.print_answer("schedule", name, answer)
 
 
 @command(app, "pause")
 def pause_schedule(session: Session, name: Name) -> None:
     """Pause a schedule until you resume the schedule."""
-    print_answer(session, name, session.queue.schedule_pause(name))
+    session.print_answer("schedule", name, session.queue.schedule_pause(name))
 
 
 @command(app, "resume")
 def resume_schedule(session: Session, name: Name) -> None:
     """Resume a paused schedule."""
-    print_answer(session, name, session.queue.schedule_resume(name))
+    session.print_answer("schedule", name, session.queue.schedule_resume(name))
 
 
 @command(app, "delete")
 def delete_schedule(session: Session, name: Name, yes: Yes = False) -> None:
     """Delete a schedule. The messages of the schedule stay."""
     session.confirm(f"This will delete the schedule '{name}'. The messages stay.", yes=yes)
-    print_answer(session, name, session.queue.schedule_delete(name))
-
-
-def print_answer(session: Session, name: str, answer: str) -> None:
-    """Print the answer of the queue, or raise that there is no such schedule."""
-    if answer == "not_found":
-        raise unknown_name_error("schedule", name, "schedule list")
-    session.out.print_result(
-        {"schedule": name, "answer": answer}, lambda: f"{answer.replace('_', ' ')}: {name}"
-    )
+    session.print_answer("schedule", name, session.queue.schedule_delete(name))

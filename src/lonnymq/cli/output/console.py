@@ -150,7 +150,7 @@ def make_list(fields: Mapping[str, object]) -> Table:
 
 
 def print_next_page(out: Output, command: str, after: object) -> None:
-    """Tell how to list the next page, if there is one."""
+    """Print the command for the next page, if there is a next page."""
     if after is not None:
         out.print_note(
             f"There may be more: lonnymq {command} --after {quote(escape_controls(str(after)))}"
