@@ -27,10 +27,10 @@ as $$
     delete from lonnymq.message m where m.id = any (p_ids) returning m.*
   ), logged as (
     insert into lonnymq.history (xid, message_id, created_at, dequeue_at, dequeued_at, finished_at, size,
-      attempt, outcome, channel, kind, name, worker)
+      attempt, outcome, channel, kind, key, worker)
     select lonnymq.history_position(), g.id, g.created_at, g.dequeue_at,
       coalesce(g.dequeued_at, lonnymq.epoch()), lonnymq.epoch(),
-      octet_length(g.content), g.attempt, 'completed', g.channel, g.kind, g.name, g.worker
+      octet_length(g.content), g.attempt, 'completed', g.channel, g.kind, g.key, g.worker
     from gone g
   ), told as (
     insert into lonnymq.change (channel, slots, queue_slots, size)
@@ -56,7 +56,7 @@ create or replace function lonnymq.message_dequeue(
 )
 returns table (
   answer text, id bigint, token uuid, channel text, content bytea, state bytea, attempt integer,
-  kind text, headers jsonb, name text, created_at bigint, dequeue_at bigint, dequeued_at bigint,
+  kind text, headers jsonb, key text, created_at bigint, dequeue_at bigint, dequeued_at bigint,
   lease_until bigint, retry_at bigint, cursor bigint[]
 )
 language plpgsql
@@ -97,7 +97,7 @@ begin
       for update skip locked
     )
     returning 'leased', m.id, m.token, m.channel, m.content, m.state, m.attempt, m.kind, m.headers,
-      m.name, m.created_at, m.dequeue_at, m.dequeued_at, m.lease_until, null::bigint, '{0,0,0}'::bigint[];
+      m.key, m.created_at, m.dequeue_at, m.dequeued_at, m.lease_until, null::bigint, '{0,0,0}'::bigint[];
     if found then
       return;
     end if;

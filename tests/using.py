@@ -22,7 +22,7 @@ AsyncTransaction = Callable[[bool], AbstractAsyncContextManager[Any]]
 
 BATCH = [
     b"second",
-    NewMessage(b"third", kind="k", name="other", headers={"trace": "1"}, delay_ms=0),
+    NewMessage(b"third", kind="k", key="other", headers={"trace": "1"}, delay_ms=0),
 ]
 
 
@@ -60,8 +60,8 @@ class Using:
         self, queue: Queue, transaction: Transaction
     ) -> None:
         with transaction(True) as using:
-            first = queue.create("acme", b"first", name="n", headers={"a": "ä"}, using=using)
-            again = queue.channel("acme").create(b"first", name="n", using=using)
+            first = queue.create("acme", b"first", key="n", headers={"a": "ä"}, using=using)
+            again = queue.channel("acme").create(b"first", key="n", using=using)
             results = queue.create_many(BATCH, channel="acme", using=using)
             assert queue.peek("acme") == []
         assert isinstance(first, Created)
@@ -144,8 +144,8 @@ class UsingAsync:
         self, queue: AsyncQueue, transaction: AsyncTransaction
     ) -> None:
         async with transaction(True) as using:
-            first = await queue.create("acme", b"first", name="n", headers={"a": "ä"}, using=using)
-            again = await queue.channel("acme").create(b"first", name="n", using=using)
+            first = await queue.create("acme", b"first", key="n", headers={"a": "ä"}, using=using)
+            again = await queue.channel("acme").create(b"first", key="n", using=using)
             results = await queue.create_many(BATCH, channel="acme", using=using)
             assert await queue.peek("acme") == []
         assert isinstance(first, Created)

@@ -45,7 +45,7 @@ class Story:
     poison: int | None = None
     upload: int | None = None
     later: int | None = None
-    named: list[CreateManyResult] = field(default_factory=list)
+    keyed: list[CreateManyResult] = field(default_factory=list)
     redriven: bool = False
     killed: Killed | None = None
     told: list[str] = field(default_factory=list)
@@ -97,17 +97,17 @@ class Story:
         self.tell(f"delta creates 20 at once and may hold 8: {rejected} are rejected")
         yield
         for _ in range(2):
-            self.create_named("cedar", "publish")
-        self.tell(f"cedar publishes in 2 s, and asks twice by one name: {self.named}")
+            self.create_keyed("cedar", "publish")
+        self.tell(f"cedar publishes in 2 s, and asks twice by one key: {self.keyed}")
         if self.later is not None:
             self.tell(f"why does it wait? {self.queue.explain(self.later).explanation}")
         yield
 
-    def create_named(self, channel: str, name: str) -> None:
+    def create_keyed(self, channel: str, key: str) -> None:
         """Have a tenant create a job for later, of which there shall be one."""
-        job = NewMessage(b"video", kind="transcode", name=name, delay_ms=2_000)
+        job = NewMessage(b"video", kind="transcode", key=key, delay_ms=2_000)
         results = self.queue.create_many([job], channel=channel)
-        self.named += results
+        self.keyed += results
         if ids := self.note(results):
             self.later = ids[0]
 

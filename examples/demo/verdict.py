@@ -103,7 +103,7 @@ def promises(rows: Sequence[HistoryRow], story: Story, *, left: int) -> list[Pro
         *limits_kept(rows),
         fairness(rows),
         punctuality(rows, story),
-        naming(story),
+        uniqueness(story),
         urgency(rows),
         deferral(rows, story),
         poison(rows, story),
@@ -149,12 +149,12 @@ def punctuality(rows: Sequence[HistoryRow], story: Story) -> Promise:
     return Promise(f"leased before their time: {early}", early == 0 and len(done) == 1)
 
 
-def naming(story: Story) -> Promise:
-    """A second create with a name answers with the first one's id."""
-    answers = [type(each).__name__.lower() for each in story.named]
-    ids = {each.id for each in story.named if isinstance(each, Created | Duplicate)}
+def uniqueness(story: Story) -> Promise:
+    """A second create with a key answers with the first one's id."""
+    answers = [type(each).__name__.lower() for each in story.keyed]
+    ids = {each.id for each in story.keyed if isinstance(each, Created | Duplicate)}
     return Promise(
-        f"one name, two creates: {', '.join(answers)}, {len(ids)} message",
+        f"one key, two creates: {', '.join(answers)}, {len(ids)} message",
         answers == ["created", "duplicate"] and len(ids) == 1,
     )
 
@@ -201,12 +201,12 @@ def poison(rows: Sequence[HistoryRow], story: Story) -> Promise:
 
 def schedule(rows: Sequence[HistoryRow]) -> Promise:
     """Each tick is created once, however many workers there are."""
-    names = Counter(
-        row.name for row in rows if row.channel == "reports" and row.outcome == "completed"
+    keys = Counter(
+        row.key for row in rows if row.channel == "reports" and row.outcome == "completed"
     )
-    twice = sum(many - 1 for many in names.values())
+    twice = sum(many - 1 for many in keys.values())
     return Promise(
-        f"the schedule advanced {len(names)} times, {twice} twice", bool(names) and twice == 0
+        f"the schedule advanced {len(keys)} times, {twice} twice", bool(keys) and twice == 0
     )
 
 

@@ -20,11 +20,11 @@ from lonnymq.errors import LonnyMQError
 from lonnymq.results import Leased
 
 CHANNELS = [f"tenant-{number}" for number in range(8)]
-NAMES = [f"name-{number}" for number in range(30)]
+KEYS = [f"key-{number}" for number in range(30)]
 
 
 class Mixer:
-    """What may wait for another by design (one name, one channel's settings) comes first and once; the rest mixed."""
+    """What may wait for another by design (one key, one channel's settings) comes first and once; the rest mixed."""
 
     def __init__(self, given: dict[str, Any]) -> None:
         self.connection = psycopg.connect(given["dsn"], autocommit=True)
@@ -53,7 +53,7 @@ class Mixer:
         with self.connection.transaction(force_rollback=self.chance.random() < 0.1):
             if self.chance.random() < 0.12:
                 self.chance.choice(
-                    [self.set, self.pause, self.resume, self.create_named, self.redrive]
+                    [self.set, self.pause, self.resume, self.create_keyed, self.redrive]
                 )()
             for _ in range(self.chance.randint(1, 4)):
                 self.chance.choices(
@@ -79,10 +79,10 @@ class Mixer:
         made = self.queue.create_many([NewMessage(b"x", channel) for channel in channels])
         self.ids = [*self.ids, *(each.id for each in made if hasattr(each, "id"))][-50:]
 
-    def create_named(self) -> None:
-        names = self.chance.sample(NAMES, 4)
+    def create_keyed(self) -> None:
+        keys = self.chance.sample(KEYS, 4)
         self.queue.create_many(
-            [NewMessage(b"x", self.chance.choice(CHANNELS), name=name) for name in names]
+            [NewMessage(b"x", self.chance.choice(CHANNELS), key=key) for key in keys]
         )
 
     def complete(self) -> None:

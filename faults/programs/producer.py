@@ -18,7 +18,7 @@ from faults.programs import end_with_parent
 from lonnymq import NewMessage, Queue
 from lonnymq.errors import LonnyMQError
 
-WAYS = {"one": 4, "many": 5, "named": 1, "own": 1, "rolled_back": 1}
+WAYS = {"one": 4, "many": 5, "with_key": 1, "own": 1, "rolled_back": 1}
 TROUBLE = (psycopg.Error, LonnyMQError, OSError)
 
 
@@ -87,9 +87,9 @@ class Producer:
         """A batch."""
         self.call(self.messages(self.chance.randint(2, self.given.get("batch", 40))))
 
-    def named(self) -> None:
-        """A message with a name, tried until somebody says that it is there."""
-        [message] = self.messages(1, name=f"{self.given['name']}-{self.made}")
+    def with_key(self) -> None:
+        """A message with a key, tried until somebody says that it is there."""
+        [message] = self.messages(1, key=f"{self.given['name']}-{self.made}")
         for _ in range(50):
             try:
                 self.call([message])

@@ -1,4 +1,4 @@
-"""Connections cut before and after COMMIT: the caller does not know; with a name there is exactly one message."""
+"""Connections cut before and after COMMIT: the caller does not know; with a key there is exactly one message."""
 
 from __future__ import annotations
 
@@ -62,18 +62,18 @@ def produce(run: Run, server: Stand, number: int, count: int, told: list[Counter
         for at in range(count):
             when = ("before", "after")[at % 2]
             own.cut(when, b"message_create")
-            was_there = named(queue, journal, f"tenant-{number}", f"cut-{number}-{at}")
+            was_there = create_with_key(queue, journal, f"tenant-{number}", f"cut-{number}-{at}")
             mine[when] += 1
             mine[f"{when} there"] += was_there
         run.must(own.cuts == count, "unknown", f"{own.cuts} of {count} were cut")
 
 
-def named(queue: Queue, journal: Journal, channel: str, label: str) -> bool:
-    """Create a message under its name until somebody says that it is there; whether it was there before."""
+def create_with_key(queue: Queue, journal: Journal, channel: str, label: str) -> bool:
+    """Create a message under its key until somebody says that it is there; whether it was there before."""
     while True:
         call = journal.begin("create", labels=[label], channels=[channel])
         try:
-            made = queue.create(channel, label.encode(), name=label, kind="quick")
+            made = queue.create(channel, label.encode(), key=label, kind="quick")
         except (psycopg.Error, LonnyMQError, OSError) as error:
             journal.failed(call, "create", error)
             continue
@@ -83,8 +83,8 @@ def named(queue: Queue, journal: Journal, channel: str, label: str) -> bool:
 
 
 def exactly_one(run: Run, server: Stand, total: int) -> None:
-    """No name twice, none missing."""
-    query = "select count(*), count(distinct name) from lonnymq.message where name is not null"
+    """No key twice, none missing."""
+    query = "select count(*), count(distinct key) from lonnymq.message where key is not null"
     with server.connect() as connection:
         row = connection.execute(query).fetchone()
-    run.must(row == (total, total), "unknown", f"{row} messages and names, meant were {total}")
+    run.must(row == (total, total), "unknown", f"{row} messages and keys, meant were {total}")

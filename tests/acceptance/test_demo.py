@@ -24,7 +24,7 @@ SHOWN = [
     r"cedar: 1 each 200 ms with 2 in a burst, 0 spans of time held more",
     r"of 4 quiet tenants, 0 waited as long as by age alone",
     r"leased before their time: 0",
-    r"one name, two creates: created, duplicate, 1 message",
+    r"one key, two creates: created, duplicate, 1 message",
     r"the urgent job overtook [\d,]+ older ones of acme",
     r"the upload was deferred 2 times and completed at attempt 1",
     r"the broken video was tried 3 times, dead 1 time, kept, and completed 1 time after its redrive",

@@ -32,7 +32,7 @@ def add_hostile(queue: Queue) -> dict[str, int]:
         "large": b"<i>" * 30_000,
     }.items():
         made = queue.create(
-            SCRIPT, content, kind=IMAGE, name=f"{key} {IMAGE}", headers={SCRIPT: {"deep": IMAGE}}
+            SCRIPT, content, kind=IMAGE, key=f"{key} {IMAGE}", headers={SCRIPT: {"deep": IMAGE}}
         )
         ids[key] = made.id  # type: ignore[union-attr]  # it was created
     queue.create(SCRIPT, b"dies", kind=SCRIPT)

@@ -61,7 +61,7 @@ def add_limited(queue: Queue) -> None:
     queue.channel_set("acme", max_concurrency=2, max_size=1_000)
     queue.channel_set("globex", min_interval_ms=900_000)
     for number in range(40):
-        queue.create("acme", video(number), kind="encode", name=f"cats-{number}")
+        queue.create("acme", video(number), kind="encode", key=f"cats-{number}")
     queue.create_many([b'{"to": "ada@example.org"}'] * 13, channel="globex")
     for message in queue.dequeue(limit=100, lease_ms=HOUR, worker="videos-web-1-812"):
         if message.channel == "globex":

@@ -26,8 +26,8 @@ MESSAGES = {
     f"message_create({TEN_KB}, 'x')": ("LM001", "not 10000"),
     "message_create('a', null)": ("LM001", "content must be given"),
     "message_create('a', repeat('x', 67108865)::bytea)": ("LM002", "at most 67108864"),
-    "message_create('a', 'x', p_name => '')": ("LM001", "name must be 1 to 255 bytes long"),
-    f"message_create('a', 'x', p_name => {LONG})": ("LM001", "name must be 1 to 255 bytes long"),
+    "message_create('a', 'x', p_key => '')": ("LM001", "key must be 1 to 255 bytes long"),
+    f"message_create('a', 'x', p_key => {LONG})": ("LM001", "key must be 1 to 255 bytes long"),
     "message_create('a', 'x', p_kind => '')": ("LM001", "kind must be 1 to 255 bytes long"),
     f"message_create('a', 'x', p_kind => {TEN_KB})": ("LM001", "kind must be 1 to 255 bytes long"),
     "message_create('a', 'x', p_delay_ms => -1)": ("LM001", "delay_ms must be from 0 to"),
@@ -44,8 +44,8 @@ MESSAGES = {
     "message_create_many(array['a', null], array['x', 'x']::bytea[])": ("LM001", "channel must be"),
     "message_create_many(array['a', 'b'], array['x', null]::bytea[])": ("LM001", "content must be"),
     "message_create_many(array['a', ''], array['x', 'x']::bytea[])": ("LM001", "channel must be"),
-    "message_create_many(array['a', 'b'], array['x', 'x']::bytea[], p_names => array['n'])": (
-        "LM001", "names must be absent or have 2 elements, not 1"),
+    "message_create_many(array['a', 'b'], array['x', 'x']::bytea[], p_keys => array['n'])": (
+        "LM001", "keys must be absent or have 2 elements, not 1"),
     "message_create_many(array['a'], array['x'::bytea], p_delays_ms => array[1, 2])": (
         "LM001", "delays_ms must be absent or have 1 elements, not 2"),
     "message_create_many(array['a'], array['x'::bytea], p_dequeue_ats => '{}')": ("LM001", "dequeue_ats"),
@@ -286,22 +286,22 @@ def fuzzed(server_18: Any) -> Iterator[Queue]:
 
 
 @settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
-@given(channel=TEXTS, name=st.none() | TEXTS, kind=st.none() | TEXTS)
+@given(channel=TEXTS, key=st.none() | TEXTS, kind=st.none() | TEXTS)
 def test_texts_are_stored_verbatim_or_refused(
-    fuzzed: Queue, channel: str, name: str | None, kind: str | None
+    fuzzed: Queue, channel: str, key: str | None, kind: str | None
 ) -> None:
-    given_texts = [text for text in (channel, name, kind) if text is not None]
+    given_texts = [text for text in (channel, key, kind) if text is not None]
     if all(map(is_allowed, given_texts)):
-        fuzzed.create(channel, b"x", name=name, kind=kind)
+        fuzzed.create(channel, b"x", key=key, kind=kind)
         [peeked] = fuzzed.peek(channel)
-        assert (peeked.channel, peeked.name, peeked.kind) == (channel, name, kind)
+        assert (peeked.channel, peeked.key, peeked.kind) == (channel, key, kind)
         [message] = fuzzed.dequeue()
-        assert (message.channel, message.name, message.kind) == (channel, name, kind)
+        assert (message.channel, message.key, message.kind) == (channel, key, kind)
         assert fuzzed.explain(message.id).answer == "leased"
         assert message.complete() == "completed"
         return
     with pytest.raises(InvalidArgument, match=r"must|255"):
-        fuzzed.create(channel, b"x", name=name, kind=kind)
+        fuzzed.create(channel, b"x", key=key, kind=kind)
     assert not fuzzed.dequeue()
 
 
@@ -330,8 +330,8 @@ def test_python_refuses_what_it_cannot_send_and_stores_nothing(
         for bad in ("", "a\0b", "x" * 10_000, b"a", None, 5):
             with pytest.raises(InvalidArgument, match="channel"):
                 create(bad, b"x")
-        with pytest.raises(InvalidArgument, match="name"):
-            create("a", b"x", name="a\0b")
+        with pytest.raises(InvalidArgument, match="key"):
+            create("a", b"x", key="a\0b")
         for bad in ([1], "x", {"k": nan}, {1, 2}):
             with pytest.raises(InvalidArgument, match="headers"):
                 create("a", b"x", headers=bad)

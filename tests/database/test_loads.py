@@ -10,9 +10,9 @@ import lonnymq
 from lonnymq.errors import StageLost, translated
 
 Row = tuple[str, str | None, int | None]
-FILL = "insert into lonnymq.stage_{} (channel, name, content, dequeue_at) values (%s, %s, %s, %s)"
+FILL = "insert into lonnymq.stage_{} (channel, key, content, dequeue_at) values (%s, %s, %s, %s)"
 STORED = """
-    select channel, name, convert_from(content, 'UTF8'), dequeue_at is not distinct from 5
+    select channel, key, convert_from(content, 'UTF8'), dequeue_at is not distinct from 5
     from lonnymq.message where content <> 'before' order by channel, id
 """
 SIZES = """
@@ -38,9 +38,7 @@ def take(connection: psycopg.Connection, number: int, rows: int) -> tuple[int, .
 
 def one_by_one(connection: psycopg.Connection, rows: list[Row]) -> tuple[list[str], list, list]:
     """What single creates answer and leave; taken back."""
-    statement = (
-        "select answer from lonnymq.message_create(%s, %s, p_name => %s, p_dequeue_at => %s)"
-    )
+    statement = "select answer from lonnymq.message_create(%s, %s, p_key => %s, p_dequeue_at => %s)"
     with connection.transaction(force_rollback=True):
         answers = [
             connection.execute(statement, (row[0], str(at).encode(), row[1], row[2])).fetchone()[0]
@@ -66,9 +64,9 @@ def test_a_stage_comes_out_as_single_creates_would(
         queue.channel(name).set(**options)
     queue.channel("leaving").set()
     queue.channel("full").create(b"before")
-    queue.channel("small").create(b"before", name="b")
-    queue.channel("plain").create(b"before", name="a")
-    queue.channel("leaving").create(b"before", name="c")
+    queue.channel("small").create(b"before", key="b")
+    queue.channel("plain").create(b"before", key="a")
+    queue.channel("leaving").create(b"before", key="c")
     queue.channel("leaving").release()
     if is_folded:
         queue.maintain()

@@ -69,11 +69,11 @@ def test_a_full_channel_refuses_or_drops_as_it_says(queue: Queue) -> None:
 
 
 def test_names_are_unique_among_the_living(queue: Queue) -> None:
-    first = queue.create("acme", b"1", name="n")
+    first = queue.create("acme", b"1", key="n")
     assert isinstance(first, Created)
-    assert queue.create("acme", b"2", name="n") == Duplicate(first.id)
+    assert queue.create("acme", b"2", key="n") == Duplicate(first.id)
     results = queue.create_many(
-        [NewMessage(b"3", "acme", name="n"), NewMessage(b"4", "globex", name="n")]
+        [NewMessage(b"3", "acme", key="n"), NewMessage(b"4", "globex", key="n")]
     )
     assert results[0] == Duplicate(first.id)
     assert isinstance(results[1], Created)
@@ -82,11 +82,11 @@ def test_names_are_unique_among_the_living(queue: Queue) -> None:
 def test_times_and_everything_else_come_back_as_they_went_in(queue: Queue) -> None:
     moment = datetime(2001, 1, 1, tzinfo=UTC)
     queue.create(
-        "acme", bytes(range(256)), dequeue_at=moment, name="n", kind="k", headers={"ä": [1, None]}
+        "acme", bytes(range(256)), dequeue_at=moment, key="n", kind="k", headers={"ä": [1, None]}
     )
     [message] = queue.dequeue(worker="w1")
     assert (message.content, message.dequeue_at) == (bytes(range(256)), moment.timestamp() * 1000)
-    assert (message.name, message.kind, message.headers, message.attempt) == (
+    assert (message.key, message.kind, message.headers, message.attempt) == (
         "n",
         "k",
         {"ä": [1, None]},

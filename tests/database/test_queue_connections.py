@@ -39,7 +39,7 @@ async def async_queue(dsn: str) -> AsyncIterator[AsyncQueue]:
 def work(queue: Queue) -> None:
     """Every kind of call once: plain, batch, dequeue, settle, bulk."""
     queue.channel("acme").create(b"first")
-    queue.copy([b"second", NewMessage(b"third", name="n", headers={"h": 1})], channel="acme")
+    queue.copy([b"second", NewMessage(b"third", key="n", headers={"h": 1})], channel="acme")
     messages = queue.dequeue(limit=10)
     assert [message.content for message in messages] == [b"first", b"second", b"third"]
     assert messages[2].headers == {"h": 1}
@@ -54,7 +54,7 @@ def work(queue: Queue) -> None:
 async def work_async(queue: AsyncQueue) -> None:
     """The same, awaited."""
     await queue.channel("acme").create(b"first")
-    await queue.copy([b"second", NewMessage(b"third", name="n", headers={"h": 1})], channel="acme")
+    await queue.copy([b"second", NewMessage(b"third", key="n", headers={"h": 1})], channel="acme")
     messages = await queue.dequeue(limit=10)
     assert [message.content for message in messages] == [b"first", b"second", b"third"]
     assert await messages[0].heartbeat(60_000) == "extended"

@@ -64,7 +64,7 @@ def test_a_tick_creates_a_message_due_at_it_that_tells_where_it_is_from(queue) -
     first, second = queue.peek("reports")
     assert (first.dequeue_at, first.content, first.kind) == (at, b"x", "k")
     assert first.headers == {"h": 1, "schedule": "nightly", "run_at": at}
-    assert first.name.startswith("nightly 2")
+    assert first.key.startswith("nightly 2")
     assert queue.schedule_list()[0].message_id == second.id
 
 

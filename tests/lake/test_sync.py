@@ -42,7 +42,7 @@ def test_one_row_arrives_with_all_its_columns(
         at.date()
     }
     assert row == {
-        "message_id": 1, "channel": ANY_NAME, "kind": "kind", "name": None, "attempt": 1, "outcome": "completed",
+        "message_id": 1, "channel": ANY_NAME, "kind": "kind", "key": None, "attempt": 1, "outcome": "completed",
         "worker": "worker 1", "dequeue_at": NOON - 30, "size": 100, "error": None, "headers": '{"a": 1}',
         "content": None, "source": "shop", "date": date(2030, 1, 1),
     }  # fmt: skip
@@ -51,11 +51,11 @@ def test_one_row_arrives_with_all_its_columns(
 def test_a_real_attempt_arrives(spark: SparkSession, sync, dsn_18: str, tmp_path: Path) -> None:
     with Queue(dsn_18) as queue:
         queue.set(history="content")
-        queue.create("acme", b"hello", kind="greeting", name="once", headers={"trace": "1"})
+        queue.create("acme", b"hello", kind="greeting", key="once", headers={"trace": "1"})
         queue.dequeue(worker="w 1")[0].complete()
     assert sync().rows == 1
     row = lonnymq.lake.read_history(spark, tmp_path / "lake").first()
-    assert (row.channel, row.kind, row.name, row.outcome) == (
+    assert (row.channel, row.kind, row.key, row.outcome) == (
         "acme",
         "greeting",
         "once",

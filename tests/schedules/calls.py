@@ -53,7 +53,7 @@ $$
 """
 IDS = "select convert_from(content, 'UTF8'), id from lonnymq.message where channel = any (%s) and content = any (%s)"
 DEQUEUE = """
-select answer, convert_from(content, 'UTF8'), id, token::text, channel, dequeue_at, name, attempt, state, lease_until,
+select answer, convert_from(content, 'UTF8'), id, token::text, channel, dequeue_at, key, attempt, state, lease_until,
   retry_at, cursor
 from lonnymq.message_dequeue(%s, %s, null, %s::bigint[])
 """
@@ -63,7 +63,7 @@ from lonnymq.claim_take(%s, 1, %s, %s, %s, p_cursor => %s::bigint[], p_channels 
   p_last_at => %s)
 """
 CLAIMED = """
-select convert_from(m.content, 'UTF8'), m.id, m.token::text, m.channel, m.dequeue_at, m.name, m.attempt, m.state,
+select convert_from(m.content, 'UTF8'), m.id, m.token::text, m.channel, m.dequeue_at, m.key, m.attempt, m.state,
   m.lease_until
 from (
   select p.* from lonnymq.claim_part p where p.stream = %s and p.seq = %s order by p.part desc limit 1
@@ -122,7 +122,7 @@ def send(connection: Connection, statement: Any, run: Any) -> Any:
             query = "select held, lost from lonnymq.claim_renew(%s, 1, %s)"
             return connection.execute(query, (statement.stream, statement.lease_ms)).fetchall()
         case SetChannel(options={"paused": _} | {"retiring": _}):
-            name = "release" if "retiring" in statement.options else "pause"
+            name = "retire" if "retiring" in statement.options else "pause"
             name = name if True in statement.options.values() else "resume"
             return word(connection, f"select lonnymq.channel_{name}(%s)", statement.channel)
         case SetDefaults():
@@ -173,12 +173,12 @@ def create(connection: Connection, statement: Create) -> list[Created]:
     rows = statement.rows
     if len(rows) == 1:
         [row] = rows
-        values = (row.channel, row.tag.encode(), row.dequeue_at, row.delay_ms, row.name)
+        values = (row.channel, row.tag.encode(), row.dequeue_at, row.delay_ms, row.key)
         return [Created(*each) for each in connection.execute(CREATE, values).fetchall()]
     columns = [
         [row.dequeue_at for row in rows],
         [row.delay_ms for row in rows],
-        [row.name for row in rows],
+        [row.key for row in rows],
     ]
     # What nobody asks for is left out: that is another way through message_create_many.
     given = [column if any(each is not None for each in column) else None for column in columns]

@@ -1,4 +1,4 @@
-"""How full channels are and who has which name: what a create is answered by."""
+"""How full channels are and who has which key: what a create is answered by."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Lines:
-    """The channels that a create is about, as one view shows them: how full they are, and who has which name."""
+    """The channels that a create is about, as one view shows them: how full they are, and who has which key."""
 
     def __init__(self, contract: Sessions, world: World, statement: Create) -> None:
         self.world = world
@@ -20,23 +20,23 @@ class Lines:
         self.policies = {name: contract.policy(world, name) for name in channels}
         self.least: Counter[str] = Counter()
         self.most: Counter[str] = Counter()
-        self.names: dict[tuple[str, str], tuple[int, bool]] = {}
+        self.keys: dict[tuple[str, str], tuple[int, bool]] = {}
         limited = {name for name, policy in self.policies.items() if policy.max_size is not None}
-        if not limited and not any(row.name for row in statement.rows):
+        if not limited and not any(row.key for row in statement.rows):
             return
         for message in world.messages.values():
             if message is not None and message.channel in channels:
                 maybe_dead = contract.is_maybe_dead(world, message)
                 self.most[message.channel] += 1
                 self.least[message.channel] += not maybe_dead
-                if message.name:
-                    self.names[message.channel, message.name] = message.id, maybe_dead
+                if message.key:
+                    self.keys[message.channel, message.key] = message.id, maybe_dead
 
     def expected(self, row: NewMessage, statement: Create) -> dict[str, int | None]:
         """The words that may be answered, with the id for a duplicate."""
         words: dict[str, int | None] = {}
-        if row.name and (row.channel, row.name) in self.names:
-            id_, maybe_dead = self.names[row.channel, row.name]
+        if row.key and (row.channel, row.key) in self.keys:
+            id_, maybe_dead = self.keys[row.channel, row.key]
             words["duplicate"] = id_
             if not maybe_dead:
                 return words
@@ -86,8 +86,8 @@ class Lines:
         """A message of the same call was created."""
         self.least[message.channel] += 1
         self.most[message.channel] += 1
-        if message.name:
-            self.names[message.channel, message.name] = message.id, False
+        if message.key:
+            self.keys[message.channel, message.key] = message.id, False
 
     def describe(self, channel: str) -> str:
         """How full a channel is."""

@@ -39,7 +39,7 @@ each message is completed then, or becomes what was decided of it. A claim that 
 as if they had never been leased.
 
 **Purge and redrive.** A purge deletes the first messages that wait in a channel, and none that somebody holds. A dead
-message that is redriven stands where it stood, with all its attempts, unless its name is taken.
+message that is redriven stands where it stood, with all its attempts, unless its key is taken.
 
 **Release.** A channel that is released rejects new messages and delivers what it has. A sweep forgets it and its
 settings when it is empty. **Defaults** are the settings of every channel that nobody has set.
@@ -47,8 +47,8 @@ settings when it is empty. **Defaults** are the settings of every channel that n
 **Capacity.** `max_size` counts the live messages that the transaction can see: committed ones and its own. A channel
 that is full rejects or drops, as its `when_full` says.
 
-**Names.** A name is unique among the live messages of its channel. A second create answers `duplicate` with the id of
-the first. Two transactions that create the same name wait for each other; that, two settings of the same channel, and
+**Keys.** A key is unique among the live messages of its channel. A second create answers `duplicate` with the id of
+the first. Two transactions that create the same key wait for each other; that, two settings of the same channel, and
 two settlements of the same message are the only waits there are.
 
 Which session sees and holds what is PostgreSQL's business, and a file of its own: visibility.py. What can be leased is
@@ -100,7 +100,7 @@ class Contract(Settlements):
     # ---- create
 
     def judge_create(self, session: str, statement: Create, answers: list[Created]) -> None:
-        """Each message is created, or there is a reason why not: its name is taken, or its channel is full."""
+        """Each message is created, or there is a reason why not: its key is taken, or its channel is full."""
         if len(answers) != len(statement.rows):
             raise Violation("create", f"{len(answers)} answers for {len(statement.rows)} messages")
         changes = self.open[session].changes
@@ -129,7 +129,7 @@ class Contract(Settlements):
                 due = (
                     row.dequeue_at if row.dequeue_at is not None else self.now + (row.delay_ms or 0)
                 )
-                message = Message(row.tag, got.id, row.channel, due, row.name)
+                message = Message(row.tag, got.id, row.channel, due, row.key)
                 changes.messages[row.tag] = message
                 self.ever.add(row.tag)
                 for line in lines:
@@ -261,11 +261,11 @@ class Contract(Settlements):
             message.id,
             message.channel,
             message.dequeue_at,
-            message.name,
+            message.key,
             message.attempt + 1,
             message.state,
         )
-        found = (row.id, row.channel, row.dequeue_at, row.name, row.attempt, row.state)
+        found = (row.id, row.channel, row.dequeue_at, row.key, row.attempt, row.state)
         if found != expected or row.lease_until != self.now + statement.lease_ms:
             raise Violation(
                 "row",

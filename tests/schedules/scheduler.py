@@ -1,6 +1,6 @@
 """Runs a schedule: real connections, one statement at a time, each answer compared with the contract.
 
-A statement that the contract lets wait (an equal name, a setting, a message that another session settles) runs in a
+A statement that the contract lets wait (an equal key, a setting, a message that another session settles) runs in a
 thread and stays pending until the other session ends. Any other statement that waits for a lock fails by
 `lock_timeout`, and that is a violation.
 """
@@ -60,7 +60,7 @@ WAKES = {
     *KEEPS_TURNS, "set", "pause", "resume", "queue", "redrive", "begin", "commit", "rollback", "savepoint",
     "rollback_to", "check", "clock",
 }  # fmt: skip
-ENDS = {"settle", "cancel", "purge"}  # nobody is notified of slots and names that come free
+ENDS = {"settle", "cancel", "purge"}  # nobody is notified of slots and keys that come free
 SOON_MS = 50  # who was told to look again so soon does not wait to be notified
 LOOKS, LOOK_AGAIN_SECONDS = 3, 0.006  # so does a consumer that finds nothing, before it sleeps
 NOTIFY_SECONDS = 0.1
@@ -306,7 +306,7 @@ class Run:
         return channel
 
     def new(
-        self, step: Step, index: int, channel: str, when: list[Any] | None, name: str | None
+        self, step: Step, index: int, channel: str, when: list[Any] | None, key: str | None
     ) -> NewMessage:
         """A message to be created, with its times as they are asked for."""
         kind, value = when or ("delay", None)
@@ -314,7 +314,7 @@ class Run:
         if step.op in ("copy", "bulk", "wide") and at is None:  # a COPY has no delays
             at = self.contract.now + (value or 0)
         delay = value if at is None else None
-        return NewMessage(f"{step.number}.{index}", self.known(channel), at, delay, name)
+        return NewMessage(f"{step.number}.{index}", self.known(channel), at, delay, key)
 
     def settle(self, step: Step) -> Settle | None:
         """Leases by number among those of this session, of everybody, or all that there ever were."""
@@ -344,7 +344,7 @@ class Run:
         return Cancel(tuple((tag, id_) for id_, tag in sorted(chosen))) if chosen else None
 
     def redrive(self, step: Step) -> Redrive | None:
-        """Messages by number among those that are dead, or may be; none whose name somebody else may hold."""
+        """Messages by number among those that are dead, or may be; none whose key somebody else may hold."""
         contract = self.contract
         pool = [message for message in contract.committed.dead.values() if message]
         pool += [
@@ -352,7 +352,7 @@ class Run:
             for m in contract.committed.messages.values()
             if m and contract.is_maybe_dead(contract.committed, m)
         ]
-        pool = [message for message in pool if not (message.name and contract.open)]
+        pool = [message for message in pool if not (message.key and contract.open)]
         pool.sort(key=lambda message: message.id)
         chosen = {pool[pick % len(pool)] for pick in step.args["picks"]} if pool else ()
         return Redrive(tuple(sorted((m.tag, m.id) for m in chosen))) if chosen else None

@@ -210,10 +210,10 @@ class Settlements(Availability):
     def judge_redrive(
         self, session: str, statement: Redrive, answers: dict[int, tuple[str, int | None]]
     ) -> None:
-        """A dead message goes back to where it stood, with all its attempts, unless its name is taken."""
+        """A dead message goes back to where it stood, with all its attempts, unless its key is taken."""
         world, changes = self.view(session), self.open[session].changes
         touched = {tag for each in self.others(session) for tag in each.changes.dead}
-        given: set[tuple[str, str]] = set()  # names that dead messages of this call have taken
+        given: set[tuple[str, str]] = set()  # keys that dead messages of this call have taken
         redriven = [
             each for each in statement.messages if answers.get(each[1], [""])[0] == "redriven"
         ]
@@ -225,14 +225,14 @@ class Settlements(Availability):
                 dead, words = live, {"redriven", "not_found"}
             if tag in touched:
                 words.add("not_found")
-            if dead and dead.name:
-                names = [
+            if dead and dead.key:
+                keys = [
                     self.is_maybe_dead(world, m) for m in world.messages.values()
-                    if m and m.tag != tag and (m.channel, m.name) == (dead.channel, dead.name)
+                    if m and m.tag != tag and (m.channel, m.key) == (dead.channel, dead.key)
                 ]  # fmt: skip
-                is_given = (dead.channel, dead.name) in given
-                words |= {"duplicate"} if names or is_given else set()
-                words -= {"redriven"} if is_given or (names and not all(names)) else set()
+                is_given = (dead.channel, dead.key) in given
+                words |= {"duplicate"} if keys or is_given else set()
+                words -= {"redriven"} if is_given or (keys and not all(keys)) else set()
             word = answers.get(id_, ("nothing", None))[0]
             if word not in words:
                 raise Violation("redrive", f"{tag} was answered {word}; expected {words}")
@@ -240,7 +240,7 @@ class Settlements(Availability):
                 assert dead is not None
                 changes.dead[tag] = None
                 changes.messages[tag] = replace(dead, attempt=0, lease=None)
-                given |= {(dead.channel, dead.name)} if dead.name else set()
+                given |= {(dead.channel, dead.key)} if dead.key else set()
 
 
 def acknowledged(message: Message, outcome: str, stored: Any) -> tuple[str, int | None]:

@@ -33,7 +33,7 @@ class Message:
     id: int
     channel: str
     dequeue_at: int
-    name: str | None = None
+    key: str | None = None
     attempt: int = 0
     state: bytes | None = None
     lease: Lease | None = None
@@ -75,7 +75,7 @@ class NewMessage:
     channel: str
     dequeue_at: int | None = None
     delay_ms: int | None = None
-    name: str | None = None
+    key: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ class Leased:
     token: str
     channel: str
     dequeue_at: int
-    name: str | None
+    key: str | None
     attempt: int
     state: bytes | None
     lease_until: int

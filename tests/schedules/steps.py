@@ -13,7 +13,7 @@ from random import Random
 from typing import Any
 
 CHANNELS = ("a", "b", "c", "d")
-NAMES = ("n1", "n2", "n3")
+KEYS = ("n1", "n2", "n3")
 LEASES_MS = (50, 1_000, 30_000, 600_000)
 ISOLATIONS = ("read committed", "read committed", "repeatable read", "serializable")
 CLOCK_STEPS = (1, 10, 100, 1_000, 1_000, 5_000, 30_000, 70_000, 600_000, -1, -100, -2_000, -60_000)
@@ -153,8 +153,8 @@ class Drawer:
             case "create":
                 self.add(session, "create", rows=[self.message()])
             case "create_many" | "copy":
-                names = op != "copy" and draw.random() < 0.4
-                rows = [self.message(names=names) for _ in range(self.size("create_many"))]
+                keys = op != "copy" and draw.random() < 0.4
+                rows = [self.message(keys=keys) for _ in range(self.size("create_many"))]
                 self.add(session, op, rows=rows)
             case "burst" | "bulk":
                 self.add(
@@ -320,10 +320,10 @@ class Drawer:
         number = self.random.choice((1, 1, 1, 2, 3, 8, 100 if self.large else 8))
         return [self.random.randrange(1000) for _ in range(number)]
 
-    def message(self, *, names: bool = True) -> list[Any]:
-        """A message: channel, when, name."""
-        name = self.random.choice(NAMES) if names and self.random.random() < 0.25 else None
-        return [self.random.choice(self.channels), self.when(), name]
+    def message(self, *, keys: bool = True) -> list[Any]:
+        """A message: channel, when, key."""
+        key = self.random.choice(KEYS) if keys and self.random.random() < 0.25 else None
+        return [self.random.choice(self.channels), self.when(), key]
 
     def when(self) -> list[Any] | None:
         """Now, after a delay, at an absolute time, or some time ago."""

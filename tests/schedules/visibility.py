@@ -206,17 +206,17 @@ class Sessions:
             self.commit(session)
 
     def may_wait(self, session: str, statement: Statement) -> bool:
-        """Whether another session holds what this statement needs: an equal name, a setting, a message."""
+        """Whether another session holds what this statement needs: an equal key, a setting, a message."""
         others = [each for name, each in self.open.items() if name != session]
         if isinstance(statement, Create):
-            names = {(row.channel, row.name) for row in statement.rows if row.name}
-            # A dequeue that is open may have taken back the last attempt of who has the name.
-            return bool(names) and (
-                any(names & self.names_in(each) for each in others)
+            keys = {(row.channel, row.key) for row in statement.rows if row.key}
+            # A dequeue that is open may have taken back the last attempt of who has the key.
+            return bool(keys) and (
+                any(keys & self.keys_in(each) for each in others)
                 or (
                     self.is_dequeuing(session)
                     and any(
-                        (each.channel, each.name) in names and self.is_maybe_over(each)
+                        (each.channel, each.key) in keys and self.is_maybe_over(each)
                         for each in self.committed.messages.values()
                     )
                 )
@@ -242,17 +242,17 @@ class Sessions:
             )
         return False
 
-    def names_in(self, transaction: Transaction) -> set[tuple[str, str | None]]:
-        """The names that a transaction has taken or set free."""
-        names = {
-            (row.channel, row.name)
+    def keys_in(self, transaction: Transaction) -> set[tuple[str, str | None]]:
+        """The keys that a transaction has taken or set free."""
+        keys = {
+            (row.channel, row.key)
             for row in (transaction.running.rows if isinstance(transaction.running, Create) else ())
         }
         for tag, message in transaction.changes.messages.items():
             for version in (message, self.committed.messages.get(tag)):
-                if version is not None and version.name:
-                    names.add((version.channel, version.name))
-        return names
+                if version is not None and version.key:
+                    keys.add((version.channel, version.key))
+        return keys
 
     # ---- who sees and who holds what
 

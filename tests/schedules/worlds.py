@@ -41,7 +41,7 @@ DATABASE = "schedules"
 OFFSETS = (-100_000, -300, -60, -20, -5, 5, 1_000)
 BURN = "do $$ begin for v_number in 1..{count} loop perform pg_current_xact_id(); commit; end loop; end $$"
 MESSAGES = """
-select convert_from(content, 'UTF8'), id, channel, dequeue_at, name, attempt, state, token::text, lease_until
+select convert_from(content, 'UTF8'), id, channel, dequeue_at, key, attempt, state, token::text, lease_until
 from lonnymq.{table}
 """
 POLICIES = """

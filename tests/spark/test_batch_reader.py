@@ -56,12 +56,12 @@ def queue(dsn_18: str) -> lonnymq.Queue:
 
 def test_messages_are_read_as_they_are(queue_format, queue: lonnymq.Queue) -> None:
     queue.channel("acme").create(
-        b"\x00\xff", name="one", kind="video", headers={"trace": "ä"}, dequeue_at=-7
+        b"\x00\xff", key="one", kind="video", headers={"trace": "ä"}, dequeue_at=-7
     )
     queue.dequeue(worker="me")
     queue.channel("bloom").create(b"")
     first, second = queue_format.read().load("messages").orderBy("dequeue_at").collect()
-    assert (first.channel, first.content, first.name, first.kind, first.dequeue_at) == (
+    assert (first.channel, first.content, first.key, first.kind, first.dequeue_at) == (
         *("acme", b"\x00\xff", "one", "video", -7),
     )
     assert (first.headers, first.leased, first.attempt, first.worker) == (

@@ -9,7 +9,7 @@ from pyspark.sql.functions import col, concat, lit, repeat
 import lonnymq
 
 MODES = ["staged", "direct"]
-STORED = "select channel, convert_from(content, 'UTF8'), name, kind, headers from lonnymq.message order by id"
+STORED = "select channel, convert_from(content, 'UTF8'), key, kind, headers from lonnymq.message order by id"
 LOADED = """
     select sum(created), sum(duplicate), sum(dropped), sum(rejected), sum(invalid) from lonnymq.load_list()
 """
@@ -41,7 +41,7 @@ def test_all_columns_arrive(
     at = datetime(2030, 1, 1, tzinfo=UTC)
     frame = spark.createDataFrame(
         [("a", b"1", at, None, "n", "k", {"x": "ä"}), ("a", b"2", None, 5_000, None, None, None)],
-        "channel string, content binary, dequeue_at timestamp, delay_ms bigint, name string, kind string, "
+        "channel string, content binary, dequeue_at timestamp, delay_ms bigint, key string, kind string, "
         "headers map<string,string>",
     ).coalesce(1)
     queue_format.write(frame, commitMode=mode).save()
@@ -99,7 +99,7 @@ def test_rows_that_are_not_taken_are_counted_and_kept_with_the_reason(
     frame = numbered(spark, 1_000, parts=1, bytes_each=bytes_each).selectExpr(
         "case when channel = 'channel 4' then '' else channel end as channel",
         "content",
-        "case when channel = 'channel 5' then 'one' end as name",
+        "case when channel = 'channel 5' then 'one' end as key",
         "case when channel = 'channel 6' then '[]'"
         " when channel = 'channel 8' then concat('{\"x\": \"', repeat('y', 20000), '\"}') end as headers",
         "case when channel = 'channel 7' then repeat('k', 256) end as kind",
@@ -138,9 +138,9 @@ def test_a_write_that_must_not_lose_a_row_writes_nothing_if_one_is_refused(
 def test_a_name_is_unique_among_what_is_there_and_what_comes(
     spark: SparkSession, queue_format, queue, connection, mode: str
 ) -> None:
-    queue.channel("a").create(b"there", name="one")
+    queue.channel("a").create(b"there", key="one")
     rows = [("a", "1", "one"), ("a", "2", "two"), ("a", "3", "two"), ("b", "4", "one")]
-    frame = spark.createDataFrame(rows, "channel string, content string, name string")
+    frame = spark.createDataFrame(rows, "channel string, content string, key string")
     queue_format.write(frame.coalesce(1), commitMode=mode).save()
     assert [row[:3] for row in connection.execute(STORED)] == [
         ("a", "there", "one"),

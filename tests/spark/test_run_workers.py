@@ -41,7 +41,7 @@ def handlers(dsn: str) -> Worker:
 
 
 def test_what_came_of_each_message_is_a_row(spark: SparkSession, queue: Queue, dsn_18: str) -> None:
-    made = [NewMessage(b"%d" % each, "a", kind="count", name=f"n{each}") for each in range(5)]
+    made = [NewMessage(b"%d" % each, "a", kind="count", key=f"n{each}") for each in range(5)]
     ids = [each.id for each in queue.create_many(made)]
     more = queue.create_many([NewMessage(b"1", f"c{each}", kind="many") for each in range(20)])
     rows = run_workers(spark, handlers(dsn_18), num_workers=2, until_empty=True, duration=120_000)
@@ -50,7 +50,7 @@ def test_what_came_of_each_message_is_a_row(spark: SparkSession, queue: Queue, d
         *("completed", "retrying", "deferred", "dead", "completed")
     ]
     first = seen[ids[1]]
-    known = (first.channel, first.kind, first.name, first.attempt, first.error)
+    known = (first.channel, first.kind, first.key, first.attempt, first.error)
     assert known == ("a", "count", "n1", 1, "ValueError: one")
     assert {seen[each.id].answer for each in more} == {"completed"}
     assert rows.count() == 25

@@ -69,10 +69,10 @@ def history(queue: Queue) -> list[tuple[str, str | None]]:
 
 
 def test_a_batch_has_the_messages_with_what_is_known_of_them(queue: Queue, query: Make) -> None:
-    made = queue.create("acme", b"hello", kind="greeting", name="one", headers={"a": 1})
+    made = queue.create("acme", b"hello", kind="greeting", key="one", headers={"a": 1})
     _, [row] = query().batch()
     assert row["id"] == made.id
-    known = ("channel", "kind", "name", "attempt", "headers", "content")
+    known = ("channel", "kind", "key", "attempt", "headers", "content")
     assert [row[name] for name in known] == ["acme", "greeting", "one", 1, '{"a": 1}', b"hello"]
     assert row["created_at"].tzinfo is not None
 

@@ -28,7 +28,7 @@ WRONG = {
     "a long channel": ({"channel": ["ä" * 128]}, "channel must be 1 to 255 bytes long"),
     "a zero in a channel": ({"channel": ["a\0b"]}, "channel must not hold the character 0"),
     "no content": ({"content": pa.array([None], pa.binary())}, "content must be given"),
-    "an empty name": ({"name": [""]}, "name must be 1 to 255 bytes long"),
+    "an empty key": ({"key": [""]}, "key must be 1 to 255 bytes long"),
     "a long kind": ({"kind": ["x" * 256]}, "kind must be 1 to 255 bytes long"),
     "both times": (
         {"dequeue_at": [1], "delay_ms": [1]},

@@ -19,7 +19,7 @@ from examples.demo.verdict import (
 from lonnymq.results import Created, Duplicate, HistoryRow
 
 ROW = HistoryRow(
-    xid=1, message_id=1, channel="acme", kind=None, name=None, attempt=1, worker=None,
+    xid=1, message_id=1, channel="acme", kind=None, key=None, attempt=1, worker=None,
     outcome="completed", created_at=0, dequeue_at=0, dequeued_at=10, finished_at=20, size=1,
     error=None, headers=None, content=None,
 )  # fmt: skip
@@ -42,13 +42,13 @@ def good() -> tuple[list[HistoryRow], Story]:
         job(8, channel="ember", outcome=outcome, attempt=attempt, dequeued_at=attempt, finished_at=attempt)
         for attempt, outcome in enumerate(("failed", "failed", "dead", "completed"), 1)
     ]  # fmt: skip
-    story.later, story.named = 1, [Created(1), Duplicate(1)]
+    story.later, story.keyed = 1, [Created(1), Duplicate(1)]
     rows += [
         job(9, outcome="expired", worker="killed", dequeued_at=60, finished_at=61),
         job(9, worker="another", dequeued_at=70, finished_at=71),
     ]
     story.killed = Killed(1, "killed", frozenset({9}))
-    rows += [job(20 + n, channel="reports", name=f"report {n}") for n in range(3)]
+    rows += [job(20 + n, channel="reports", key=f"report {n}") for n in range(3)]
     story.created, story.upload, story.poison = set(range(1, 10)), 7, 8
     return rows, story
 
@@ -71,12 +71,12 @@ def test_a_good_history_keeps_every_promise() -> None:
     [
         (lambda rows, story: story.created.add(99), "lost 1"),
         (lambda rows, story: rows.append(job(1, dequeued_at=90, finished_at=91)), "completed twice: 1"),
-        (lambda rows, story: rows.append(job(30, channel="reports", name="report 1")), "1 twice"),
+        (lambda rows, story: rows.append(job(30, channel="reports", key="report 1")), "1 twice"),
         (lambda rows, story: rows.append(job(5, outcome="deferred")) or setattr(story, "upload", 5), "deferred 1"),
         (lambda rows, story: setattr(story, "poison", 1), "tried 0 times"),
         (lambda rows, story: rows.append(job(5, dequeue_at=11)), "before their time: 1"),
         (lambda rows, story: setattr(story, "later", 98), "before their time: 0"),
-        (lambda rows, story: setattr(story, "named", [Created(1), Created(2)]), "2 message"),
+        (lambda rows, story: setattr(story, "keyed", [Created(1), Created(2)]), "2 message"),
         (lambda rows, story: rows.append(job(40, channel="delta", dequeued_at=900, finished_at=901)), "1 waited"),
         (lambda rows, story: killed(story, None), "nothing was shown"),
         (lambda rows, story: killed(story, Killed(1)), "nothing was shown"),

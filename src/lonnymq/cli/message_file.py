@@ -20,7 +20,7 @@ STDIN = Path("-")
 BATCH = 1_000
 BATCH_BYTES = 8 * 1024 * 1024
 FIELDS = {
-    "content", "content_base64", "channel", "kind", "name", "headers", "delay_ms", "dequeue_at",
+    "content", "content_base64", "channel", "kind", "key", "headers", "delay_ms", "dequeue_at",
 }  # fmt: skip
 
 

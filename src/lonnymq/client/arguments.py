@@ -97,7 +97,7 @@ def encoded(what: str, value: object) -> bytes:
 
 
 def name(what: str, value: object) -> str:
-    """The name of a channel, a message, a kind, a worker: 1 to 255 bytes of UTF-8."""
+    """The name of a channel, a kind, a worker, or the key of a message: 1 to 255 bytes of UTF-8."""
     size = len(encoded(what, value))
     if not 1 <= size <= MAX_NAME_BYTES:
         raise InvalidArgument(f"{what} must be 1 to {MAX_NAME_BYTES} bytes of UTF-8, not {size}")

@@ -14,7 +14,7 @@ from lonnymq.client.new_message import Checked, NewMessage, check_messages
 
 
 class Bulk:
-    """Messages on their way in by COPY, which knows no capacity and fails on a name that is taken."""
+    """Messages on their way in by COPY, which knows no capacity and fails on a key that is taken."""
 
     types = ("text", "bytea", "int8", "text", "text", "jsonb")
 
@@ -29,7 +29,7 @@ class Bulk:
     @property
     def statement(self) -> str:
         """The COPY."""
-        columns = "channel, content, dequeue_at, name, kind, headers"
+        columns = "channel, content, dequeue_at, key, kind, headers"
         return f"copy {self.schema}.message ({columns}) from stdin (format binary)"
 
     def clock(self) -> Call[int]:
@@ -52,4 +52,4 @@ def copy_row(message: Checked, now: int) -> tuple[Any, ...]:
     """One row of the COPY."""
     run_at = message.dequeue_at if message.dequeue_at is not None else now + (message.delay_ms or 0)
     headers = None if message.headers is None else json.loads(message.headers)
-    return message.channel, message.content, run_at, message.name, message.kind, headers
+    return message.channel, message.content, run_at, message.key, message.kind, headers

@@ -18,7 +18,7 @@ class NewMessage:
     channel: str | None = None
     dequeue_at: check.Moment | None = None
     delay_ms: check.Duration | None = None
-    name: str | None = None
+    key: str | None = None
     kind: str | None = None
     headers: Mapping[str, Any] | None = None
 
@@ -30,7 +30,7 @@ class Checked(NamedTuple):
     content: bytes
     dequeue_at: int | None
     delay_ms: int | None
-    name: str | None
+    key: str | None
     kind: str | None
     headers: str | None
 
@@ -43,7 +43,7 @@ def check_message(message: NewMessage, *, channel: str | None = None) -> Checked
         content=check.content("content", message.content),
         dequeue_at=check.optional(check.moment, "dequeue_at", message.dequeue_at),
         delay_ms=check.optional(check.milliseconds, "delay_ms", message.delay_ms),
-        name=check.optional(check.name, "name", message.name),
+        key=check.optional(check.name, "key", message.key),
         kind=check.optional(check.name, "kind", message.kind),
         headers=check.optional(check.headers, "headers", message.headers),
     )
@@ -82,7 +82,7 @@ def is_plain(message: NewMessage) -> bool:
     return (
         message.dequeue_at is None
         and message.delay_ms is None
-        and message.name is None
+        and message.key is None
         and message.kind is None
         and message.headers is None
     )

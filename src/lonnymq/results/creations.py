@@ -17,7 +17,7 @@ class Created:
 
 @dataclass(frozen=True, slots=True)
 class Duplicate:
-    """A live message of the channel already has the name; this is its id, and nothing was stored."""
+    """A live message of the channel already has the key; this is its id, and nothing was stored."""
 
     id: int
 

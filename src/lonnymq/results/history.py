@@ -86,7 +86,7 @@ class HistoryRow:
     message_id: int
     channel: str
     kind: str | None
-    name: str | None
+    key: str | None
     attempt: int
     worker: str | None
     outcome: Outcome

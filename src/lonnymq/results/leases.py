@@ -47,7 +47,7 @@ class LeasedMessage:
     attempt: int
     kind: str | None
     headers: Mapping[str, Any] | None
-    name: str | None
+    key: str | None
     created_at: int
     dequeue_at: int
     dequeued_at: int

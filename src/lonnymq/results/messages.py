@@ -50,7 +50,7 @@ class PeekedMessage:
     attempt: int
     kind: str | None
     headers: Mapping[str, Any] | None = field(hash=False)
-    name: str | None
+    key: str | None
     created_at: int
     dequeue_at: int
     leased: bool
@@ -70,7 +70,7 @@ class DeadMessage:
     attempt: int
     kind: str | None
     headers: Mapping[str, Any] | None = field(hash=False)
-    name: str | None
+    key: str | None
     created_at: int
     dequeue_at: int
     died_at: int

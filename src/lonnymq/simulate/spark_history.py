@@ -34,7 +34,7 @@ COLUMNS = {
     "message_id": "message + 1",
     "channel": "concat('tenant-', lpad(cast(tenant + 1 as string), {digits}, '0'))",
     "kind": "element_at(array('transcode', 'mail', 'invoice', 'export'), cast({draw5} * 4 as int) + 1)",
-    "name": "cast(null as string)",
+    "key": "cast(null as string)",
     "attempt": "if(again and not deferred, 2, 1)",
     "outcome": """case
         when again then if({draw6} < 0.1 and not deferred, 'dead', 'completed')

@@ -227,7 +227,7 @@ def make_history(
     return [
         HistoryRow(
             xid=xid, message_id=made.message[at] + 1, channel=work.names[work.channel[at]],
-            kind=about[made.message[at]][0], name=None, attempt=made.attempt[at],
+            kind=about[made.message[at]][0], key=None, attempt=made.attempt[at],
             worker=f"worker-{by[at] + 1:02}", outcome=made.outcome[at],
             created_at=work.created_at[at], dequeue_at=went.due_at[at], dequeued_at=started[at],
             finished_at=ended[at], size=about[made.message[at]][1],
@@ -265,7 +265,7 @@ def to_arrow_table(rows: Iterable[HistoryRow]) -> pa.Table:
     instant = pa.timestamp("us", tz="UTC")
     types = {
         "xid": pa.int64(), "message_id": pa.int64(), "channel": pa.string(), "kind": pa.string(),
-        "name": pa.string(), "attempt": pa.int32(), "outcome": pa.string(), "worker": pa.string(),
+        "key": pa.string(), "attempt": pa.int32(), "outcome": pa.string(), "worker": pa.string(),
         "dequeue_at": pa.int64(), "created_at": instant, "dequeued_at": instant,
         "finished_at": instant, "size": pa.int64(), "error": pa.string(), "headers": pa.string(),
         "content": pa.binary(),

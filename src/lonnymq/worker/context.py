@@ -77,9 +77,9 @@ class HandlerContext:
         return self.message.kind
 
     @property
-    def name(self) -> str | None:
-        """The name of the message, if any."""
-        return self.message.name
+    def key(self) -> str | None:
+        """The key of the message, if any."""
+        return self.message.key
 
     @property
     def attempt(self) -> int:

@@ -55,13 +55,13 @@ def test_many_are_redriven_in_chunks_past_those_that_stay(
     queue: lonnymq.Queue, dsn_18: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("lonnymq.cli.commands.dead.CHUNK", 2)
-    [first] = bury(queue, "acme", 1, name="taken")
+    [first] = bury(queue, "acme", 1, key="taken")
     bury(queue, "acme", 5)
-    queue.channel("acme").create(b"newer", name="taken")
+    queue.channel("acme").create(b"newer", key="taken")
     ran = run("dead", "redrive", "--all", "--yes", "--json", dsn=dsn_18)
     assert ran.json == {"redriven": 5, "duplicate": 1, "not_found": 0}
     assert (ran.code, queue.dead_ids()) == (1, [first])
-    assert "1 message not redriven: a live message has the same name." in ran.err
+    assert "1 message not redriven: a live message has the same key." in ran.err
 
 
 def test_dead_messages_are_purged_by_id_kind_or_all(queue: lonnymq.Queue, dsn_18: str) -> None:

@@ -24,14 +24,14 @@ def contents(queue: lonnymq.Queue, channel: str) -> list[bytes]:
 def test_one_message_is_created_with_all_that_it_can_have(
     queue: lonnymq.Queue, dsn_18: str
 ) -> None:
-    options = ["--kind", "transcode", "--name", "n", "--headers", '{"trace": 1}', "--delay", "2h"]
+    options = ["--kind", "transcode", "--key", "n", "--headers", '{"trace": 1}', "--delay", "2h"]
     ran = run("message", "create", "acme", "hällo", *options, "--json", dsn=dsn_18)
     [message] = queue.peek("acme")
     assert ran.json == {"answer": "created", "id": message.id, "channel": "acme", "reason": None}
-    assert (message.content.decode(), message.kind, message.name) == ("hällo", "transcode", "n")
+    assert (message.content.decode(), message.kind, message.key) == ("hällo", "transcode", "n")
     assert message.headers == {"trace": 1}
     assert message.dequeue_at - message.created_at >= 7_190_000
-    again = run("message", "create", "acme", "x", "--name", "n", dsn=dsn_18)
+    again = run("message", "create", "acme", "x", "--key", "n", dsn=dsn_18)
     assert (again.code, again.out) == (0, f"duplicate: {message.id}\n")
 
 
@@ -82,7 +82,7 @@ def test_each_line_may_be_an_object_that_says_all(queue: lonnymq.Queue, dsn_18: 
     lines = [
         {"channel": "acme", "content": "text", "kind": "a", "headers": {"x": 1}},
         {"content": {"as": "json"}, "delay_ms": 0},
-        {"content_base64": "/wA=", "name": "n", "dequeue_at": -3},
+        {"content_base64": "/wA=", "key": "n", "dequeue_at": -3},
     ]
     text = "\n".join(json.dumps(each) for each in lines)
     ran = run("message", "create", "bloom", "--jsonl", "-", "--json", stdin=text, dsn=dsn_18)
@@ -125,7 +125,7 @@ def test_a_create_that_is_not_clear_is_a_matter_of_usage(dsn_18: str, wrong: tup
 
 
 def test_messages_are_looked_at_and_not_taken(queue: lonnymq.Queue, dsn_18: str) -> None:
-    queue.channel("acme").create(b"text", kind="k", name="n")
+    queue.channel("acme").create(b"text", kind="k", key="n")
     queue.channel("acme").create(b"\xff\xfe")
     found = run("message", "peek", "acme", "--json", dsn=dsn_18).json["messages"]
     assert (found[0]["content"], found[0]["content_base64"]) == ("text", None)

@@ -28,8 +28,8 @@ SHOWS_NO_PAYLOAD = (
     ("dead", "redrive", "99999999"), ("worker", "nowhere:worker"), ("channel", "set", "acme", "--weight", "0"),
 )  # fmt: skip
 MISUSES = {
-    "a name that is taken in a bulk load": lambda queue: queue.copy(
-        [NewMessage(PAYLOAD.encode(), channel="acme", name="same", headers=HEADER)] * 2
+    "a key that is taken in a bulk load": lambda queue: queue.copy(
+        [NewMessage(PAYLOAD.encode(), channel="acme", key="same", headers=HEADER)] * 2
     ),
     "a kind that is too long": lambda queue: queue.create("acme", PAYLOAD.encode(), kind="k" * 256),
     "headers that are too large": lambda queue: queue.create(
@@ -80,7 +80,7 @@ def test_an_error_says_what_is_wrong_without_the_secret(
 def test_a_worker_logs_no_secret(fort: Secured, tmp_path: Path) -> None:
     with lonnymq.Queue(fort.dsn()) as queue, program(fort.dsn(), tmp_path) as worker:
         for kind in ("short", "gate", "unknown kind", "tick"):
-            queue.create("of worker", PAYLOAD.encode(), kind=kind, headers=HEADER, name=f"a {kind}")
+            queue.create("of worker", PAYLOAD.encode(), kind=kind, headers=HEADER, key=f"a {kind}")
         worker.noted("short")
         worker.noted("began")
         with psycopg.connect(fort.root, autocommit=True) as root:

@@ -38,8 +38,8 @@ def test_each_tick_is_created_exactly_once_however_many_workers_run(dsn_18, tmp_
         with program(dsn_18, tmp_path, lease_ms=2000):  # handles what the killed one held
             eventually(lambda: not queue.stats().waiting and not queue.stats().leased)
         handled, found = ticks(queue), by_schedule(queue)
-        names = {row.name for row in queue.history_read()}
+        keys = {row.key for row in queue.history_read()}
     assert set(handled.values()) == {1}
-    assert len(names) == len(handled)
+    assert len(keys) == len(handled)
     for each in found.values():
         assert each == list(range(each[0], each[-1] + 1, 1000)), "a tick is missing"

@@ -42,7 +42,7 @@ def finish(session: Session, statement: str, *values: object) -> int:
     return 0
 
 
-@pytest.mark.parametrize("options", [{}, {"name": "n"}], ids=["plain", "named"])
+@pytest.mark.parametrize("options", [{}, {"key": "n"}], ids=["plain", "keyed"])
 @pytest.mark.parametrize("prepare", [leave_new, leave_idle, leave_seated])
 def test_creates_in_separate_channels_all_commit(
     open_session: OpenSession, dsn_18: str, prepare: Prepare, options: dict[str, str]

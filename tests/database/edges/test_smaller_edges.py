@@ -23,7 +23,7 @@ def test_a_message_that_the_same_claim_leases_again_has_another_token(
 
 def test_a_batch_with_names_fills_a_capacity_in_the_order_given(session: Session) -> None:
     session.set("a", max_size=2)
-    answers = session.create_many(["a"] * 4, names=["d", "c", "b", "a"])
+    answers = session.create_many(["a"] * 4, keys=["d", "c", "b", "a"])
     assert [each.answer for each in answers] == ["created", "created", "rejected", "rejected"]
 
 

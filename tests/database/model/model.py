@@ -46,7 +46,7 @@ class Message:
     content: bytes
     dequeue_at: int
     created_at: int
-    name: str | None = None
+    key: str | None = None
     kind: str | None = None
     attempt: int = 0
     state: bytes | None = None
@@ -120,9 +120,9 @@ class Model:
             if each.token is not None and name in (None, each.channel)
         ]
 
-    def holder(self, channel: str, name: str | None) -> Message | None:
-        """The live message that has the name."""
-        return next((each for each in self.of(channel) if name and each.name == name), None)
+    def holder(self, channel: str, key: str | None) -> Message | None:
+        """The live message that has the key."""
+        return next((each for each in self.of(channel) if key and each.key == key), None)
 
     # ---- what may be leased
 
@@ -181,11 +181,9 @@ class Model:
         """For when a message is meant."""
         return self.now + (delay_ms or 0) if dequeue_at is None else dequeue_at
 
-    def rejection(
-        self, channel: str, name: str | None
-    ) -> tuple[str, int | None, str | None] | None:
+    def rejection(self, channel: str, key: str | None) -> tuple[str, int | None, str | None] | None:
         """Why a message would not be let in, if it would not."""
-        policy, holder = self.policy(channel), self.holder(channel, name)
+        policy, holder = self.policy(channel), self.holder(channel, key)
         is_full = policy.max_size is not None and len(self.of(channel)) >= policy.max_size
         if holder:
             return "duplicate", holder.id, None
@@ -248,7 +246,7 @@ class Model:
             return
         content = message.content if self.history_mode == "content" else None
         self.history.append(
-            (message.id, message.channel, message.kind, message.name, message.attempt,
+            (message.id, message.channel, message.kind, message.key, message.attempt,
              message.worker, outcome, message.created_at, message.dequeue_at, message.dequeued_at,
              self.now, len(message.content), error, content)
         )  # fmt: skip
@@ -359,8 +357,8 @@ class Model:
     def redrive(self, picked: list[Message]) -> dict[int, str]:
         """Put dead messages back where they stood in time, with all their attempts before them."""
         answers = {}
-        for message in sorted(picked, key=lambda each: (each.channel, each.name or "~", each.id)):
-            if self.holder(message.channel, message.name):
+        for message in sorted(picked, key=lambda each: (each.channel, each.key or "~", each.id)):
+            if self.holder(message.channel, message.key):
                 answers[message.id] = "duplicate"
                 continue
             answers[message.id] = "redriven"

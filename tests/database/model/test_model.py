@@ -31,7 +31,7 @@ STEPS = int(os.environ.get("LONNYMQ_MODEL_STEPS", "50"))
 SEED = int(os.environ.get("LONNYMQ_MODEL_SEED", "20240607"))
 
 CHANNELS = st.sampled_from("abcd")
-NAMES = st.sampled_from([None, None, None, "x", "y"])
+KEYS = st.sampled_from([None, None, None, "x", "y"])
 KINDS = st.sampled_from([None, "k", "l"])
 DELAYS = st.sampled_from([None, 0, 1, 500, 60_000])
 MOMENTS = st.sampled_from([None, None, -(2**63), -7, 0, "past", "now", "soon", "later", 2**63 - 1])
@@ -69,7 +69,7 @@ QUEUE_OPTIONS = st.fixed_dictionaries(
         **{f"default_{name}": values for name, values in OPTIONS.items()},
     },
 )
-MESSAGES = st.tuples(CHANNELS, st.binary(max_size=3), MOMENTS, DELAYS, NAMES, KINDS)
+MESSAGES = st.tuples(CHANNELS, st.binary(max_size=3), MOMENTS, DELAYS, KEYS, KINDS)
 
 
 class QueueMachine(RuleBasedStateMachine):
@@ -143,23 +143,23 @@ class QueueMachine(RuleBasedStateMachine):
 
     @rule(message=MESSAGES)
     def create(self, message: Any) -> None:
-        channel, content, moment, delay_ms, name, kind = message
+        channel, content, moment, delay_ms, key, kind = message
         at = self.moment(moment) if delay_ms is None else None
         [answer] = self.rows(
             "select * from lonnymq.message_create(%s, %s, %s, %s, %s, %s)",
-            channel, content, at, delay_ms, name, kind,
+            channel, content, at, delay_ms, key, kind,
         )  # fmt: skip
-        self.judge_create((channel, content, at, delay_ms, name, kind), answer)
+        self.judge_create((channel, content, at, delay_ms, key, kind), answer)
 
-    @rule(messages=st.lists(MESSAGES, max_size=8), has_names=st.booleans())
-    def create_many(self, messages: list[Any], has_names: bool) -> None:
+    @rule(messages=st.lists(MESSAGES, max_size=8), has_keys=st.booleans())
+    def create_many(self, messages: list[Any], has_keys: bool) -> None:
         inputs = [
             (channel, content, self.moment(moment) if delay is None else None, delay,
-             name if has_names else None, kind)
-            for channel, content, moment, delay, name, kind in messages
+             key if has_keys else None, kind)
+            for channel, content, moment, delay, key, kind in messages
         ]  # fmt: skip
         columns = [list(column) for column in zip(*inputs, strict=True)] or [[]] * 6
-        columns[4] = columns[4] if has_names else None  # type: ignore[call-overload]
+        columns[4] = columns[4] if has_keys else None  # type: ignore[call-overload]
         answers = self.rows(
             "select * from lonnymq.message_create_many"
             "(%s::text[], %s::bytea[], %s::bigint[], %s::bigint[], %s::text[], %s::text[])",
@@ -173,10 +173,10 @@ class QueueMachine(RuleBasedStateMachine):
         assert ids == sorted(ids)
 
     def judge_create(self, given: Any, answer: Any) -> None:
-        channel, content, at, delay_ms, name, kind = given
+        channel, content, at, delay_ms, key, kind = given
         word, id_, reason, size, max_size = answer
         model, policy = self.model, self.model.policy(channel)
-        rejection = model.rejection(channel, name)
+        rejection = model.rejection(channel, key)
         assert (word, reason) == ((rejection[0], rejection[2]) if rejection else ("created", None))
         if word == "duplicate":
             assert rejection
@@ -184,7 +184,7 @@ class QueueMachine(RuleBasedStateMachine):
         if word == "created":
             assert id_ not in model.messages
             at = model.created_at(at, delay_ms)
-            model.create(Message(id_, channel, content, at, model.now, name, kind))
+            model.create(Message(id_, channel, content, at, model.now, key, kind))
         if word != "duplicate":
             assert max_size == policy.max_size
             assert size == (len(model.of(channel)) if max_size else None)
@@ -208,7 +208,7 @@ class QueueMachine(RuleBasedStateMachine):
         model = self.model
         self.draw_the_same_lots()
         rows = self.rows(
-            "select id, channel, token, answer, content, state, attempt, kind, name, created_at,"
+            "select id, channel, token, answer, content, state, attempt, kind, key, created_at,"
             " dequeue_at, dequeued_at, lease_until, retry_at, cursor"
             " from lonnymq.message_dequeue(%s, %s, %s, %s)",
             limit, lease_ms, "w", self.cursor if has_cursor else None,
@@ -259,7 +259,7 @@ class QueueMachine(RuleBasedStateMachine):
         self.model.lease(message, row[2], lease_ms, "w")
         self.leases.append((message.id, message.token))
         assert row[4:-1] == (
-            message.content, message.state, message.attempt, message.kind, message.name,
+            message.content, message.state, message.attempt, message.kind, message.key,
             message.created_at, message.dequeue_at, message.dequeued_at, message.lease_until, None,
         )  # fmt: skip
 
@@ -523,11 +523,11 @@ class QueueMachine(RuleBasedStateMachine):
 
     def tables_hold_what_the_model_holds(self) -> None:
         alive = self.rows(
-            "select id, channel, content, dequeue_at, created_at, name, kind, attempt, state, error,"
+            "select id, channel, content, dequeue_at, created_at, key, kind, attempt, state, error,"
             " token, lease_until, dequeued_at, worker, null from lonnymq.message order by id"
         )
         dead = self.rows(
-            "select id, channel, content, dequeue_at, created_at, name, kind, attempt, state, error,"
+            "select id, channel, content, dequeue_at, created_at, key, kind, attempt, state, error,"
             " null, null, null, null, died_at from lonnymq.dead order by id"
         )
         assert alive == [
@@ -537,7 +537,7 @@ class QueueMachine(RuleBasedStateMachine):
 
     def history_has_each_attempt_that_ended(self) -> None:
         rows = self.rows(
-            "select message_id, channel, kind, name, attempt, worker, outcome, created_at,"
+            "select message_id, channel, kind, key, attempt, worker, outcome, created_at,"
             " dequeue_at, dequeued_at, finished_at, size, error, content from lonnymq.history"
         )
         assert Counter(rows) == Counter(self.model.history)

@@ -13,7 +13,7 @@ import psycopg
 from database.rules.factories import Lease, Session, numbered
 
 CHANNELS = numbered("c", 8)
-NAMES = numbered("n", 40)
+KEYS = numbered("n", 40)
 
 
 @dataclass
@@ -45,7 +45,7 @@ class Ledger:
 class Mixture:
     """One session that does everything in random order, several channels in one transaction.
 
-    What may wait for another caller (equal names, one channel's settings) comes first in its transaction and once,
+    What may wait for another caller (equal keys, one channel's settings) comes first in its transaction and once,
     as the documentation asks; nothing else that the queue does may wait.
     """
 
@@ -121,9 +121,9 @@ class Mixture:
     # First in their transactions
 
     def create_named(self, ledger: Ledger) -> None:
-        names = self.chance.sample(NAMES, 5)
+        keys = self.chance.sample(KEYS, 5)
         channels = self.chance.choices(CHANNELS, k=5)
-        answers = self.session.create_many(channels, names=names)
+        answers = self.session.create_many(channels, keys=keys)
         ledger.created |= {each.id for each in answers if each.answer == "created"}
 
     def redrive(self, ledger: Ledger) -> None:

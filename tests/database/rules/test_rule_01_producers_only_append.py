@@ -1,4 +1,4 @@
-"""Rule 1: a producer takes no lock that anybody could wait for, except on an equal name.
+"""Rule 1: a producer takes no lock that anybody could wait for, except on an equal key.
 
 Both sessions are impatient: where one waits for a lock of the other, the test fails with an error.
 """
@@ -146,22 +146,22 @@ def test_an_equal_name_waits_for_its_holder_and_then_is_a_duplicate(
     holder, other, watcher = (open_session(dsn_18) for _ in range(3))
 
     with holder.open():
-        held = holder.create("a", name="n")
-        waiting = aside(partial(other.create_answer, "a", name="n"))
+        held = holder.create("a", key="n")
+        waiting = aside(partial(other.create_answer, "a", key="n"))
         eventually(lambda: waits_for_a_lock(watcher.connection, other.pid))
     answer = waiting.result()
     assert (answer.answer, answer.id) == ("duplicate", held)
 
 
-def test_calls_with_equal_names_in_opposite_order_cannot_deadlock(
+def test_calls_with_equal_keys_in_opposite_order_cannot_deadlock(
     open_session: OpenSession, dsn_18: str
 ) -> None:
     holder, first, second, watcher = (open_session(dsn_18) for _ in range(4))
     with holder.connection.transaction(force_rollback=True):
-        holder.create("a", name="m")
-        one = aside(partial(first.create_many, ["a"] * 3, names=["z", "m", "a"]))
+        holder.create("a", key="m")
+        one = aside(partial(first.create_many, ["a"] * 3, keys=["z", "m", "a"]))
         eventually(lambda: waits_for_a_lock(watcher.connection, first.pid))
-        two = aside(partial(second.create_many, ["a"] * 3, names=["a", "m", "z"]))
+        two = aside(partial(second.create_many, ["a"] * 3, keys=["a", "m", "z"]))
         eventually(lambda: waits_for_a_lock(watcher.connection, second.pid))
     assert [each.answer for each in one.result()] == ["created"] * 3
     assert [each.answer for each in two.result()] == ["duplicate"] * 3
@@ -178,8 +178,8 @@ def test_transactions_over_many_channels_in_random_order_never_deadlock(
             with producer.open():
                 for channel in chance.sample("abcdefgh", 5):
                     producer.create(channel)
-            names = chance.sample("klmnopqrst", 6)
-            producer.create_many([chance.choice("abc") for _ in names], names=names)
+            keys = chance.sample("klmnopqrst", 6)
+            producer.create_many([chance.choice("abc") for _ in keys], keys=keys)
 
     watcher = open_session(dsn_18)
     deadlocks = "select deadlocks from pg_stat_database where datname = current_database()"

@@ -96,12 +96,12 @@ def test_the_count_of_deadlocks_sees_one_that_is_made(
     one, two, watcher = (open_session(dsn_18) for _ in range(3))
     before = watcher.value(DEADLOCKS)
 
-    for holder, name in ((one, "x"), (two, "y")):
+    for holder, key in ((one, "x"), (two, "y")):
         holder.rows("begin")
-        holder.create("a", name=name)
-    first = aside(partial(one.create, "a", name="y"))
+        holder.create("a", key=key)
+    first = aside(partial(one.create, "a", key="y"))
     eventually(lambda: waits_for_a_lock(watcher.connection, one.pid))
-    second = aside(partial(two.create, "a", name="x"))
+    second = aside(partial(two.create, "a", key="x"))
     failures = [second.exception()]
     two.rows("rollback")
     failures.append(first.exception())

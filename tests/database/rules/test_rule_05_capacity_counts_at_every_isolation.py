@@ -68,7 +68,7 @@ def redrive(session: Session) -> Act:
 
 
 def create_named(_: Session) -> Act:
-    return lambda other: other.create_many(["a"] * 3, names=["x", "y", "z"])
+    return lambda other: other.create_many(["a"] * 3, keys=["x", "y", "z"])
 
 
 WAYS = {

@@ -46,7 +46,7 @@ def test_many_are_created_in_the_order_given_and_keep_it(session: Session) -> No
 def test_named_and_capped_and_plain_ones_keep_their_order_in_one_call(session: Session) -> None:
     session.set("capped", max_size=2)
     channels = ["z", "capped", "a", "capped", "z", "capped"]
-    answers = session.create_many(channels, names=["n", None, "m", "x", "n", None])
+    answers = session.create_many(channels, keys=["n", None, "m", "x", "n", None])
     assert [each.answer for each in answers] == [
         "created", "created", "created", "created", "duplicate", "rejected",
     ]  # fmt: skip
@@ -65,10 +65,10 @@ def test_a_capacity_takes_the_first_ones_of_a_batch_that_fit(session: Session) -
     assert session.check() == []
 
 
-def test_a_capacity_takes_the_first_ones_of_a_batch_whatever_their_names(session: Session) -> None:
+def test_a_capacity_takes_the_first_ones_of_a_batch_whatever_their_keys(session: Session) -> None:
     session.set("a", max_size=3)
-    session.create("a", name="taken")
-    answers = session.create_many(["a"] * 6, names=["z", "taken", None, "b", "z", "a"])
+    session.create("a", key="taken")
+    answers = session.create_many(["a"] * 6, keys=["z", "taken", None, "b", "z", "a"])
     assert [(each.answer, each.reason, each.size, each.max_size) for each in answers] == [
         ("created", None, 2, 3),
         ("duplicate", None, 2, 3),
@@ -86,7 +86,7 @@ def test_a_capacity_takes_the_first_ones_of_a_batch_whatever_their_names(session
 
 def test_a_name_given_twice_is_refused_twice_where_there_is_no_room(session: Session) -> None:
     session.set("a", max_size=1)
-    answers = session.create_many(["a", "a", "b", "a"], names=["m", "b", "b", "b"])
+    answers = session.create_many(["a", "a", "b", "a"], keys=["m", "b", "b", "b"])
     assert [each.answer for each in answers] == ["created", "rejected", "created", "rejected"]
 
 
@@ -96,8 +96,8 @@ def test_what_another_transaction_names_meanwhile_takes_the_room_that_it_was_giv
     session.set("a", max_size=2)
     other, watcher = open_session(dsn), open_session(direct_dsn)
     with session.open():
-        held = session.create("a", name="m")
-        pending = aside(lambda: other.create_many(["a"] * 3, names=["z", "m", "b"]))
+        held = session.create("a", key="m")
+        pending = aside(lambda: other.create_many(["a"] * 3, keys=["z", "m", "b"]))
         waiting = "select count(*) from pg_stat_activity where wait_event_type = 'Lock'"
         eventually(lambda: watcher.value(waiting) == 1)
     answers = pending.result(timeout=30)
@@ -199,7 +199,7 @@ UNEQUAL = {
     "contents": "select lonnymq.message_create_many('{a,b}', array[''::bytea])",
     "no contents": "select lonnymq.message_create_many('{a}', null)",
     "no channels": "select lonnymq.message_create_many(null, array[''::bytea])",
-    "names": "select lonnymq.message_create_many('{a}', array[''::bytea], p_names => '{n,m}')",
+    "keys": "select lonnymq.message_create_many('{a}', array[''::bytea], p_keys => '{n,m}')",
     "delays": "select lonnymq.message_create_many('{a}', array[''::bytea], p_delays_ms => '{}')",
     "complete": "select lonnymq.message_complete('{1,2}', '{}'::uuid[])",
     "complete none": "select lonnymq.message_complete(null::bigint[], null::uuid[])",
@@ -338,9 +338,9 @@ def test_of_many_that_fail_the_dead_are_counted_and_the_first_that_runs_again_is
 def test_a_batch_of_names_from_two_sides_is_created_once(
     session: Session, another: Session
 ) -> None:
-    names = [f"n{number}" for number in range(20)]
-    first = session.create_many(["a"] * 20, names=names)
-    second = another.create_many(["a"] * 20, names=names[::-1])
+    keys = [f"n{number}" for number in range(20)]
+    first = session.create_many(["a"] * 20, keys=keys)
+    second = another.create_many(["a"] * 20, keys=keys[::-1])
     assert {each.answer for each in second} == {"duplicate"}
     assert [each.id for each in second] == [each.id for each in first][::-1]
 

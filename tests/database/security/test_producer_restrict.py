@@ -11,12 +11,12 @@ from lonnymq.errors import InvalidArgument, NotAllowed
 
 EVERY_WAY = {
     "one": lambda queue, channel: queue.create(channel, b"x"),
-    "one with a name": lambda queue, channel: queue.create(channel, b"x", name="n"),
+    "one with a key": lambda queue, channel: queue.create(channel, b"x", key="n"),
     "one among many": lambda queue, channel: queue.create_many(
         [NewMessage(b"x", channel="acme"), NewMessage(b"x", channel=channel)]
     ),
-    "many with names": lambda queue, channel: queue.create_many(
-        [NewMessage(b"x", channel=channel, name="n")]
+    "many with keys": lambda queue, channel: queue.create_many(
+        [NewMessage(b"x", channel=channel, key="n")]
     ),
     "from inside a transaction": lambda queue, channel: in_transaction(queue, channel),
 }
@@ -56,13 +56,13 @@ def test_a_confined_producer_creates_in_its_channels_and_in_no_others(
 
 
 def test_a_refused_producer_learns_nothing_of_the_channel(admin, producer) -> None:
-    admin.create("globex", b"x", name="taken")
+    admin.create("globex", b"x", key="taken")
     admin.channel_set("full", max_size=1)
     admin.create("full", b"x")
     admin.producer_restrict("a_producer", channels=["acme"])
-    for channel, name in (("globex", "taken"), ("full", None)):
+    for channel, key in (("globex", "taken"), ("full", None)):
         with pytest.raises(NotAllowed) as caught:
-            producer.create(channel, b"x", name=name)
+            producer.create(channel, b"x", key=key)
         assert "taken" not in str(caught.value)
         assert "full of" not in str(caught.value)
 

@@ -34,7 +34,7 @@ def caught(root: psycopg.Connection) -> set[str]:
 
 def create(connection: psycopg.Connection) -> None:
     connection.execute("set search_path = trap, pg_catalog")
-    connection.execute("select lonnymq.message_create('acme', 'x', p_name => 'n')")
+    connection.execute("select lonnymq.message_create('acme', 'x', p_key => 'n')")
 
 
 def test_operators_and_functions_of_the_caller_are_not_used(root, login: Login) -> None:

@@ -117,7 +117,7 @@ async def test_neither_payloads_nor_passwords_are_in_the_log(dsn_18, queue_18, c
     queue_18.channel_set("acme", max_attempts=1)
     for kind in ("quotes", "json", "plain", CANARY[:3]):
         queue_18.create(
-            "acme", f'"{CANARY}"'.encode(), kind=kind, headers={"h": CANARY}, name=f"{kind} name"
+            "acme", f'"{CANARY}"'.encode(), kind=kind, headers={"h": CANARY}, key=f"{kind} key"
         )
     async with working(worker, f"{dsn_18}&password={CANARY}"):
         await soon(lambda: outcomes(queue_18) == ["dead"] * 4)

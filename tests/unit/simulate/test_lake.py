@@ -30,7 +30,7 @@ SHAPE = WorkloadShape(
 LIMITS = {"tenant-1": Limits(max_concurrency=1), "tenant-2": Limits(None, 50, 3, 2)}
 KNOWN = Scenario(4, LIMITS, Limits(weight=2))
 ROW = HistoryRow(
-    xid=1, message_id=1, channel="acme", kind=None, name=None, attempt=1, worker=None,
+    xid=1, message_id=1, channel="acme", kind=None, key=None, attempt=1, worker=None,
     outcome="completed", created_at=10_000, dequeue_at=10_000, dequeued_at=10_010,
     finished_at=10_030, size=1, error=None, headers=None, content=None,
 )  # fmt: skip

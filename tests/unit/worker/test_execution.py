@@ -13,7 +13,7 @@ from lonnymq.worker.handlers import Handlers
 
 def message(content: bytes = b"x", *, attempt: int = 1, kind: str | None = "k") -> LeasedMessage:
     return LeasedMessage(
-        7, uuid4(), "acme", content, b"state", attempt, kind, {"h": 1}, "name", 1, 2, 3, 4
+        7, uuid4(), "acme", content, b"state", attempt, kind, {"h": 1}, "key", 1, 2, 3, 4
     )
 
 
@@ -118,7 +118,7 @@ async def test_of_a_batch_what_does_not_fit_is_dead_and_the_rest_is_handled() ->
 
 async def test_a_handler_may_defer_or_fail_and_return() -> None:
     async def defers(data: bytes, context: Context) -> None:
-        assert (context.state, context.headers, context.name) == (b"state", {"h": 1}, "name")
+        assert (context.state, context.headers, context.key) == (b"state", {"h": 1}, "key")
         context.defer(delay_ms=5, state=b"half")
 
     def fails(data: bytes, context: SyncContext) -> None:

@@ -102,12 +102,12 @@ def render_dead(found: list[DeadMessage]) -> Any:
         return "No dead messages."
     rows = (
         [
-            str(each.id), each.channel, each.kind, each.name, each.attempt,
+            str(each.id), each.channel, each.kind, each.key, each.attempt,
             format_timestamp(each.died_at), last_line(each.error),
         ]
         for each in found
     )  # fmt: skip
-    return make_table(">id", "channel", "kind", "name", ">attempts", "died at", "error", rows=rows)
+    return make_table(">id", "channel", "kind", "key", ">attempts", "died at", "error", rows=rows)
 
 
 def last_line(error: str | None) -> str | None:
@@ -136,7 +136,7 @@ def render_dead_message(dead: DeadMessage) -> Any:
     from rich.text import Text
 
     fields = {
-        "id": str(dead.id), "channel": dead.channel, "kind": dead.kind, "name": dead.name,
+        "id": str(dead.id), "channel": dead.channel, "kind": dead.kind, "key": dead.key,
         "attempts": dead.attempt, "created at": format_timestamp(dead.created_at),
         "due at": format_timestamp(dead.dequeue_at), "died at": format_timestamp(dead.died_at),
         "headers": dead.headers, "state": format_content(dead.state, max_bytes=MAX_CONTENT),
@@ -170,7 +170,7 @@ def redrive_dead(
     redriven, duplicate, missing = counts.values()
     session.out.print_result(counts, lambda: f"redriven: {format_count(redriven, 'message')}")
     problems = {
-        f"{format_count(duplicate, 'message')} not redriven: a live message has the same name.": duplicate,
+        f"{format_count(duplicate, 'message')} not redriven: a live message has the same key.": duplicate,
         f"{format_count(missing, 'id')} not found among the dead messages.": missing,
     }
     if duplicate or missing:

@@ -54,11 +54,11 @@ Jsonl = Annotated[
         "--jsonl",
         metavar="FILE",
         help="File with a JSON object per message, '-' for stdin. Fields: content or content_base64, channel, "
-        "kind, name, headers, delay_ms, dequeue_at.",
+        "kind, key, headers, delay_ms, dequeue_at.",
     ),
 ]
 Kind = Annotated[str | None, typer.Option(help="Kind, which selects the handler.")]
-Name = Annotated[str | None, typer.Option(help="Unique among the live messages of the channel.")]
+Key = Annotated[str | None, typer.Option(help="Unique among the live messages of the channel.")]
 Headers = Annotated[str | None, typer.Option(metavar="JSON", help="Headers as a JSON object.")]
 Delay = Annotated[str | None, typer.Option(metavar="TIME", help="Time to wait: 90s, 2h.")]
 At = Annotated[
@@ -78,7 +78,7 @@ def create_message(
     lines: Lines = None,
     jsonl: Jsonl = None,
     kind: Kind = None,
-    name: Name = None,
+    key: Key = None,
     headers: Headers = None,
     delay: Delay = None,
     run_at: At = None,
@@ -90,7 +90,7 @@ def create_message(
         )
     if channel is None and jsonl is None:
         raise CommandError("Name a channel: lonnymq message create CHANNEL CONTENT.", Code.USAGE)
-    template = make_template(channel, kind, name, headers, delay, run_at)
+    template = make_template(channel, kind, key, headers, delay, run_at)
     if lines is not None or jsonl is not None:
         source = MessageFile(lines or jsonl or STDIN, is_json=jsonl is not None)
         create_from_file(session, source, template)
@@ -102,7 +102,7 @@ def create_message(
 def make_template(
     channel: str | None,
     kind: str | None,
-    name: str | None,
+    key: str | None,
     headers: str | None,
     delay: str | None,
     run_at: str | None,
@@ -116,7 +116,7 @@ def make_template(
             channel,
             dequeue_at=None if run_at is None else parse_time(run_at),
             delay_ms=None if delay is None else read_duration(delay, "--delay"),
-            name=name,
+            key=key,
             kind=kind,
             headers=None if headers is None else json.loads(headers),
         )
@@ -143,7 +143,7 @@ def create_single(session: Session, content: bytes, template: NewMessage) -> Non
         content,
         delay_ms=template.delay_ms,
         dequeue_at=template.dequeue_at,
-        name=template.name,
+        key=template.key,
         kind=template.kind,
         headers=template.headers,
     )
@@ -157,8 +157,8 @@ def create_single(session: Session, content: bytes, template: NewMessage) -> Non
 
 def create_from_file(session: Session, source: MessageFile, template: NewMessage) -> None:
     """Create a message for each line, in batches, and print the number of messages per answer."""
-    if template.name is not None:
-        raise CommandError("--name is for a single message, not for a file.", Code.USAGE)
+    if template.key is not None:
+        raise CommandError("--key is for a single message, not for a file.", Code.USAGE)
     answers: Counter[str] = Counter()
     with session.out.progress(of_bytes=True) as progress:
         task = progress.add_task("creating", total=source.size)
@@ -191,13 +191,13 @@ def render_messages(found: list[PeekedMessage]) -> Any:
         return "No messages wait or run."
     rows = (
         [
-            str(each.id), format_timestamp(each.dequeue_at), each.kind, each.name, each.attempt,
+            str(each.id), format_timestamp(each.dequeue_at), each.kind, each.key, each.attempt,
             (each.worker or "yes") if each.leased else "no",
             format_content(each.content, max_bytes=60),
         ]
         for each in found
     )  # fmt: skip
-    return make_table(">id", "due at", "kind", "name", ">attempt", "running", "content", rows=rows)
+    return make_table(">id", "due at", "kind", "key", ">attempt", "running", "content", rows=rows)
 
 
 @command(app, "explain")

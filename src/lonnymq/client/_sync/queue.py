@@ -80,13 +80,13 @@ class Queue(Methods):
         *,
         delay_ms: Duration | None = None,
         dequeue_at: Moment | None = None,
-        name: str | None = None,
+        key: str | None = None,
         kind: str | None = None,
         headers: Mapping[str, Any] | None = None,
         using: Any = None,
     ) -> CreateResult:
         """Add a message to a channel. Raises ChannelFull or ChannelRetiring if the channel rejects the message."""
-        message = NewMessage(content, channel, dequeue_at, delay_ms, name, kind, headers)
+        message = NewMessage(content, channel, dequeue_at, delay_ms, key, kind, headers)
         if tracing.PACKAGE in tracing.modules:
             with tracing.creating(self.schema, message) as carrying:
                 return self._run(calls.message_create(self.schema, carrying), using)

@@ -38,7 +38,7 @@ DEFERRED = Record(Deferred)
 FAILED = Record(Failed)
 DEQUEUED_COLUMNS = (
     "r.answer, r.retry_at, r.cursor, "
-    "r.id, r.token, r.channel, r.content, r.state, r.attempt, r.kind, r.headers::text, r.name, "
+    "r.id, r.token, r.channel, r.content, r.state, r.attempt, r.kind, r.headers::text, r.key, "
     "r.created_at, r.dequeue_at, r.dequeued_at, r.lease_until"
 )
 HEADERS = 10

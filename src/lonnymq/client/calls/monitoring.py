@@ -90,7 +90,7 @@ class DeadMatch:
     id: int | None
     channel: str | None
     kind: str | None
-    name: str | None
+    key: str | None
     attempt: int | None
     created_at: int | None
     died_at: int | None
@@ -128,7 +128,7 @@ class MessageAttempt:
     worker: str | None
     channel: str
     kind: str | None
-    name: str | None
+    key: str | None
     headers: Mapping[str, Any] | None
     created_at: int
     dequeue_at: int
@@ -147,7 +147,7 @@ class MessageSummary:
     id: int
     channel: str
     kind: str | None
-    name: str | None
+    key: str | None
     attempt: int
     created_at: int
     dequeue_at: int
@@ -167,7 +167,7 @@ class MessageDetails:
     id: int
     channel: str
     kind: str | None
-    name: str | None
+    key: str | None
     attempt: int
     max_attempts: int | None
     created_at: int

@@ -153,7 +153,7 @@ class ClaimedMessage:
     state: bytes | None
     kind: str | None
     headers: Mapping[str, Any] | None
-    name: str | None
+    key: str | None
     created_at: int
     dequeue_at: int
 

@@ -145,7 +145,7 @@ class Redrive(Action[DeadFilter]):
         duplicates = sum(each.answer == "duplicate" for each in answers)
         message = f"{format_messages(count)} queued again."
         if duplicates:
-            message += f" {format_messages(duplicates)} stay dead: other messages have their names."
+            message += f" {format_messages(duplicates)} stay dead: other messages have their keys."
         return ActionResult(
             message, "redriven", body.subject, count,
             more=has_more and count > 0, parameters=body.document(),

@@ -87,4 +87,4 @@ def format_row(row: Row) -> dict[str, Any]:
     }
 
 
-ROW_FIELDS = ("channel", "kind", "name", "attempt", "created_at", "died_at", "size")
+ROW_FIELDS = ("channel", "kind", "key", "attempt", "created_at", "died_at", "size")

@@ -19,14 +19,14 @@ PAGE = """
 select * from {schema}.message_page(%(channel)s, %(at)s, %(id)s, %(limit)s, %(bytes)s)
 """
 SHOW = """
-select m.id, m.channel, m.kind, m.name, m.attempt, m.max_attempts, m.created_at, m.dequeue_at,
+select m.id, m.channel, m.kind, m.key, m.attempt, m.max_attempts, m.created_at, m.dequeue_at,
   m.dequeued_at, m.lease_until, m.died_at, m.leased, m.worker, m.headers::text as headers, m.error,
   m.content, m.size, m.state, m.state_size, m.now_at
 from {schema}.message_show(%(id)s) m
 """
 WHOLE = "select content from {schema}.message_show(%(id)s, 2147483647)"
 ATTEMPTS = """
-select a.attempt, a.outcome, a.worker, a.channel, a.kind, a.name, a.headers::text as headers,
+select a.attempt, a.outcome, a.worker, a.channel, a.kind, a.key, a.headers::text as headers,
   a.created_at, a.dequeue_at, a.dequeued_at, a.finished_at, a.size, a.error, a.content, a.now_at
 from {schema}.message_attempts(%(id)s, %(most)s) a
 """
@@ -35,10 +35,10 @@ EXPLAIN = "select * from {schema}.message_explain(%(id)s)"
 LATEST_ATTEMPTS = 5000
 MAX_ATTEMPTS = 200
 ROW_FIELDS = (
-    "kind", "name", "attempt", "created_at", "dequeue_at", "lease_until", "worker", "size",
+    "kind", "key", "attempt", "created_at", "dequeue_at", "lease_until", "worker", "size",
 )  # fmt: skip
 MESSAGE_FIELDS = (
-    "kind", "name", "attempt", "max_attempts", "created_at", "dequeue_at", "dequeued_at",
+    "kind", "key", "attempt", "max_attempts", "created_at", "dequeue_at", "dequeued_at",
     "lease_until", "worker", "died_at", "error",
 )  # fmt: skip
 ATTEMPT_FIELDS = (
@@ -139,7 +139,7 @@ def format_ended(row: Row, message_id: int) -> dict[str, Any]:
         "id": str(message_id),
         "channel": row["channel"],
         "state": "completed" if is_done else "gone",
-        **{word: row[word] for word in ("kind", "name", "attempt", "created_at", "dequeue_at")},
+        **{word: row[word] for word in ("kind", "key", "attempt", "created_at", "dequeue_at")},
         "headers": parse_json(row["headers"]),
         "content": format_content(row["content"], row["size"]),
         "state_content": None,

@@ -211,7 +211,7 @@ class MessageBase(Document):
     id: Digits
     channel: str
     kind: str | None
-    name: str | None
+    key: str | None
     attempt: int
     created_at: Time
 

@@ -28,7 +28,7 @@ from lonnymq.worker.session import Session
 from lonnymq.worker.settings import Settings, unique_worker_name
 
 COLUMNS: tuple[Column, ...] = (
-    *columns("r", id="long", channel="text", kind="text", name="text", attempt="integer"),
+    *columns("r", id="long", channel="text", kind="text", key="text", attempt="integer"),
     *columns("r", answer="text", error="text", elapsed_ms="double", worker="text", task="integer"),
 )
 ARROW = arrow_schema(COLUMNS)
@@ -169,7 +169,7 @@ class ClusterWorker:
         )
         self.rows.put(
             (
-                *(message.id, message.channel, message.kind, message.name, message.attempt),
+                *(message.id, message.channel, message.kind, message.key, message.attempt),
                 *(answer, error, context.elapsed_ms, self.session_name, self.task),
             )
         )

@@ -68,14 +68,14 @@ def columns(alias: str, **types: str) -> tuple[Column, ...]:
 
 # dequeue_at is a rank as well as a time, and may be any number: it stays epoch milliseconds.
 MESSAGES = (
-    *columns("r", id="long", channel="text", kind="text", name="text", dequeue_at="long"),
+    *columns("r", id="long", channel="text", kind="text", key="text", dequeue_at="long"),
     *columns("r", created_at="instant", attempt="integer"),
     Column("leased", "boolean", "(r.token is not null)"),
     *columns("r", dequeued_at="instant", lease_until="instant", worker="text", headers="json"),
     *columns("r", error="text", state="bytes", content="bytes"),
 )
 HISTORY = (
-    *columns("r", xid="xid", message_id="long", channel="text", kind="text", name="text"),
+    *columns("r", xid="xid", message_id="long", channel="text", kind="text", key="text"),
     *columns("r", attempt="integer", outcome="text", worker="text", dequeue_at="long"),
     *columns("r", created_at="instant", dequeued_at="instant", finished_at="instant"),
     *columns("r", size="long", error="text", headers="json", content="bytes"),

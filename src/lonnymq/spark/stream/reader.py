@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # executors do without the modules of the driver
     from lonnymq.spark.stream.driver import Offset, StreamDriver
 
 COLUMNS = (
-    *columns("r", id="long", channel="text", kind="text", name="text", dequeue_at="long"),
+    *columns("r", id="long", channel="text", kind="text", key="text", dequeue_at="long"),
     *columns("r", created_at="instant", attempt="integer"),
     Column("token", "text", "r.token::text"),
     *columns("r", dequeued_at="instant", headers="json", error="text"),

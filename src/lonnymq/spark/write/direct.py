@@ -47,7 +47,7 @@ class DirectTask:
         self.store_rejected(found.invalid)
 
     def can_copy(self, rows: pa.RecordBatch) -> bool:
-        """Whether COPY is allowed: no row has a name, and no channel has a capacity to count."""
+        """Whether COPY is allowed: no row has a key, and no channel has a capacity to count."""
         found = set(pc.unique(rows.column("channel")).to_pylist())
         if new := sorted(found - self.channels):
             row = self.connection.execute(
@@ -55,7 +55,7 @@ class DirectTask:
             ).fetchone()
             self.limited.update(row[0] if row else ())
             self.channels.update(new)
-        return not found & self.limited and rows.column("name").null_count == rows.num_rows
+        return not found & self.limited and rows.column("key").null_count == rows.num_rows
 
     def table_rows(self, rows: pa.RecordBatch) -> pa.RecordBatch:
         """The rows as rows of the table: a default that COPY fills in costs more than the value."""

@@ -96,7 +96,7 @@ def choose_encoder(field: pa.Field, json_columns: tuple[str, ...]) -> Any:
 def create_messages(
     connection: Connection[Any], options: Options, rows: pa.RecordBatch
 ) -> tuple[Counts, pa.RecordBatch | None]:
-    """Create a message from each row, for names, capacities and few rows; returns the counts and the rejected rows."""
+    """Create a message from each row, for keys, capacities and few rows; returns the counts and the rejected rows."""
     counts, rejected = Counts(), []
     statement = CREATE.format(schema=options.schema).encode()
     for start in range(0, rows.num_rows, ROWS_PER_CALL):

@@ -25,7 +25,7 @@ MEASURE = """
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many rows became messages, had a name that exists, or were rejected, by reason."""
+    """How many rows became messages, had a key that exists, or were rejected, by reason."""
 
     created: int = 0
     duplicate: int = 0

@@ -23,7 +23,7 @@ CREATE = """
     create table if not exists {table} (
       rejected_at timestamptz not null default now(),
       load_app text, load_version bigint, answer text not null, reason text not null, detail text,
-      channel text, kind text, name text, dequeue_at bigint, delay_ms bigint, headers text, content bytea
+      channel text, kind text, key text, dequeue_at bigint, delay_ms bigint, headers text, content bytea
     )
 """
 logger = logging.getLogger("lonnymq.spark")

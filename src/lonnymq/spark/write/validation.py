@@ -25,7 +25,7 @@ SCHEMA = pa.schema(
         ("content", pa.binary()),
         ("dequeue_at", pa.int64()),
         ("delay_ms", pa.int64()),
-        ("name", pa.string()),
+        ("key", pa.string()),
         ("kind", pa.string()),
         ("headers", pa.string()),
     ]
@@ -102,7 +102,7 @@ def find_problems(found: pa.RecordBatch) -> Iterator[Problem]:
     """Every possible problem, with the rows that have it."""
     column = found.column
     yield Problem(pc.is_null(column("channel")), "invalid", "channel must be given")
-    for name in ("channel", "name", "kind"):
+    for name in ("channel", "key", "kind"):
         if column(name).null_count == found.num_rows:
             continue
         size = pc.fill_null(pc.binary_length(column(name)), 1)

@@ -49,7 +49,7 @@ COLUMN_TYPES: dict[str, tuple[type[DataType], ...]] = {
     "content": (BinaryType, StringType),
     "dequeue_at": (*NUMBER, TimestampType),
     "delay_ms": NUMBER,
-    "name": (StringType,),
+    "key": (StringType,),
     "kind": (StringType,),
     "headers": (StringType, MapType),
 }

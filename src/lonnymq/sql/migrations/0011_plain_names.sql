@@ -88,6 +88,12 @@ alter table lonnymq.schedule rename column missed to misfire;
 alter table lonnymq.schedule rename column tick_at to last_run_at;
 alter table lonnymq.worker rename column again_ms to interval_ms;
 alter type lonnymq.dequeued rename attribute look_at to retry_at;
+alter table lonnymq.message rename column name to key;
+alter table lonnymq.dead rename column name to key;
+alter table lonnymq.history rename column name to key;
+alter table lonnymq.stage_row rename column name to key;
+alter type lonnymq.dequeued rename attribute name to key;
+alter index lonnymq.message_name_ix rename to message_key_ix;
 
 alter table lonnymq.queue drop constraint queue_default_when_full_check;
 alter table lonnymq.channel_setting drop constraint channel_setting_when_full_check;

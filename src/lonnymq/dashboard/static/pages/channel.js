@@ -88,7 +88,7 @@ function Messages({ name }) {
 function MessageTable({ rows }) {
   const { link } = useQueue();
   const columns = [
-    { key: "id", label: "Message", cell: (row) => html`<a href=${link("message", [row.id])}>${row.id}</a>${row.name && html` <span class="soft cut"><${Name} of=${row.name} /></span>`}` },
+    { key: "id", label: "Message", cell: (row) => html`<a href=${link("message", [row.id])}>${row.id}</a>${row.key && html` <span class="soft cut"><${Name} of=${row.key} /></span>`}` },
     { key: "state", label: "State", hideLabel: true, what: true, cell: (row) => html`<${StateBadge} of=${row.state} />${row.worker && html` <span class="soft">by <${Name} of=${row.worker} /></span>`}${row.error && html` <span class="cut soft" title=${row.error}>${row.error}</span>`}` },
     { key: "kind", label: "Kind", cell: (row) => (row.kind == null ? NONE : html`<span class="brief"><${Name} of=${row.kind} /></span>`) },
     { key: "due", label: "Due", number: true, cell: (row) => html`<${RelativeTime} at=${row.dequeue_at} />` },

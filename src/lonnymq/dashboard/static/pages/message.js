@@ -74,7 +74,7 @@ function MessageDetails({ message }) {
   const both = (at) => html`<${Time} at=${at} /> <span class="soft">(<${RelativeTime} at=${at} />)</span>`;
   return html`<section class="card" aria-label="About the message"><dl class="values">
     ${value("Kind", named(message.kind))}
-    ${value("Name", named(message.name))}
+    ${value("Key", named(message.key))}
     ${value("Attempts", message.max_attempts == null ? formatCount(message.attempt) : `${formatCount(message.attempt)} of ${formatCount(message.max_attempts)}`)}
     ${value("Created", both(message.created_at))}
     ${value("Due", message.dequeue_at < 0 ? html`urgent <span class="soft">(${message.dequeue_at})</span>` : both(message.dequeue_at))}

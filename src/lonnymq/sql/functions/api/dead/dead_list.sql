@@ -7,7 +7,7 @@ create or replace function lonnymq.dead_list(
 )
 returns table (
   id bigint, channel text, content bytea, state bytea, attempt integer, kind text, headers jsonb,
-  name text, created_at bigint, dequeue_at bigint, died_at bigint, error text
+  key text, created_at bigint, dequeue_at bigint, died_at bigint, error text
 )
 language plpgsql
 stable
@@ -20,7 +20,7 @@ as $$
 begin
   perform lonnymq.guard_range('limit', p_limit, 1, 10000);
   return query
-  select d.id, d.channel, d.content, d.state, d.attempt, d.kind, d.headers, d.name, d.created_at,
+  select d.id, d.channel, d.content, d.state, d.attempt, d.kind, d.headers, d.key, d.created_at,
     d.dequeue_at, d.died_at, d.error
   from lonnymq.dead d
   where (p_channel is null or d.channel = p_channel) and (p_kind is null or d.kind = p_kind)

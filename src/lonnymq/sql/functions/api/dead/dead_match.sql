@@ -13,7 +13,7 @@ create or replace function lonnymq.dead_match(
   p_bytes integer default 256
 )
 returns table (
-  id bigint, channel text, kind text, name text, attempt integer, created_at bigint,
+  id bigint, channel text, kind text, key text, attempt integer, created_at bigint,
   died_at bigint, size bigint, error text, head bytea, upto bigint, looked_at bigint, now_at bigint
 )
 language plpgsql
@@ -42,7 +42,7 @@ begin
   ), shown as (
     select f.id from found f order by f.id desc limit p_limit
   )
-  select s.id, d.channel, d.kind, d.name, d.attempt, d.created_at, d.died_at,
+  select s.id, d.channel, d.kind, d.key, d.attempt, d.created_at, d.died_at,
     octet_length(d.content)::bigint, d.error, substring(d.content for p_bytes), case
       when (select count(*) from found f) > p_limit then (select min(s.id) from shown s)
       when e.messages >= p_most then e.last_id

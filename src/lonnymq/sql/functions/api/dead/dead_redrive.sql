@@ -1,8 +1,8 @@
 -- Puts dead messages back into their channel's line, where they stood in time, with all their
 -- attempts before them. Capacity does not hold them back: they were let in once.
 --
--- Answers: redriven; duplicate (a live message has its name by now: it stays dead); not_found.
--- Locks: the dead messages, without ever waiting for one; an equal name.
+-- Answers: redriven; duplicate (a live message has its key by now: it stays dead); not_found.
+-- Locks: the dead messages, without ever waiting for one; an equal key.
 -- Notifies: yes.
 create or replace function lonnymq.dead_redrive(
   p_ids bigint[] default null,
@@ -29,14 +29,14 @@ begin
 
   with alive as (
     insert into lonnymq.message (
-      id, channel, content, dequeue_at, created_at, kind, headers, name, state, error
+      id, channel, content, dequeue_at, created_at, kind, headers, key, state, error
     )
-    select d.id, d.channel, d.content, d.dequeue_at, d.created_at, d.kind, d.headers, d.name,
+    select d.id, d.channel, d.content, d.dequeue_at, d.created_at, d.kind, d.headers, d.key,
       d.state, d.error
     from unnest(v_picked) as i (id)
     cross join lateral (select * from lonnymq.dead d where d.id = i.id limit 1) d
-    order by d.channel, d.name, d.id
-    on conflict (channel, name) where name is not null do nothing
+    order by d.channel, d.key, d.id
+    on conflict (channel, key) where key is not null do nothing
     returning message.id, message.channel, message.dequeue_at
   ), notified as (
     insert into lonnymq.change (channel, dequeue_at, message_id, size, added, notified)

@@ -3,7 +3,7 @@
 -- Answers: the rows by position; raises LM005 if the slice is not settled yet.
 create or replace function lonnymq.history_read(p_from xid8, p_upto xid8 default null)
 returns table (
-  xid xid8, message_id bigint, channel text, kind text, name text, attempt integer, worker text,
+  xid xid8, message_id bigint, channel text, kind text, key text, attempt integer, worker text,
   outcome text, created_at bigint, dequeue_at bigint, dequeued_at bigint, finished_at bigint,
   size bigint, error text, headers jsonb, content bytea
 )
@@ -25,7 +25,7 @@ begin
       hint = 'Ask history_horizon where a slice may end. A transaction left open holds it back.';
   end if;
   return query
-  select h.xid, h.message_id, h.channel, h.kind, h.name, h.attempt, h.worker, h.outcome,
+  select h.xid, h.message_id, h.channel, h.kind, h.key, h.attempt, h.worker, h.outcome,
     h.created_at, h.dequeue_at, h.dequeued_at, h.finished_at, h.size, h.error, h.headers,
     h.content
   from lonnymq.history h

@@ -2,7 +2,7 @@
 -- completion, where it is among the latest p_most attempts of the queue.
 create or replace function lonnymq.message_attempts(p_id bigint, p_most integer default 5000)
 returns table (
-  attempt integer, outcome text, worker text, channel text, kind text, name text, headers jsonb,
+  attempt integer, outcome text, worker text, channel text, kind text, key text, headers jsonb,
   created_at bigint, dequeue_at bigint, dequeued_at bigint, finished_at bigint, size bigint,
   error text, content bytea, now_at bigint
 )
@@ -17,7 +17,7 @@ as $$
 begin
   perform lonnymq.guard_range('most', p_most, 0, 20000);
   return query
-  select e.attempt, e.outcome, e.worker, e.channel, e.kind, e.name, e.headers, e.created_at,
+  select e.attempt, e.outcome, e.worker, e.channel, e.kind, e.key, e.headers, e.created_at,
     e.dequeue_at, e.dequeued_at, e.finished_at, e.size, e.error,
     substring(e.content for 16384), lonnymq.epoch()
   from (

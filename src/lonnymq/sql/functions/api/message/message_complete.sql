@@ -54,11 +54,11 @@ begin
   ), logged as (
     insert into lonnymq.history (
       xid, message_id, created_at, dequeue_at, dequeued_at, finished_at, size, attempt, outcome,
-      channel, kind, name, worker, error, headers, content
+      channel, kind, key, worker, error, headers, content
     )
     select (select p.at from lonnymq.history_position() as p (at)),
       g.id, g.created_at, g.dequeue_at, g.dequeued_at, v_now, octet_length(g.content),
-      g.attempt, 'completed', g.channel, g.kind, g.name, g.worker, null, g.headers,
+      g.attempt, 'completed', g.channel, g.kind, g.key, g.worker, null, g.headers,
       case when v_history = 'content' then g.content end
     from gone g
     where v_history <> 'off'
@@ -114,11 +114,11 @@ begin
   if v_history <> 'off' then
     insert into lonnymq.history (
       xid, message_id, created_at, dequeue_at, dequeued_at, finished_at, size, attempt, outcome,
-      channel, kind, name, worker, error, headers, content
+      channel, kind, key, worker, error, headers, content
     )
     values (v_position, v_gone.id, v_gone.created_at, v_gone.dequeue_at, v_gone.dequeued_at,
       lonnymq.epoch(), octet_length(v_gone.content), v_gone.attempt, 'completed', v_gone.channel,
-      v_gone.kind, v_gone.name, v_gone.worker, null, v_gone.headers,
+      v_gone.kind, v_gone.key, v_gone.worker, null, v_gone.headers,
       case when v_history = 'content' then v_gone.content end);
   end if;
   if v_gone.slot > 0 then

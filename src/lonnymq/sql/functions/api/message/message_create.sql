@@ -1,17 +1,17 @@
 -- Adds one message to a channel, inside the caller's transaction.
 --
--- Answers: created (id); duplicate (id of the live message that holds the name); dropped or rejected,
+-- Answers: created (id); duplicate (id of the live message that holds the key); dropped or rejected,
 --   as the channel says, with the reason full or retiring. A channel with a capacity says how full
 --   it is: counted are what is committed and this transaction's own, so what others have not yet
 --   committed may take it over.
--- Locks: none that anybody could wait for, except on an equal name.
+-- Locks: none that anybody could wait for, except on an equal key.
 -- Notifies: when the channel has nothing due and nothing earlier to wait for.
 create or replace function lonnymq.message_create(
   p_channel text,
   p_content bytea,
   p_dequeue_at bigint default null,
   p_delay_ms bigint default null,
-  p_name text default null,
+  p_key text default null,
   p_kind text default null,
   p_headers jsonb default null,
   out answer text,
@@ -40,10 +40,10 @@ declare
 begin
   if p_channel is null or octet_length(p_channel) not between 1 and 255
     or p_content is null or octet_length(p_content) > 67108864
-    or octet_length(p_name) not between 1 and 255 or octet_length(p_kind) not between 1 and 255
+    or octet_length(p_key) not between 1 and 255 or octet_length(p_kind) not between 1 and 255
     or p_delay_ms is not null or p_headers is not null
   then
-    perform lonnymq.guard_message(p_channel, p_content, p_dequeue_at, p_delay_ms, p_name, p_kind,
+    perform lonnymq.guard_message(p_channel, p_content, p_dequeue_at, p_delay_ms, p_key, p_kind,
       p_headers);
   end if;
   if current_user <> session_user then
@@ -58,7 +58,7 @@ begin
   -- One probe a statement: joined, these four cost twice as much.
   perform from lonnymq.channel_setting s
   where s.name = p_channel and (s.max_size is not null or s.retiring);
-  if found or p_name is not null then
+  if found or p_key is not null then
     v_max_size := 0;
   else
     select c.id, c.max_size into v_channel_id, v_max_size
@@ -68,10 +68,10 @@ begin
     end if;
   end if;
   if v_max_size is not null then
-    -- A name, a capacity, or a channel that is being released.
+    -- A key, a capacity, or a channel that is being released.
     select a.answer, a.id, a.reason, a.size, a.max_size
     into answer, id, reason, size, max_size
-    from lonnymq.message_add(null, p_channel, p_content, p_dequeue_at, p_delay_ms, p_name, p_kind,
+    from lonnymq.message_add(null, p_channel, p_content, p_dequeue_at, p_delay_ms, p_key, p_kind,
       p_headers) a;
     return;
   end if;

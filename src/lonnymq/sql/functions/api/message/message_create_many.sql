@@ -3,14 +3,14 @@
 --
 -- Answers: one row a message, in the order given: see message_create. A channel with a capacity takes
 --   the first ones that fit.
--- Locks: none that anybody could wait for, except on equal names, and these in the order of names.
+-- Locks: none that anybody could wait for, except on equal keys, and these in the order of keys.
 -- Notifies: once, when one of the channels has nothing due.
 create or replace function lonnymq.message_create_many(
   p_channels text[],
   p_contents bytea[],
   p_dequeue_ats bigint[] default null,
   p_delays_ms bigint[] default null,
-  p_names text[] default null,
+  p_keys text[] default null,
   p_kinds text[] default null,
   p_headers jsonb[] default null
 )
@@ -36,7 +36,7 @@ declare
   v_told boolean[];
   v_is_ahead boolean[];
 begin
-  perform lonnymq.guard_messages(p_channels, p_contents, p_dequeue_ats, p_delays_ms, p_names, p_kinds,
+  perform lonnymq.guard_messages(p_channels, p_contents, p_dequeue_ats, p_delays_ms, p_keys, p_kinds,
     p_headers);
   v_is_plain := lonnymq.commit_durably();
 
@@ -50,9 +50,9 @@ begin
     );
   end if;
 
-  -- Each channel with its first message, and where it stands. Plain: no names, and no channel among
+  -- Each channel with its first message, and where it stands. Plain: no keys, and no channel among
   -- them has a capacity or is being released.
-  select bool_and(p_names is null and s.name is null and c.max_size is null
+  select bool_and(p_keys is null and s.name is null and c.max_size is null
       and (c.id is not null or q.default_max_size is null)),
     array_agg(f.channel), array_agg(f.dequeue_at), array_agg(f.id),
     array_agg(f.count), array_agg(p.seat is null and p.hold is null
@@ -80,7 +80,7 @@ begin
   where q.only_row;
   if not v_is_plain then
     return query select * from lonnymq.message_create_each(p_channels, p_contents, p_dequeue_ats,
-      p_delays_ms, p_names, p_kinds, p_headers);
+      p_delays_ms, p_keys, p_kinds, p_headers);
     return;
   end if;
 

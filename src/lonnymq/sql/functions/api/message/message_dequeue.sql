@@ -24,7 +24,7 @@ create or replace function lonnymq.message_dequeue(
 )
 returns table (
   answer text, id bigint, token uuid, channel text, content bytea, state bytea, attempt integer,
-  kind text, headers jsonb, name text, created_at bigint, dequeue_at bigint, dequeued_at bigint,
+  kind text, headers jsonb, key text, created_at bigint, dequeue_at bigint, dequeued_at bigint,
   lease_until bigint, retry_at bigint, cursor bigint[]
 )
 language plpgsql

@@ -8,7 +8,7 @@ create or replace function lonnymq.message_page(
   p_bytes integer default 256
 )
 returns table (
-  id bigint, channel text, kind text, name text, attempt integer, created_at bigint,
+  id bigint, channel text, kind text, key text, attempt integer, created_at bigint,
   dequeue_at bigint, leased boolean, lease_until bigint, worker text, error text, size bigint,
   head bytea, now_at bigint
 )
@@ -24,7 +24,7 @@ begin
   perform lonnymq.guard_text('channel', p_channel);
   perform lonnymq.guard_range('limit', p_limit, 1, 1000);
   return query
-  select m.id, m.channel, m.kind, m.name, m.attempt, m.created_at, m.dequeue_at,
+  select m.id, m.channel, m.kind, m.key, m.attempt, m.created_at, m.dequeue_at,
     m.token is not null, m.lease_until, m.worker, m.error, octet_length(m.content)::bigint,
     substring(m.content for p_bytes), lonnymq.epoch()
   from lonnymq.message m

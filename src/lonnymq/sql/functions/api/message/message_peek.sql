@@ -2,7 +2,7 @@
 create or replace function lonnymq.message_peek(p_channel text, p_limit integer default 10)
 returns table (
   id bigint, channel text, content bytea, state bytea, attempt integer, kind text, headers jsonb,
-  name text, created_at bigint, dequeue_at bigint, leased boolean, lease_until bigint,
+  key text, created_at bigint, dequeue_at bigint, leased boolean, lease_until bigint,
   worker text, error text
 )
 language plpgsql
@@ -17,7 +17,7 @@ begin
   perform lonnymq.guard_text('channel', p_channel);
   perform lonnymq.guard_range('limit', p_limit, 1, 10000);
   return query
-  select m.id, m.channel, m.content, m.state, m.attempt, m.kind, m.headers, m.name, m.created_at,
+  select m.id, m.channel, m.content, m.state, m.attempt, m.kind, m.headers, m.key, m.created_at,
     m.dequeue_at, m.token is not null, m.lease_until, m.worker, m.error
   from lonnymq.message m
   where m.channel = p_channel

@@ -2,7 +2,7 @@
 -- Answers: one row, or none.
 create or replace function lonnymq.message_show(p_id bigint, p_bytes integer default 16384)
 returns table (
-  id bigint, channel text, kind text, name text, attempt integer, max_attempts integer,
+  id bigint, channel text, kind text, key text, attempt integer, max_attempts integer,
   created_at bigint, dequeue_at bigint, dequeued_at bigint, lease_until bigint, died_at bigint,
   leased boolean, worker text, headers jsonb, error text, content bytea, size bigint,
   state bytea, state_size bigint, now_at bigint
@@ -17,17 +17,17 @@ as $$
 #variable_conflict use_column
 begin
   return query
-  select g.id, g.channel, g.kind, g.name, g.attempt, p.max_attempts, g.created_at, g.dequeue_at,
+  select g.id, g.channel, g.kind, g.key, g.attempt, p.max_attempts, g.created_at, g.dequeue_at,
     g.dequeued_at, g.lease_until, g.died_at, g.leased, g.worker, g.headers, g.error,
     substring(g.content for p_bytes), octet_length(g.content)::bigint,
     substring(g.state for p_bytes), octet_length(g.state)::bigint, lonnymq.epoch()
   from (
-    select m.id, m.channel, m.kind, m.name, m.attempt, m.created_at, m.dequeue_at, m.dequeued_at,
+    select m.id, m.channel, m.kind, m.key, m.attempt, m.created_at, m.dequeue_at, m.dequeued_at,
       m.lease_until, null::bigint as died_at, m.token is not null as leased, m.worker, m.headers,
       m.error, m.content, m.state
     from lonnymq.message m where m.id = p_id
     union all
-    select d.id, d.channel, d.kind, d.name, d.attempt, d.created_at, d.dequeue_at, null,
+    select d.id, d.channel, d.kind, d.key, d.attempt, d.created_at, d.dequeue_at, null,
       null, d.died_at, false, null, d.headers, d.error, d.content, d.state
     from lonnymq.dead d where d.id = p_id
   ) g

@@ -2,7 +2,7 @@
 -- transaction: however many workers come to a run, one of them creates its message. A worker hands in
 -- the version that it read; if that is not the present one it is behind, and nothing is done.
 -- All runs up to p_upto_at are dealt with by this, those in p_runs by a message each, due at its run
--- and named for it.
+-- and with a key made of the schedule and the run.
 --
 -- Answers: advanced; behind; paused; not_found; and how many messages were created.
 -- Locks: the schedule. Waits for nobody: who finds it locked is behind.

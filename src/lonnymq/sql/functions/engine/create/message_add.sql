@@ -6,7 +6,7 @@ create or replace function lonnymq.message_add(
   p_content bytea,
   p_dequeue_at bigint,
   p_delay_ms bigint,
-  p_name text,
+  p_key text,
   p_kind text,
   p_headers jsonb,
   out answer text,
@@ -46,7 +46,7 @@ begin
       max_size);
   end if;
   if v_channel.retiring or size >= max_size then
-    select m.id into id from lonnymq.message m where m.channel = p_channel and m.name = p_name;
+    select m.id into id from lonnymq.message m where m.channel = p_channel and m.key = p_key;
     answer := case
       when id is not null then 'duplicate'
       when not v_channel.retiring and v_channel.when_full = 'drop' then 'dropped'
@@ -60,23 +60,23 @@ begin
   if p_id is null then
     p_id := nextval('lonnymq.message_id_seq');
   end if;
-  if p_name is null then
+  if p_key is null then
     insert into lonnymq.message (id, channel, content, dequeue_at, created_at, kind, headers)
     values (p_id, p_channel, p_content, v_dequeue_at, lonnymq.epoch(), p_kind, p_headers);
   else
     loop
       insert into lonnymq.message
-        (id, channel, content, dequeue_at, created_at, name, kind, headers)
+        (id, channel, content, dequeue_at, created_at, key, kind, headers)
       values
-        (p_id, p_channel, p_content, v_dequeue_at, lonnymq.epoch(), p_name, p_kind, p_headers)
-      on conflict (channel, name) where name is not null do nothing;
+        (p_id, p_channel, p_content, v_dequeue_at, lonnymq.epoch(), p_key, p_kind, p_headers)
+      on conflict (channel, key) where key is not null do nothing;
       exit when found;
-      select m.id into id from lonnymq.message m where m.channel = p_channel and m.name = p_name;
+      select m.id into id from lonnymq.message m where m.channel = p_channel and m.key = p_key;
       if id is not null then
         answer := 'duplicate';
         return;
       end if;
-      -- The holder was finished between the two statements: the name is free again.
+      -- The holder was finished between the two statements: the key is free again.
     end loop;
   end if;
 

@@ -1,15 +1,15 @@
--- The careful half of message_create_many: names, capacities, channels that are being released.
+-- The careful half of message_create_many: keys, capacities, channels that are being released.
 -- Ids are drawn in the order of the arrays, and in that order a capacity is given to what is no duplicate.
--- Names go in in the order of channel and name, so that two calls with equal names cannot deadlock; what
--- has no name goes in as it stands. One change for each channel.
+-- Keys go in in the order of channel and key, so that two calls with equal keys cannot deadlock; what
+-- has no key goes in as it stands. One change for each channel.
 --
--- A name that another transaction turns out to have taken meanwhile is a duplicate, and the room that was
+-- A key that another transaction turns out to have taken meanwhile is a duplicate, and the room that was
 -- meant for it is that transaction's.
 --
 -- Rows are joined by hash: a loop over both takes seconds for 10,000.
 create or replace function lonnymq.message_create_each(
   p_channels text[], p_contents bytea[], p_dequeue_ats bigint[], p_delays_ms bigint[],
-  p_names text[], p_kinds text[], p_headers jsonb[]
+  p_keys text[], p_kinds text[], p_headers jsonb[]
 )
 returns table (ordinal integer, answer text, id bigint, reason text, size bigint, max_size bigint)
 language plpgsql
@@ -32,7 +32,7 @@ begin
   select array_agg(j.id), array_agg(j.answer), array_agg(j.first), array_agg(j.reason),
     array_agg(j.size), array_agg(j.max_size)
   into v_ids, v_answers, v_firsts, v_reasons, v_sizes, v_max_sizes
-  from lonnymq.message_judge(p_channels, p_names) j;
+  from lonnymq.message_judge(p_channels, p_keys) j;
   v_ats := array(
     select lonnymq.message_due(i.dequeue_at, i.delay_ms, v_now, lonnymq.epoch(now()))
     from unnest(p_channels, p_dequeue_ats, p_delays_ms) as i (channel, dequeue_at, delay_ms)
@@ -40,32 +40,32 @@ begin
 
   insert into lonnymq.message (id, channel, content, dequeue_at, created_at, kind, headers)
   select i.id, i.channel, i.content, i.dequeue_at, v_now, i.kind, i.headers
-  from unnest(v_ids, p_channels, p_contents, v_ats, p_names, p_kinds, p_headers, v_answers)
-    as i (id, channel, content, dequeue_at, name, kind, headers, answer)
-  where i.answer = 'created' and i.name is null;
+  from unnest(v_ids, p_channels, p_contents, v_ats, p_keys, p_kinds, p_headers, v_answers)
+    as i (id, channel, content, dequeue_at, key, kind, headers, answer)
+  where i.answer = 'created' and i.key is null;
   for v_new in
     select i.*
-    from unnest(v_ids, p_channels, p_contents, v_ats, p_names, p_kinds, p_headers, v_answers)
-      with ordinality as i (id, channel, content, dequeue_at, name, kind, headers, answer, ordinal)
-    where i.answer = 'created' and i.name is not null
-    order by i.channel collate "C", i.name collate "C"
+    from unnest(v_ids, p_channels, p_contents, v_ats, p_keys, p_kinds, p_headers, v_answers)
+      with ordinality as i (id, channel, content, dequeue_at, key, kind, headers, answer, ordinal)
+    where i.answer = 'created' and i.key is not null
+    order by i.channel collate "C", i.key collate "C"
   loop
     loop
       insert into lonnymq.message
-        (id, channel, content, dequeue_at, created_at, name, kind, headers)
+        (id, channel, content, dequeue_at, created_at, key, kind, headers)
       values
-        (v_new.id, v_new.channel, v_new.content, v_new.dequeue_at, v_now, v_new.name, v_new.kind,
+        (v_new.id, v_new.channel, v_new.content, v_new.dequeue_at, v_now, v_new.key, v_new.kind,
           v_new.headers)
-      on conflict (channel, name) where name is not null do nothing;
+      on conflict (channel, key) where key is not null do nothing;
       exit when found;
       select m.id into id from lonnymq.message m
-      where m.channel = v_new.channel and m.name = v_new.name;
+      where m.channel = v_new.channel and m.key = v_new.key;
       if id is not null then
         v_answers[v_new.ordinal] := 'duplicate';
         v_ids[v_new.ordinal] := id;
         exit;
       end if;
-      -- The holder was finished between the two statements: the name is free again.
+      -- The holder was finished between the two statements: the key is free again.
     end loop;
   end loop;
 
@@ -96,4 +96,4 @@ $$;
 comment on function lonnymq.message_create_each(
   text[], bytea[], bigint[], bigint[], text[], text[], jsonb[]
 ) is
-'The careful half of message_create_many: names, capacities, channels being released.';
+'The careful half of message_create_many: keys, capacities, channels being released.';

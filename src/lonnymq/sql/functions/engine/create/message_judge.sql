@@ -1,9 +1,9 @@
--- What becomes of messages that are to be created, before any is: see message_create_each. A name that is
+-- What becomes of messages that are to be created, before any is: see message_create_each. A key that is
 -- taken, or that came before among them, is a duplicate; a capacity is given to the rest in their order.
 --
 -- Answers: one row a message, in the order given: the answer with its reason; the id, drawn in that order,
---   or that of the live message that holds the name; the ordinal of the first of its name among them.
-create or replace function lonnymq.message_judge(p_channels text[], p_names text[])
+--   or that of the live message that holds the key; the ordinal of the first of its key among them.
+create or replace function lonnymq.message_judge(p_channels text[], p_keys text[])
 returns table (
   answer text, id bigint, first integer, reason text, size bigint, max_size bigint
 )
@@ -12,23 +12,23 @@ volatile
 as $$
   with drawn as materialized (
     select i.*, nextval('lonnymq.message_id_seq') as id
-    from unnest(p_channels, p_names) with ordinality as i (channel, name, ordinal)
+    from unnest(p_channels, p_keys) with ordinality as i (channel, key, ordinal)
   ), level as materialized (
     select c.name as channel, l.*
     from (select distinct i.name from unnest(p_channels) as i (name)) c
     cross join lateral lonnymq.channel_level(c.name) l
-  ), named as materialized (
+  ), keyed as materialized (
     select d.*,
       min(d.ordinal) over (
-        partition by d.channel, coalesce(d.name, d.ordinal::text), d.name is null) as first,
+        partition by d.channel, coalesce(d.key, d.ordinal::text), d.key is null) as first,
       (
-        select m.id from lonnymq.message m where m.channel = d.channel and m.name = d.name limit 1
+        select m.id from lonnymq.message m where m.channel = d.channel and m.key = d.key limit 1
       ) as live_id
     from drawn d
   ), ranked as materialized (
     select n.*, count(*) filter (where n.live_id is null and n.first = n.ordinal)
         over (partition by n.channel order by n.ordinal) as rank
-    from named n
+    from keyed n
   ), judged as (
     select k.*, l.answer as no, l.reason, l.max_size,
       case when l.max_size is not null then l.size + least(k.rank, l.room) end as size,
@@ -48,4 +48,4 @@ as $$
 $$;
 
 comment on function lonnymq.message_judge(text[], text[]) is
-'What becomes of messages that are to be created: names that are taken, capacities.';
+'What becomes of messages that are to be created: keys that are taken, capacities.';

@@ -1,7 +1,7 @@
 -- Rejects what cannot be a message, with what is allowed instead.
 -- Answers: nothing; raises LM001 or LM002.
 create or replace function lonnymq.guard_message(
-  p_channel text, p_content bytea, p_dequeue_at bigint, p_delay_ms bigint, p_name text,
+  p_channel text, p_content bytea, p_dequeue_at bigint, p_delay_ms bigint, p_key text,
   p_kind text, p_headers jsonb
 )
 returns void
@@ -10,8 +10,8 @@ immutable
 as $$
 begin
   perform lonnymq.guard_text('channel', p_channel);
-  if p_name is not null then
-    perform lonnymq.guard_text('name', p_name);
+  if p_key is not null then
+    perform lonnymq.guard_text('key', p_key);
   end if;
   if p_kind is not null then
     perform lonnymq.guard_text('kind', p_kind);

@@ -3,7 +3,7 @@
 -- Answers: nothing; raises LM001, LM002 or LM007.
 create or replace function lonnymq.guard_messages(
   p_channels text[], p_contents bytea[], p_dequeue_ats bigint[], p_delays_ms bigint[],
-  p_names text[], p_kinds text[], p_headers jsonb[]
+  p_keys text[], p_kinds text[], p_headers jsonb[]
 )
 returns void
 language plpgsql
@@ -24,16 +24,16 @@ begin
       hint = 'Send them in several calls, or load them with COPY and message_announce.';
   end if;
   if cardinality(p_dequeue_ats) <> v_length or cardinality(p_delays_ms) <> v_length
-    or cardinality(p_names) <> v_length or cardinality(p_kinds) <> v_length
+    or cardinality(p_keys) <> v_length or cardinality(p_kinds) <> v_length
     or cardinality(p_headers) <> v_length
   then
     perform lonnymq.guard_aligned('dequeue_ats', p_dequeue_ats, v_length);
     perform lonnymq.guard_aligned('delays_ms', p_delays_ms, v_length);
-    perform lonnymq.guard_aligned('names', p_names, v_length);
+    perform lonnymq.guard_aligned('keys', p_keys, v_length);
     perform lonnymq.guard_aligned('kinds', p_kinds, v_length);
     perform lonnymq.guard_aligned('headers', p_headers, v_length);
   end if;
-  if p_delays_ms is not null or p_names is not null or p_kinds is not null or p_headers is not null
+  if p_delays_ms is not null or p_keys is not null or p_kinds is not null or p_headers is not null
     or exists (
       select from unnest(p_channels, p_contents) as i (channel, content)
       where i.channel is null or octet_length(i.channel) not between 1 and 255
@@ -41,15 +41,15 @@ begin
   then
     for v_bad in
       select i.*
-      from unnest(p_channels, p_contents, p_dequeue_ats, p_delays_ms, p_names, p_kinds, p_headers)
-        as i (channel, content, dequeue_at, delay_ms, name, kind, headers)
+      from unnest(p_channels, p_contents, p_dequeue_ats, p_delays_ms, p_keys, p_kinds, p_headers)
+        as i (channel, content, dequeue_at, delay_ms, key, kind, headers)
       where i.channel is null or octet_length(i.channel) not between 1 and 255
         or i.content is null or octet_length(i.content) > 67108864
-        or octet_length(i.name) not between 1 and 255 or octet_length(i.kind) not between 1 and 255
+        or octet_length(i.key) not between 1 and 255 or octet_length(i.kind) not between 1 and 255
         or i.delay_ms is not null or i.headers is not null
     loop
       perform lonnymq.guard_message(v_bad.channel, v_bad.content, v_bad.dequeue_at, v_bad.delay_ms,
-        v_bad.name, v_bad.kind, v_bad.headers);
+        v_bad.key, v_bad.kind, v_bad.headers);
     end loop;
   end if;
   if current_user <> session_user then

@@ -1,4 +1,4 @@
--- Rejects a channel, name or kind that is not 1 to 255 bytes long.
+-- Rejects a channel, key or kind that is not 1 to 255 bytes long.
 -- Answers: nothing; raises LM001.
 create or replace function lonnymq.guard_text(p_what text, p_value text)
 returns void
@@ -20,4 +20,4 @@ end
 $$;
 
 comment on function lonnymq.guard_text(text, text) is
-'Rejects a channel, name or kind that is not 1 to 255 bytes long.';
+'Rejects a channel, key or kind that is not 1 to 255 bytes long.';

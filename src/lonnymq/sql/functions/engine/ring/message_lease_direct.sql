@@ -70,7 +70,7 @@ begin
     perform lonnymq.checkpoint_notified();
   end if;
   return query select 'leased', v_message.id, v_message.token, v_message.channel, v_message.content,
-    v_message.state, v_message.attempt, v_message.kind, v_message.headers, v_message.name,
+    v_message.state, v_message.attempt, v_message.kind, v_message.headers, v_message.key,
     v_message.created_at, v_message.dequeue_at, v_message.dequeued_at, v_message.lease_until,
     null::bigint, array[coalesce(p_walk.seat, p_walk.seat_floor),
       coalesce(p_walk.lap, p_walk.seat_floor), coalesce(p_walk.used, 0)];

@@ -59,7 +59,7 @@ begin
         slot = v_next.bits
       where m.ctid = v_next.tid
       returning 'leased', m.id, m.token, m.channel, m.content, m.state, m.attempt, m.kind, m.headers,
-        m.name, m.created_at, m.dequeue_at, m.dequeued_at, m.lease_until, null::bigint,
+        m.key, m.created_at, m.dequeue_at, m.dequeued_at, m.lease_until, null::bigint,
         array[p_walk.seat, p_walk.lap, p_walk.used];
       insert into lonnymq.change (channel, can_wait, lease_until, message_ids)
       values ('', p_lease_ms >= 1000, p_walk.now_at + p_lease_ms, array[v_next.id]);

@@ -13,9 +13,9 @@ as $$
     returning m.*, t.error as last_error
   )
   insert into lonnymq.dead (
-    id, dequeue_at, created_at, died_at, attempt, channel, kind, name, headers, state, error, content
+    id, dequeue_at, created_at, died_at, attempt, channel, kind, key, headers, state, error, content
   )
-  select g.id, g.dequeue_at, g.created_at, p_now, g.attempt, g.channel, g.kind, g.name, g.headers,
+  select g.id, g.dequeue_at, g.created_at, p_now, g.attempt, g.channel, g.kind, g.key, g.headers,
     g.state, g.last_error, g.content
   from gone g
 $$;

@@ -48,7 +48,7 @@ begin
     from input i
     cross join lateral (
       select m.ctid as tid, m.id, m.token, m.created_at, m.dequeue_at, m.dequeued_at,
-        octet_length(m.content) as size, m.attempt, m.slot, m.channel, m.kind, m.name, m.worker,
+        octet_length(m.content) as size, m.attempt, m.slot, m.channel, m.kind, m.key, m.worker,
         m.headers, case when v_history = 'content' then m.content end as content
       from lonnymq.message m
       where m.id = i.id and (m.token = i.token or p_tokens is null) for update
@@ -59,11 +59,11 @@ begin
   ), logged as (
     insert into lonnymq.history (
       xid, message_id, created_at, dequeue_at, dequeued_at, finished_at, size, attempt, outcome,
-      channel, kind, name, worker, error, headers, content
+      channel, kind, key, worker, error, headers, content
     )
     select (select p.at from lonnymq.history_position() as p (at)),
       e.id, e.created_at, e.dequeue_at, e.dequeued_at, p_now, e.size, e.attempt,
-      case when e.died then 'dead' else p_outcome end, e.channel, e.kind, e.name, e.worker, e.error,
+      case when e.died then 'dead' else p_outcome end, e.channel, e.kind, e.key, e.worker, e.error,
       e.headers, e.content
     from ended e
     where v_history <> 'off'

@@ -21,16 +21,16 @@ begin
     delete from lonnymq.message m
     where m.id = any (p_ids) and m.token between p_low and p_high
     returning m.id, m.created_at, m.dequeue_at, m.dequeued_at, octet_length(m.content) as size,
-      m.attempt, m.slot, m.channel, m.kind, m.name, m.worker, m.headers,
+      m.attempt, m.slot, m.channel, m.kind, m.key, m.worker, m.headers,
       case when v_history = 'content' then m.content end as content
   ), logged as (
     insert into lonnymq.history (
       xid, message_id, created_at, dequeue_at, dequeued_at, finished_at, size, attempt, outcome,
-      channel, kind, name, worker, error, headers, content
+      channel, kind, key, worker, error, headers, content
     )
     select (select p.at from lonnymq.history_position() as p (at)),
       g.id, g.created_at, g.dequeue_at, g.dequeued_at, v_now, g.size, g.attempt, 'completed',
-      g.channel, g.kind, g.name, g.worker, null, g.headers, g.content
+      g.channel, g.kind, g.key, g.worker, null, g.headers, g.content
     from gone g
     where v_history <> 'off'
   )

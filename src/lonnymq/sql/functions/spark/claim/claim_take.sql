@@ -73,7 +73,7 @@ begin
   into v_ids, v_made_at, v_due_at, is_limited, answer, retry_at, cursor
   from lonnymq.walk_lease(v_walk, p_lease_ms, p_stream,
     row(v_part_token, p_channels, p_pattern, p_last_id, p_last_at)) with ordinality as l (
-      answer, id, token, channel, content, state, attempt, kind, headers, name, created_at, dequeue_at,
+      answer, id, token, channel, content, state, attempt, kind, headers, key, created_at, dequeue_at,
       dequeued_at, lease_until, retry_at, cursor, ordinal);
   if v_ids is null then
     messages := 0;

@@ -1,5 +1,5 @@
 -- The careful half of stage_take: the rows of channels that have a capacity or are being released. A
--- capacity takes the first ones that fit; a row whose name is taken needs no room.
+-- capacity takes the first ones that fit; a row whose key is taken needs no room.
 create or replace function lonnymq.stage_take_limited(
   p_stage bigint,
   p_channels text[],
@@ -22,34 +22,34 @@ begin
     ), drawn as materialized (
       select s.*, s.ctid as place, nextval(''lonnymq.message_id_seq'') as id
       from lonnymq.%1$I s where s.answer is null and s.channel = any ($3)
-    ), named as materialized (
+    ), keyed as materialized (
       select d.*,
-        row_number() over (partition by d.channel, d.name order by d.place) as nth,
+        row_number() over (partition by d.channel, d.key order by d.place) as nth,
         (
-          select m.id from lonnymq.message m where m.channel = d.channel and m.name = d.name limit 1
+          select m.id from lonnymq.message m where m.channel = d.channel and m.key = d.key limit 1
         ) is not null as is_live
       from drawn d
     ), ranked as materialized (
-      select n.*, count(*) filter (where not n.is_live and (n.name is null or n.nth = 1))
+      select n.*, count(*) filter (where not n.is_live and (n.key is null or n.nth = 1))
           over (partition by n.channel order by n.place) as rank
-      from named n
+      from keyed n
     ), judged as materialized (
       select k.*, r.answer as no, r.reason as why, case
           when k.is_live then ''duplicate''
-          when k.name is not null and k.nth > 1 then case
-            when first_value(k.rank) over (partition by k.channel, k.name order by k.nth) <= r.room
+          when k.key is not null and k.nth > 1 then case
+            when first_value(k.rank) over (partition by k.channel, k.key order by k.nth) <= r.room
               then ''duplicate'' else r.answer end
           when k.rank <= coalesce(r.room, k.rank) then ''created''
           else r.answer
         end as fate
       from ranked k join room r on r.channel = k.channel
     ), added as (
-      insert into lonnymq.message (id, channel, content, dequeue_at, created_at, name, kind, headers)
+      insert into lonnymq.message (id, channel, content, dequeue_at, created_at, key, kind, headers)
       select j.id, j.channel, j.content, coalesce(j.dequeue_at,
-          case when j.delay_ms > 0 then $1 + j.delay_ms else $2 end), $1, j.name, j.kind, j.headers
+          case when j.delay_ms > 0 then $1 + j.delay_ms else $2 end), $1, j.key, j.kind, j.headers
       from judged j where j.fate = ''created''
-      order by j.channel, j.name nulls last, j.id
-      on conflict (channel, name) where name is not null do nothing
+      order by j.channel, j.key nulls last, j.id
+      on conflict (channel, key) where key is not null do nothing
       returning message.channel
     ), kept as (
       update lonnymq.%1$I s set answer = j.fate, reason = j.why,
