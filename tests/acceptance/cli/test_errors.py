@@ -153,14 +153,14 @@ def test_a_bad_cron_line_is_refused_with_what_one_looks_like(dsn_18: str) -> Non
     said = is_a_sentence(
         run("schedule", "set", "nightly", "--channel", "a", "--cron", "61 * * * *", dsn=dsn_18), 2
     )
-    assert "'61 * * * *' is no cron line" in said
+    assert "'61 * * * *' is not a cron line" in said
     assert "minute, hour, day of the month, month, day of the week" in said
 
 
 def test_an_unknown_time_zone_is_refused(dsn_18: str) -> None:
     options = ("--channel", "a", "--cron", "1 * * * *", "--timezone", "Mars/Base")
     said = is_a_sentence(run("schedule", "set", "nightly", *options, dsn=dsn_18), 2)
-    assert "There is no time zone 'Mars/Base'" in said
+    assert "Unknown time zone 'Mars/Base'" in said
 
 
 def test_an_unknown_schedule_is_named(dsn_18: str) -> None:
@@ -187,7 +187,7 @@ MODULES = {
     "cron": (
         "import lonnymq\nworker = lonnymq.Worker()\nworker.schedule('n', cron='61 * * * *', channel='a')",
         "cron:worker",
-        "'61 * * * *' is no cron line",
+        "'61 * * * *' is not a cron line",
     ),
 }
 
