@@ -55,7 +55,7 @@ def test_who_may_not_grant_is_told_what_to_have_run(guarded: str, login: Login) 
 
 def test_a_queue_without_roles_says_how_to_get_them(guarded: str) -> None:
     install(guarded, schema="plain")
-    for words in (("list",), ("grant", "producer", "stranger"), ("free", "stranger")):
+    for words in (("list",), ("grant", "producer", "stranger"), ("unrestrict", "stranger")):
         ran = run("role", *words, "--schema", "plain", dsn=guarded)
         assert ran.code == 1
         assert "Run: lonnymq install --roles --schema plain" in ran.err

@@ -22,7 +22,7 @@ def describe_history(read: LakeHistory) -> str:
     period = f"{format_timestamp(read.begin)} to {format_timestamp(read.end)}"
     return (
         f"{read.source}, {period}: {format_count(len(work), 'attempt')} of "
-        f"{format_count(len(work.names), 'tenant')}, maximum {read.history.max_concurrent:,} at once"
+        f"{format_count(len(work.names), 'tenant')}, at most {read.history.max_concurrent:,} at once"
     )
 
 
