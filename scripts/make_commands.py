@@ -1,4 +1,4 @@
-"""Writes docs/commands.md from the commands themselves: `make reference`."""
+"""Writes docs/commands.md from the help of the commands: `make reference`."""
 
 from __future__ import annotations
 
@@ -10,110 +10,112 @@ from typing import Any
 from typer.main import get_command
 
 from lonnymq.cli.app import app
-from lonnymq.cli.options import WHERE
+from lonnymq.cli.options import CONNECTION_PANEL
 
 PAGE = Path(__file__).parents[1] / "docs" / "commands.md"
 OPENING = Path(__file__).with_name("commands_opening.md")
-LEFT_OUT = {"install_completion", "show_completion"}
+HIDDEN = {"install_completion", "show_completion"}
 
 
-def page() -> str:
+DEFAULT = re.compile(r" ?Default: (.*?)\.(?= |$)")
+NO_DEFAULT = "-"
+
+
+def render_page() -> str:
     """The whole page."""
     root = get_command(app)
-    shared = [each for each in root.params if each.rich_help_panel == WHERE]
-    parts = [
-        OPENING.read_text(),
-        "\n## The commands\n\n",
-        "| command | what it does |\n| --- | --- |\n",
+    shared = [each for each in root.params if each.rich_help_panel == CONNECTION_PANEL]
+    commands = list(walk_commands(root, ()))
+    rows = [
+        f"| [`{' '.join(path)}`](#{'-'.join(path)}) | {read_paragraphs(command)[0]} |\n"
+        for path, command in commands
     ]
-    found = list(walk(root, ()))
-    parts += [
-        f"| [`{' '.join(path)}`](#{'-'.join(path)}) | {first(command)} |\n"
-        for path, command in found
-    ]
-    parts += ["\nEvery command takes these, before its name or after it:\n\n", table(shared)]
-    parts += [entry(path, command) for path, command in found]
-    return "".join(parts)
+    return "".join(
+        [
+            OPENING.read_text(),
+            "\n## The commands\n\n| command | effect |\n| --- | --- |\n",
+            *rows,
+            "\nYou can give these options to every command, before or after its name:\n\n",
+            render_options(shared),
+            *(render_command(path, command) for path, command in commands),
+        ]
+    )
 
 
-def walk(command: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """The commands that do something, in the order in which they are listed."""
+def walk_commands(command: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """The commands that are not groups, in the order of --help."""
     if not hasattr(command, "list_commands"):
         yield path, command
         return
     for name in command.list_commands(None):
-        yield from walk(command.get_command(None, name), (*path, name))
+        yield from walk_commands(command.get_command(None, name), (*path, name))
 
 
-def first(command: Any) -> str:
-    """The first sentence of a command's help."""
-    return paragraphs(command)[0]
-
-
-def paragraphs(command: Any) -> list[str]:
-    """The help of a command, a paragraph a line."""
+def read_paragraphs(command: Any) -> list[str]:
+    """The help of a command, each paragraph on a line."""
     return [" ".join(each.split()) for each in re.split(r"\n\s*\n", command.help or "")]
 
 
-def entry(path: tuple[str, ...], command: Any) -> str:
-    """One command: how it is called, what it does, what it takes."""
-    own = [each for each in command.params if each.rich_help_panel != WHERE and each.name != "help"]
+def render_command(path: tuple[str, ...], command: Any) -> str:
+    """The usage, the help and the options of a command."""
+    own = [
+        each
+        for each in command.params
+        if each.rich_help_panel != CONNECTION_PANEL and each.name != "help"
+    ]
     arguments = [each for each in own if each.param_type_name == "argument"]
-    usage = " ".join(
-        [
-            "lonnymq",
-            *path,
-            *(["[OPTIONS]"] if len(own) > len(arguments) else []),
-            *map(shown, arguments),
-        ]
-    )
-    said = "\n".join(sentences(each) for each in paragraphs(command))
-    return f"\n### {' '.join(path)}\n\n```text\n{usage}\n```\n\n{said}\n" + (
-        f"\n{table(own)}" if own else ""
-    )
+    options = ["[OPTIONS]"] if len(own) > len(arguments) else []
+    usage = " ".join(["lonnymq", *path, *options, *map(name_value, arguments)])
+    text = "\n".join(split_sentences(each) for each in read_paragraphs(command))
+    table = f"\n{render_options(own)}" if own else ""
+    return f"\n### {' '.join(path)}\n\n```text\n{usage}\n```\n\n{text}\n{table}"
 
 
-def sentences(paragraph: str) -> str:
-    """One sentence a line."""
+def split_sentences(paragraph: str) -> str:
+    """Each sentence on a line."""
     return re.sub(r"(?<=[.:]) (?=[A-Z][a-z])", "\n", paragraph)
 
 
-def table(params: list[Any]) -> str:
-    """Arguments and options with what they mean."""
-    lines = [
-        f"| {names(each)} | {meaning(each)} |\n" for each in params if each.name not in LEFT_OUT
+def render_options(params: list[Any]) -> str:
+    """A table of arguments and options."""
+    rows = [
+        f"| {name_option(each)} | {read_default(each)} | {DEFAULT.sub('', each.help or '')} |\n"
+        for each in params
+        if each.name not in HIDDEN
     ]
-    return "| | |\n| --- | --- |\n" + "".join(lines)
+    return "| option | default | effect |\n| --- | --- | --- |\n" + "".join(rows)
 
 
-def names(param: Any) -> str:
-    """An argument or an option as it is written, with its value."""
+def name_option(param: Any) -> str:
+    """An argument or an option with its value."""
     if param.param_type_name == "argument":
-        return f"`{shown(param)}`"
-    value = "" if param.is_flag else f" {shown(param)}"
-    return ", ".join(f"`{each}{value}`" for each in param.opts).replace("|", "\\|")
+        return f"`{name_value(param)}`"
+    value = "" if param.is_flag else f" {name_value(param)}"
+    names = [*param.opts, *param.secondary_opts]
+    return ", ".join(f"`{each}{value}`" for each in names).replace("|", "\\|")
 
 
-def shown(param: Any) -> str:
-    """What stands for a value."""
+def name_value(param: Any) -> str:
+    """The placeholder of a value."""
     return str(param.metavar or param.name.upper())
 
 
-def meaning(param: Any) -> str:
-    """What it means, whether it must be given, and what is taken if it is not."""
-    given = (
-        param.default
-        if param.default not in (None, False, "") and not callable(param.default)
-        else None
-    )
-    default = f" Default: {given}." if given is not None else ""
-    must = " Must be given." if param.required and param.param_type_name == "option" else ""
-    return f"{param.help}{must}{default}".replace("|", "\\|")
+def read_default(param: Any) -> str:
+    """The default of an option: its value, the words of its help, or whether it is required."""
+    if found := DEFAULT.search(param.help or ""):
+        return found[1].replace("|", "\\|")
+    if param.required:
+        return "required"
+    if isinstance(param.default, bool):
+        return "on" if param.default else "off"
+    if param.default in (None, "") or callable(param.default):
+        return NO_DEFAULT
+    return f"`{param.default}`"
 
 
 def main() -> None:
     """Write the page."""
-    PAGE.write_text(page())
+    PAGE.write_text(render_page())
 
 
 if __name__ == "__main__":

@@ -23,8 +23,8 @@ from examples.demo.reporting import act_of_report
 from examples.demo.story import FLOODING, Story
 from examples.demo.verdict import Promise, Wait, promises, waits
 from lonnymq import Queue
-from lonnymq.cli.look import Looker
-from lonnymq.cli.screen import View, screen
+from lonnymq.cli.output.channel_screen import View, render_screen
+from lonnymq.cli.snapshot import SnapshotReader
 from lonnymq.doctor.base import CheckContext
 from lonnymq.doctor.queue_checks import check_invariants
 from lonnymq.embedded_postgres import temporary
@@ -73,13 +73,13 @@ def on_spark(console: Console, queue: Queue, dsn: str, file: Path, *, keep: bool
 
 def act(console: Console, queue: Queue, story: Story, workers: WorkerProcesses) -> None:
     """Everything that happens, with the screen going on."""
-    looker, view = Looker(queue, None), View(rows=8, width=console.width)
+    reader, view = SnapshotReader(queue, None), View(rows=8, width=console.width)
     told = 0
     with Live(console=console, auto_refresh=False, transient=True) as area:
         for _ in beats(queue, story, workers):
             if console.is_terminal:
                 events = Text("\n".join(f"· {each}" for each in story.told[-6:]))
-                picture = screen(looker.look(), view, title="A video service")
+                picture = render_screen(reader.read(), view, title="A video service")
                 area.update(Group(picture, events), refresh=True)
             else:
                 for each in story.told[told:]:

@@ -16,15 +16,15 @@ def commands(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_the_page_is_up_to_date(commands) -> None:
-    assert commands.page() == commands.PAGE.read_text(), "run: make reference"
+    assert commands.render_page() == commands.PAGE.read_text(), "run: make reference"
 
 
 def test_every_command_has_an_entry_with_its_options(commands) -> None:
-    page = commands.page()
+    page = commands.render_page()
     for path in ("install", "channel set", "message create", "dead redrive", "watch", "doctor"):
         assert f"\n### {path}\n" in page
-    assert "| `--max-concurrency N` | So many leases at once. |" in page
-    assert "| `--limit LIMIT` | So many at most. Default: 50. |" in page
+    assert "| `--max-concurrency N` | - | Maximum number of messages that run at the same time. |" in page
+    assert "| `--limit LIMIT` | `50` | Maximum number of rows. |" in page
 
 
 def test_a_new_command_is_noticed(commands, monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
@@ -32,8 +32,8 @@ def test_a_new_command_is_noticed(commands, monkeypatch: pytest.MonkeyPatch, tmp
         "import typer\napp = typer.Typer()\n@app.command()\ndef extra(x: int = 3):\n    'Do more.'\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setitem(root.COMMANDS, "extra", root.Place("extra_command"))
-    page = commands.page()
+    monkeypatch.setitem(root.COMMANDS, "extra", root.CommandSource("extra_command"))
+    page = commands.render_page()
     assert "| [`extra`](#extra) | Do more. |" in page
-    assert "| `--x X` |" in page
+    assert "| `--x X` | `3` |" in page
     assert typer.__version__

@@ -535,7 +535,7 @@ def test_the_command_ends_with_1_until_it_is_mended(queue_dsn: str) -> None:
     assert "Nothing was done" in command("doctor", "--repair", dsn=queue_dsn).err
     mended = command("doctor", "--repair", "--yes", dsn=queue_dsn)
     assert mended.code == 0
-    assert "mended: in_flight in channel 'acme'" in mended.out
+    assert "repaired: in_flight in channel 'acme'" in mended.out
 
 
 def test_the_command_ends_with_4_where_nothing_is_installed(healthy_server: Target) -> None:

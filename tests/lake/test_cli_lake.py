@@ -23,7 +23,7 @@ def test_sync_says_what_it_brought(spark, stock: HistoryFixture, found, tmp_path
     assert ran.code == 0, ran.err
     assert ran.out.startswith("3 rows of shop in 1 file, ")
     again = run("lake", "sync", "--lake", tmp_path / "lake", "--source", "shop", dsn=stock.dsn)
-    assert again.out == "nothing new of shop\n"
+    assert again.out == "no new history of shop\n"
     stock.add(2)
     settle(stock.dsn)
     ran = run(
@@ -113,7 +113,7 @@ def test_a_database_that_does_not_answer_is_told_of_as_by_other_commands(tmp_pat
     ran = run("lake", "sync", "--lake", tmp_path / "lake", dsn=dsn)
     assert ran.code == 3
     assert "The database cannot be reached" in ran.err
-    assert "Check that the server runs, and the DSN" in ran.err
+    assert "Check that the server runs. Check the DSN" in ran.err
     assert "secret" not in ran.err
     assert not (tmp_path / "lake").exists()
 

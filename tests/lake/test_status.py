@@ -73,7 +73,7 @@ def test_what_holds_it_back_is_named(sync, stock: HistoryFixture, tmp_path: Path
         )
         assert shown.code == 0, shown.err
         assert f"pid {pid}, nightly job" in shown.out
-        assert "4 rows, 0 to be had now, 4 held back" in shown.out
+        assert "4 rows, 0 ready, 4 held back" in shown.out
         slow.rollback()
     settle(stock.dsn)
     behind = status(stock, tmp_path / "lake").behind
@@ -120,7 +120,7 @@ def test_without_a_database_status_shows_what_is_in_the_lake(
     ran = run(*asked)
     assert ran.code == 0, ran.err
     assert "shop" in ran.out
-    assert "No database was named" in ran.err
+    assert "You named no database" in ran.err
 
 
 @pytest.mark.long

@@ -27,7 +27,7 @@ def test_a_real_queue_is_replayed_from_its_lake_at_its_own_settings(
     asked = ["--set", "max_concurrency=none", "--recorded-workers", str(WORKERS)]
     ran = run("simulate", "--lake", lake, *asked, "--json")
     assert ran.code == 0, ran.err
-    assert ran.json["calibration"]["off"] < 0.25
+    assert ran.json["calibration"]["error"] < 0.25
     nothing, freed = ran.json["scenarios"]
     assert freed["set"] == ["max_concurrency=none"]
     assert freed["all"]["mean"] < 0.8 * nothing["all"]["mean"]

@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from commands import run
-from lonnymq.cli import simulate_trying
+from lonnymq.cli import simulation
 from lonnymq.errors import InvalidArgument
 from lonnymq.lake import read_history
 from lonnymq.simulate import (
@@ -76,11 +76,11 @@ def test_where_there_is_much_to_replay_spark_is_asked_without_being_told(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = ("simulate", "--synthetic", "--messages", 100, "--workers", "2,4")
-    assert "on a Spark" not in run(*asked).err
-    monkeypatch.setattr(simulate_trying, "MANY", 200)
+    assert "on Spark" not in run(*asked).err
+    monkeypatch.setattr(simulation, "MIN_SPARK_ATTEMPTS", 200)
     ran = run(*asked)
     assert ran.code == 0
-    assert "2 scenarios are tried on a Spark of this machine's" in ran.err
+    assert "2 scenarios run on Spark on this machine" in ran.err
 
 
 @pytest.mark.long

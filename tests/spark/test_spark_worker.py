@@ -124,7 +124,7 @@ def work(dsn: str, folder: Path, *options: str) -> str:
         (("jobs:worker", "--duration", "soon"), "--duration"),
         (("jobs:idle",), "The worker has no handlers"),
         (("jobs",), "write module:object"),
-        (("jobs:worker", "--schema", "elsewhere"), "The schema is said where the Worker is made"),
+        (("jobs:worker", "--schema", "elsewhere"), "Set the schema in your code"),
     ],
 )
 def test_what_makes_no_sense_is_refused_before_spark_starts(

@@ -7,8 +7,8 @@ import pytest
 from typer.main import get_command
 
 from commands import run
-from lonnymq.cli.app import COMMANDS, Place, app
-from lonnymq.cli.errors import hidden, passwords
+from lonnymq.cli.app import COMMANDS, CommandSource, app
+from lonnymq.cli.errors import find_passwords, hide_passwords
 
 EXPECTED = {"install", "sql", "status", "watch", "channel", "message", "dead", "doctor"}
 
@@ -24,14 +24,20 @@ def test_all_commands_that_exist_are_listed_and_load() -> None:
 
 
 def test_a_command_whose_part_of_the_library_is_absent_is_not_listed(monkeypatch) -> None:
-    monkeypatch.setitem(COMMANDS, "dashboard", Place("lonnymq.cli.status", "lonnymq.no_such_part"))
+    monkeypatch.setitem(
+        COMMANDS, "dashboard", CommandSource("lonnymq.cli.commands.status", "lonnymq.no_such_part")
+    )
     assert "dashboard" not in get_command(app).list_commands(None)
     assert "No such command 'dashboard'" in run("dashboard").err
-    monkeypatch.setitem(COMMANDS, "dashboard", Place("lonnymq.cli.status", "lonnymq.client"))
+    monkeypatch.setitem(
+        COMMANDS, "dashboard", CommandSource("lonnymq.cli.commands.status", "lonnymq.client")
+    )
     assert "dashboard" in get_command(app).list_commands(None)
 
 
-@pytest.mark.parametrize("module", ["psycopg", "lonnymq.cli.watch", "lonnymq.worker", "rich.table"])
+@pytest.mark.parametrize(
+    "module", ["psycopg", "lonnymq.cli.commands.watch", "lonnymq.worker", "rich.table"]
+)
 def test_a_command_that_does_not_need_a_module_does_not_import_it(module: str) -> None:
     program = (
         "import sys\nfrom lonnymq.cli.app import app\n"
@@ -61,11 +67,11 @@ def test_help_says_what_each_command_is_for() -> None:
     ],
 )
 def test_a_password_is_hidden_however_it_is_written(dsn: str) -> None:
-    assert {"pass/word"} <= passwords(dsn)
-    told = hidden(f"cannot connect: {dsn} with pass/word", dsn)
+    assert {"pass/word"} <= find_passwords(dsn)
+    told = hide_passwords(f"cannot connect: {dsn} with pass/word", dsn)
     assert "pass" not in told.replace("password", "")
 
 
 def test_the_password_of_the_environment_is_hidden_too(monkeypatch) -> None:
     monkeypatch.setenv("PGPASSWORD", "hush")
-    assert hidden("it was hush", "host=x") == "it was ***"
+    assert hide_passwords("it was hush", "host=x") == "it was ***"

@@ -6,9 +6,15 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from lonnymq.cli.look import Look, Looker
-from lonnymq.cli.screen import SORTS, View, columns_for, ordered, screen
-from lonnymq.cli.why import limits, why
+from lonnymq.cli.output.channel_screen import (
+    SORTS,
+    View,
+    choose_columns,
+    render_screen,
+    sort_channels,
+)
+from lonnymq.cli.output.formatting import format_limits, format_reason
+from lonnymq.cli.snapshot import Snapshot, SnapshotReader
 from lonnymq.results import ChannelActivity, QueueStats, WorkerSeen
 
 NOW = 1_900_000_000_000
@@ -27,12 +33,12 @@ BLOOM = replace(ACME, channel="bloom", state="ready", waiting=1000, counted_exac
     in_flight=0, finished=0, max_concurrency=None, waiting_since=NOW - 60_000)  # fmt: skip
 CEDAR = replace(ACME, channel="cedar", state="throttled", waiting=1, in_flight=1, finished=100,
     max_concurrency=None, min_interval_ms=500, burst=3, next_at=NOW + 250)  # fmt: skip
-LOOK = Look(STATS, [CEDAR, ACME, BLOOM], [])
+SNAPSHOT = Snapshot(STATS, [CEDAR, ACME, BLOOM], [])
 
 
-def drawn(look: Look, view: View) -> str:
+def drawn(snapshot: Snapshot, view: View) -> str:
     console = Console(width=view.width, record=True, file=StringIO())
-    console.print(screen(look, view, title="a queue", foot="keys"))
+    console.print(render_screen(snapshot, view, title="a queue", footer="keys"))
     return console.export_text()
 
 
@@ -48,8 +54,8 @@ def drawn(look: Look, view: View) -> str:
     ],
 )
 def test_channels_are_put_in_order(sort, names: list[str]) -> None:
-    assert [each.channel for each in ordered(LOOK.channels, View(sort=sort))] == names
-    backwards = ordered(LOOK.channels, View(sort=sort, reverse=True))
+    assert [each.channel for each in sort_channels(SNAPSHOT.channels, View(sort=sort))] == names
+    backwards = sort_channels(SNAPSHOT.channels, View(sort=sort, reverse=True))
     assert [each.channel for each in backwards] == names[::-1]
 
 
@@ -59,7 +65,7 @@ def test_every_order_is_known() -> None:
 
 @pytest.mark.parametrize("width", range(24, 200, 8))
 def test_no_line_is_wider_than_the_terminal_and_the_counts_are_never_cut(width: int) -> None:
-    text = drawn(LOOK, View(width=width))
+    text = drawn(SNAPSHOT, View(width=width))
     assert max(map(len, text.splitlines())) <= width
     if width >= 40:
         assert "1,000+" in text
@@ -67,55 +73,57 @@ def test_no_line_is_wider_than_the_terminal_and_the_counts_are_never_cut(width: 
 
 def test_wide_terminals_show_more() -> None:
     widths = [40, 60, 70, 100, 140]
-    assert [len(columns_for(width)) for width in widths] == [3, 4, 6, 7, 9]
+    assert [len(choose_columns(width)) for width in widths] == [3, 4, 6, 7, 9]
 
 
 def test_pages_go_round() -> None:
-    assert "page 2 of 3" in drawn(LOOK, View(rows=1, page=1))
-    assert "page 1 of 3" in drawn(LOOK, View(rows=1, page=3))
-    assert "page 3 of 3" in drawn(LOOK, View(rows=1, page=-1))
+    assert "page 2 of 3" in drawn(SNAPSHOT, View(rows=1, page=1))
+    assert "page 1 of 3" in drawn(SNAPSHOT, View(rows=1, page=3))
+    assert "page 3 of 3" in drawn(SNAPSHOT, View(rows=1, page=-1))
 
 
 def test_the_head_sums_up() -> None:
     worker = WorkerSeen("w", True, False, 8, 2, NOW, NOW, {}, NOW)
     text = drawn(replace_workers([worker]), View(width=200))
     assert "1,200 waiting · 2 of 8 running · 1 dead · 3 channels, 1 ready" in text
-    assert "12 a second · 1 worker" in text
-    idle = Look(replace(STATS, in_flight=0), [], [])
+    assert "12 per second · 1 worker" in text
+    idle = Snapshot(replace(STATS, in_flight=0), [], [])
     assert "No worker is running." in drawn(idle, View())
-    assert "Nothing goes on in any channel." in drawn(idle, View())
+    assert "No active channels." in drawn(idle, View())
 
 
-def replace_workers(workers: list[WorkerSeen]) -> Look:
-    return Look(STATS, LOOK.channels, workers)
+def replace_workers(workers: list[WorkerSeen]) -> Snapshot:
+    return Snapshot(STATS, SNAPSHOT.channels, workers)
 
 
 def test_without_history_there_is_no_rate() -> None:
-    unknown = Look(replace(STATS, history="off"), [replace(ACME, finished=None)], [])
+    unknown = Snapshot(replace(STATS, history="off"), [replace(ACME, finished=None)], [])
     assert unknown.rate is None
-    assert "- a second" in drawn(unknown, View())
+    assert "- per second" in drawn(unknown, View())
 
 
 @pytest.mark.parametrize(
     ("channel", "words"),
     [
-        (ACME, "4 of 4 are running"),
+        (ACME, "4 of 4 running"),
         (BLOOM, ""),
-        (CEDAR, "next in 250 ms, 1 each 500 ms, 3 in a burst"),
-        (replace(ACME, state="paused"), "paused by hand"),
-        (replace(ACME, state="scheduled", next_at=NOW + 90_000), "first is due in 1 min 30 s"),
-        (replace(ACME, state="retiring", retiring=True), "being released"),
-        (replace(ACME, retiring=True), "4 of 4 are running (being released)"),
+        (CEDAR, "next in 250 ms, 1 per 500 ms, 3 in a burst"),
+        (replace(ACME, state="paused"), "paused"),
+        (replace(ACME, state="scheduled", next_at=NOW + 90_000), "first due in 1 min 30 s"),
+        (replace(ACME, state="retiring", retiring=True), "retiring"),
+        (replace(ACME, retiring=True), "4 of 4 running (retiring)"),
     ],
 )
 def test_why_a_channel_is_held_back_is_said_in_words(channel, words: str) -> None:
-    assert why(channel, NOW) == words
+    assert format_reason(channel, NOW) == words
 
 
 def test_limits_are_said_in_words() -> None:
-    assert limits(BLOOM) == ""
+    assert format_limits(BLOOM) == ""
     all_of_them = replace(CEDAR, max_concurrency=4, max_size=1000, weight=3)
-    assert limits(all_of_them) == "4 at once, 1 each 500 ms, 3 in a burst, 1,000 live, weight 3"
+    assert (
+        format_limits(all_of_them) == "4 at once, 1 per 500 ms, 3 in a burst, 1,000 live, weight 3"
+    )
 
 
 class Counting:
@@ -136,7 +144,7 @@ class Counting:
 
 def test_the_whole_queue_is_counted_again_only_when_that_is_paid_for(monkeypatch) -> None:
     now = [0.0]
-    monkeypatch.setattr("lonnymq.cli.look.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("lonnymq.cli.snapshot.time.monotonic", lambda: now[0])
     queue = Counting()
 
     def slow() -> QueueStats:
@@ -144,11 +152,11 @@ def test_the_whole_queue_is_counted_again_only_when_that_is_paid_for(monkeypatch
         return Counting.stats(queue)
 
     queue.stats = slow  # type: ignore[method-assign]
-    looker = Looker(queue, None)  # type: ignore[arg-type]
-    looker.look()
+    reader = SnapshotReader(queue, None)  # type: ignore[arg-type]
+    reader.read()
     now[0] += 1.9
-    looker.look()
+    reader.read()
     assert queue.asked == 1
     now[0] += 0.2
-    looker.look()
+    reader.read()
     assert queue.asked == 2

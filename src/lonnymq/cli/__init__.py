@@ -1,19 +1,19 @@
-"""The command line: `lonnymq`. This is its door; what is behind needs the extra `cli`."""
+"""The command line: `lonnymq`. Everything except this module needs the extra `cli`."""
 
 from __future__ import annotations
 
 import sys
 
-NEEDED = ("typer", "rich")
-WITHOUT_EXTRA = "The command line needs an extra. Run: pip install 'lonnymq[cli]'"
+EXTRA_MODULES = ("typer", "rich")
+MISSING_EXTRA = "The command line needs an extra. Run: pip install 'lonnymq[cli]'"
 
 
 def main() -> None:
-    """Run the command that the process was started with."""
+    """Run the command line of the process."""
     try:
         from lonnymq.cli.app import run
     except ModuleNotFoundError as error:
-        if error.name is None or error.name.split(".")[0] not in NEEDED:
+        if error.name is None or error.name.split(".")[0] not in EXTRA_MODULES:
             raise
-        sys.exit(WITHOUT_EXTRA)
+        sys.exit(MISSING_EXTRA)
     run()

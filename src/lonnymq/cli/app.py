@@ -1,4 +1,4 @@
-"""The root of all commands: their names, and where each is found when it is first asked for."""
+"""The root command: the names of all commands, and the module that each command is loaded from."""
 
 from __future__ import annotations
 
@@ -14,61 +14,67 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from lonnymq.cli.errors import CommandError, complain
+from lonnymq.cli.errors import CommandError, print_error
 from lonnymq.cli.options import Common, Dsn, Json, Schema
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where a command is defined; it exists if the module does that it is about."""
+class CommandSource:
+    """The module of a command, the package that the command needs, and the name of its Typer app."""
 
     module: str
-    about: str | None = None
+    needs: str | None = None
+    app: str = "app"
 
     @property
     def exists(self) -> bool:
-        """Whether this version of the library has it."""
-        return all(find_spec(each) for each in (self.module, self.about) if each)
+        """Whether this version of the library has the command."""
+        return all(find_spec(each) for each in (self.module, self.needs) if each)
+
+
+def source(name: str, needs: str | None = None, *, app: str = "app") -> CommandSource:
+    """The source of a command in our own package."""
+    return CommandSource(f"lonnymq.cli.commands.{name}", needs, app)
 
 
 COMMANDS = {
-    "install": Place("lonnymq.cli.install"),
-    "sql": Place("lonnymq.cli.sql"),
-    "status": Place("lonnymq.cli.status"),
-    "watch": Place("lonnymq.cli.watch"),
-    "channel": Place("lonnymq.cli.channel"),
-    "message": Place("lonnymq.cli.message"),
-    "dead": Place("lonnymq.cli.dead"),
-    "worker": Place("lonnymq.cli.worker", about="lonnymq.worker"),
-    "spark-worker": Place("lonnymq.cli.spark_worker", about="lonnymq.spark"),
-    "schedule": Place("lonnymq.cli.schedule", about="lonnymq.worker"),
-    "role": Place("lonnymq.cli.role"),
-    "doctor": Place("lonnymq.cli.doctor"),
-    "dashboard": Place("lonnymq.cli.dashboard", about="lonnymq.dashboard"),
-    "lake": Place("lonnymq.cli.lake", about="lonnymq.lake"),
-    "report": Place("lonnymq.cli.report", about="lonnymq.spark"),
-    "simulate": Place("lonnymq.cli.simulate", about="lonnymq.simulate"),
+    "install": source("install"),
+    "sql": source("install", app="sql_app"),
+    "status": source("status"),
+    "watch": source("watch"),
+    "channel": source("channel"),
+    "message": source("message"),
+    "dead": source("dead"),
+    "worker": source("worker", "lonnymq.worker"),
+    "spark-worker": source("spark_worker", "lonnymq.spark"),
+    "schedule": source("schedule", "lonnymq.worker"),
+    "role": source("role"),
+    "doctor": source("doctor"),
+    "dashboard": source("dashboard", "lonnymq.dashboard"),
+    "lake": source("lake", "lonnymq.lake"),
+    "report": source("report", "lonnymq.spark"),
+    "simulate": source("simulate", "lonnymq.simulate"),
 }
 
 
-class Commands(TyperGroup):
-    """Loads a command when it is named, so that one command's imports are not paid for by the others."""
+class LazyCommands(TyperGroup):
+    """Imports a command only when it is called, so that the other commands start fast."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """The names of those that exist."""
-        return [name for name, place in COMMANDS.items() if place.exists]
+        """The names of the commands."""
+        return [name for name, each in COMMANDS.items() if each.exists]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The command of that name, imported now."""
-        place = COMMANDS.get(cmd_name)
-        if place is None or not place.exists:
+        """Import the command."""
+        found = COMMANDS.get(cmd_name)
+        if found is None or not found.exists:
             return None
-        command = get_command(import_module(place.module).app)
+        command = get_command(getattr(import_module(found.module), found.app))
         command.name = cmd_name
         return command
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Reject an unknown name with those that are like it."""
+        """Reject an unknown name, and suggest similar names."""
         known = self.list_commands(ctx)
         if args[0] not in known and not args[0].startswith("-"):
             like = [f"'{each}'" for each in get_close_matches(args[0], known)]
@@ -79,7 +85,7 @@ class Commands(TyperGroup):
 
 app = typer.Typer(
     name="lonnymq",
-    cls=Commands,
+    cls=LazyCommands,
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
@@ -87,9 +93,9 @@ app = typer.Typer(
 )
 
 
-def show_version(wanted: bool) -> None:
-    """Print the version of the library and end."""
-    if wanted:
+def print_version(given: bool) -> None:
+    """Print the version of the library and exit."""
+    if given:
         typer.echo(f"lonnymq {version('lonnymq')}")
         raise typer.Exit
 
@@ -102,24 +108,24 @@ def root(
     as_json: Json = False,
     show: Annotated[
         bool,
-        typer.Option("--version", callback=show_version, is_eager=True, help="Print the version."),
+        typer.Option("--version", callback=print_version, is_eager=True, help="Print the version."),
     ] = False,
 ) -> None:
-    """A multi-tenant message queue inside PostgreSQL: look at it, set it, feed it, mend it."""
+    """Use, inspect and repair a multi-tenant message queue inside PostgreSQL."""
     context.obj = Common(dsn=dsn, schema=schema, as_json=as_json)
 
 
-def leave(number: int, _: object) -> None:
-    """End as a shell reports a signal: 128 and its number."""
+def exit_on_signal(number: int, _: object) -> None:
+    """Exit with 128 and the number of the signal, as shells do."""
     raise SystemExit(128 + number)
 
 
 def run() -> None:
-    """Run the command line of this process; ended by a signal, it leaves terminal and servers in order."""
+    """Run the command line. A signal ends the process after the terminal and the servers are restored."""
     for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) == signal.SIG_DFL:  # nohup ignores the one of a closed terminal
-            signal.signal(number, leave)
+        if signal.getsignal(number) == signal.SIG_DFL:  # nohup ignores SIGHUP
+            signal.signal(number, exit_on_signal)
     try:
         app(prog_name="lonnymq")
-    except CommandError as rejected:  # raised while a command was being found
-        raise SystemExit(complain(rejected)) from None
+    except CommandError as error:  # raised while a command is imported
+        raise SystemExit(print_error(error)) from None

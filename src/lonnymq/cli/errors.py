@@ -1,4 +1,4 @@
-"""What goes wrong, as a sentence that says what to do, and as the exit code that says it to a program."""
+"""The errors of commands: a sentence with advice for people, an exit code for programs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PASSWORDS = (
     re.compile(r"\bpassword\s*=\s*'(?P<password>(?:[^'\\]|\\.)*)'"),
     re.compile(r"\bpassword\s*=\s*(?P<password>[^\s'&]+)"),
 )
-HOW_A_DSN_LOOKS = "postgresql://user@host:5432/database, or host=... dbname=... user=..."
+DSN_EXAMPLES = "postgresql://user@host:5432/database or host=... dbname=... user=..."
 EXTRAS = {
     "rich": "cli",
     "cronsim": "worker",
@@ -34,12 +34,17 @@ EXTRAS = {
     "pyarrow": "spark",
     "deltalake": "spark",
 }
-TO_REACH = "Check that the server runs, and the DSN in --dsn or LONNYMQ_DSN."
+CHECK_SERVER = "Check that the server runs. Check the DSN in --dsn or LONNYMQ_DSN."
+LISTS = {
+    "channel": "channel list",
+    "schedule": "schedule list",
+    "reader": "lake status --lake PATH",
+}
 SERVER_ENDED = {"57P01", "57P02", "57P03", "53300"}
 
 
 class Code(IntEnum):
-    """What the process ends with."""
+    """The exit code of the process."""
 
     DONE = 0
     REJECTED = 1
@@ -50,24 +55,24 @@ class Code(IntEnum):
 
 
 class CommandError(Exception):
-    """A command cannot do what was asked: the sentence says why and what to do."""
+    """The command failed for a reason that the sentence explains, with advice."""
 
     def __init__(self, sentence: str, code: Code = Code.REJECTED) -> None:
         super().__init__(sentence)
         self.code = code
 
 
-def complain(rejected: CommandError) -> int:
-    """Say on standard error what went wrong; the exit code."""
+def print_error(error: CommandError) -> int:
+    """Print an error on standard error and return its exit code."""
     import sys
 
-    sys.stderr.write(f"lonnymq: {rejected}\n")
-    return int(rejected.code)
+    sys.stderr.write(f"lonnymq: {error}\n")
+    return int(error.code)
 
 
-def passwords(dsn: str | None) -> set[str]:
-    """Every spelling of every password that a DSN may hold, whether or not it can be parsed."""
-    found = {each["password"] for one in PASSWORDS for each in one.finditer(dsn or "")}
+def find_passwords(dsn: str | None) -> set[str]:
+    """Every spelling of every password in a DSN, even if the DSN cannot be parsed."""
+    found = {each["password"] for pattern in PASSWORDS for each in pattern.finditer(dsn or "")}
     found.add(os.environ.get("PGPASSWORD", ""))
     # libpq takes a password that is not encoded for a port or a host, and repeats that part of it
     found |= {
@@ -76,51 +81,53 @@ def passwords(dsn: str | None) -> set[str]:
     return {form for each in found for form in (each, unquote(each)) if form}
 
 
-def hidden(text: str, dsn: str | None) -> str:
-    """The text without any password of the DSN's."""
-    for password in sorted(passwords(dsn), key=len, reverse=True):
+def hide_passwords(text: str, dsn: str | None) -> str:
+    """The text without the passwords of the DSN."""
+    for password in sorted(find_passwords(dsn), key=len, reverse=True):
         text = text.replace(password, HIDDEN)
     return text
 
 
-def refusal_of(error: BaseException, *, dsn: str | None, schema: str) -> CommandError | None:
-    """The rejection that an exception stands for; None if it is a fault of the program."""
+def describe_error(error: BaseException, *, dsn: str | None, schema: str) -> CommandError | None:
+    """The error of the command that an exception stands for; None for an unexpected exception."""
     import psycopg
 
     match error:
         case CommandError():
             return error
         case errors.EmbeddedUnavailable():
-            return CommandError(f"There is no server: {error}.", Code.UNREACHABLE)
+            return CommandError(f"No server is available: {error}.", Code.UNREACHABLE)
         case errors.SchemaNewer():
-            return CommandError(schema_newer(schema), Code.NOT_INSTALLED)
+            return newer_queue_error(schema)
         case errors.NotInstalled():
-            return CommandError(not_installed(schema), Code.NOT_INSTALLED)
+            return missing_queue_error(schema)
         case errors.Unreachable():
-            return CommandError(hidden(f"{sentence(str(error))} {TO_REACH}", dsn), Code.UNREACHABLE)
-        case errors.InvalidArgument():
-            return CommandError(sentence(str(error)), Code.USAGE)
-        case errors.LonnyMQError():
-            return CommandError(sentence(str(error)))
-        case ImportError() if extra := extra_of(error):
-            return CommandError(f"This command needs an extra. Run: pip install 'lonnymq[{extra}]'")
-        case psycopg.OperationalError() if is_of_connection(error):
-            return unreachable(error, dsn)
-        case psycopg.errors.InsufficientPrivilege():
-            return CommandError(hidden(f"The server does not allow it: {said(error)}. "
-                f"Grant it to this user, or use the one who installed schema {schema}.", dsn))  # fmt: skip
-        case psycopg.ProgrammingError() if error.sqlstate is None:
             return CommandError(
-                f"The DSN cannot be read. Write {HOW_A_DSN_LOOKS}.", Code.UNREACHABLE
+                hide_passwords(f"{make_sentence(str(error))} {CHECK_SERVER}", dsn), Code.UNREACHABLE
             )
+        case errors.InvalidArgument():
+            return CommandError(make_sentence(str(error)), Code.USAGE)
+        case errors.LonnyMQError():
+            return CommandError(make_sentence(str(error)))
+        case ImportError() if extra := find_extra(error):
+            return CommandError(f"This command needs an extra. Run: pip install 'lonnymq[{extra}]'")
+        case psycopg.OperationalError() if is_connection_error(error):
+            return describe_unreachable(error, dsn)
+        case psycopg.errors.InsufficientPrivilege():
+            return CommandError(hide_passwords(f"The server rejected your user: {first_line(error)}. "
+                f"Grant the right to your user, or use the owner of schema {schema}.", dsn))  # fmt: skip
+        case psycopg.ProgrammingError() if error.sqlstate is None:
+            return CommandError(f"The DSN cannot be read. Write {DSN_EXAMPLES}.", Code.UNREACHABLE)
         case psycopg.Error():
-            return CommandError(hidden(f"The server rejected: {said(error)}.", dsn))
+            return CommandError(
+                hide_passwords(f"The server rejected the statement: {first_line(error)}.", dsn)
+            )
         case _:
             return None
 
 
-def extra_of(error: ImportError) -> str | None:
-    """The extra that brings the module which is missing, here or in what the error comes of."""
+def find_extra(error: ImportError) -> str | None:
+    """The extra with the missing module of an error or of its causes."""
     for each in errors.error_chain(error):
         name = getattr(each, "name", None)
         if isinstance(name, str) and name.split(".")[0] in EXTRAS:
@@ -128,8 +135,8 @@ def extra_of(error: ImportError) -> str | None:
     return None
 
 
-def is_of_connection(error: psycopg.OperationalError) -> bool:
-    """Whether there is no connection, or none any more; a statement that was cancelled is another matter."""
+def is_connection_error(error: psycopg.OperationalError) -> bool:
+    """Whether the connection failed or was lost; a cancelled statement is a different error."""
     return (
         error.sqlstate is None
         or error.sqlstate.startswith(("08", "28"))
@@ -137,48 +144,55 @@ def is_of_connection(error: psycopg.OperationalError) -> bool:
     )
 
 
-def unreachable(error: psycopg.OperationalError, dsn: str | None) -> CommandError:
-    """Why there is no connection, in libpq's words without its passwords, and what to try."""
+def describe_unreachable(error: psycopg.OperationalError, dsn: str | None) -> CommandError:
+    """The reason of libpq without passwords, and advice."""
     connection = error.pgconn
     asked = connection is not None and (connection.needs_password or connection.used_password)
     if error.sqlstate in SERVER_ENDED:
-        advice = "Try again when the server takes connections."
+        advice = "Try again when the server accepts connections."
     elif asked:
         advice = (
-            "Check the user and the password: in the DSN, in PGPASSWORD, or in the file ~/.pgpass."
+            "Check the user and the password in the DSN, in PGPASSWORD, or in the file ~/.pgpass."
         )
     else:
-        advice = TO_REACH
-    why = hidden(said(error), dsn).removeprefix("connection is bad: ")
-    why = why.removeprefix("connection failed: ")
-    return CommandError(f"The server cannot be used: {why}. {advice}", Code.UNREACHABLE)
+        advice = CHECK_SERVER
+    reason = hide_passwords(first_line(error), dsn).removeprefix("connection is bad: ")
+    reason = reason.removeprefix("connection failed: ")
+    return CommandError(f"Cannot connect to the server: {reason}. {advice}", Code.UNREACHABLE)
 
 
-def not_installed(schema: str) -> str:
-    """There is no queue, or one that lacks functions of this version."""
+def missing_queue_error(schema: str) -> CommandError:
+    """The error for a schema without a queue, or with an older queue that lacks functions."""
     option = "" if schema == "lonnymq" else f" --schema {schema}"
-    return (
-        f"Schema {schema} has no queue, or an older one than this library ({version('lonnymq')}). "
-        f"Run: lonnymq install{option}"
+    return CommandError(
+        f"Schema {schema} has no queue, or a queue older than this library ({version('lonnymq')}). "
+        f"Run: lonnymq install{option}",
+        Code.NOT_INSTALLED,
     )
 
 
-def schema_newer(schema: str) -> str:
-    """The queue was installed by a later version."""
-    return (
-        f"The queue in schema {schema} was installed by a newer version of the library than this "
-        f"({version('lonnymq')}). Run: pip install --upgrade lonnymq"
+def newer_queue_error(schema: str) -> CommandError:
+    """The error for a queue that a newer version of the library installed."""
+    return CommandError(
+        f"A newer version of the library than yours ({version('lonnymq')}) installed the queue in "
+        f"schema {schema}. Run: pip install --upgrade lonnymq",
+        Code.NOT_INSTALLED,
     )
 
 
-def said(error: psycopg.Error) -> str:
-    """The first line of what the driver says, without its full stop."""
+def unknown_name_error(kind: str, name: str) -> CommandError:
+    """The error for a channel, schedule or reader that does not exist."""
+    return CommandError(f"There is no {kind} '{name}'. List them with: lonnymq {LISTS[kind]}")
+
+
+def first_line(error: psycopg.Error) -> str:
+    """The first line of a message of the driver, without its full stop."""
     text = error.diag.message_primary or str(error)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return lines[0].rstrip(".") if lines else type(error).__name__
 
 
-def sentence(text: str) -> str:
+def make_sentence(text: str) -> str:
     """The text as a sentence."""
     text = text.strip()
     return f"{text[:1].upper()}{text[1:]}" + ("" if text.endswith((".", "?", "!")) else ".")

@@ -1,23 +1,30 @@
-"""The options that every command understands, before its name or after it."""
+"""The options that several commands share, and the parsers of their values."""
 
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
-from typing import Annotated
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any
 
 import typer
 
+from lonnymq.cli.errors import Code, CommandError
+
 DSN_VARIABLE = "LONNYMQ_DSN"
-WHERE = "Which queue"
+CONNECTION_PANEL = "Connection and output"
+UNITS = {"ms": 1, "s": 1_000, "m": 60_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
+DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|min|m|h|d)")
+FIRST_DAY, LAST_DAY = datetime(1900, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
 
 Dsn = Annotated[
     str | None,
     typer.Option(
         "--dsn",
         metavar="DSN",
-        help=f"The PostgreSQL to use; else the variable {DSN_VARIABLE}, else a private server.",
-        rich_help_panel=WHERE,
+        help=f"PostgreSQL server. Default: the variable {DSN_VARIABLE}, else a private server.",
+        rich_help_panel=CONNECTION_PANEL,
     ),
 ]
 Schema = Annotated[
@@ -25,27 +32,41 @@ Schema = Annotated[
     typer.Option(
         "--schema",
         metavar="NAME",
-        help="The schema that the queue is in; 'lonnymq' if not given.",
-        rich_help_panel=WHERE,
+        help="Schema of the queue. Default: lonnymq.",
+        rich_help_panel=CONNECTION_PANEL,
     ),
 ]
 Json = Annotated[
-    bool, typer.Option("--json", help="Answer in JSON, for programs.", rich_help_panel=WHERE)
+    bool,
+    typer.Option("--json", help="Print JSON for programs.", rich_help_panel=CONNECTION_PANEL),
 ]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
-ChannelName = Annotated[str, typer.Argument(metavar="CHANNEL", help="The channel's name.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
+Limit = Annotated[int, typer.Option(help="Maximum number of rows.", min=1, max=10_000)]
+ChannelName = Annotated[str, typer.Argument(metavar="CHANNEL", help="Name of the channel.")]
+WorkerAddress = Annotated[
+    str, typer.Argument(metavar="MODULE:OBJECT", help="Address of the Worker, like jobs:worker.")
+]
+LakePath = Annotated[str, typer.Option("--lake", metavar="PATH", help="Folder or URL of the lake.")]
+StorageOptions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--storage-option",
+        metavar="KEY=VALUE",
+        help="Setting of the object store. You can repeat this option.",
+    ),
+]
 
 
 @dataclass(frozen=True, slots=True)
 class Common:
-    """Which queue is meant, and how to answer."""
+    """The options of every command: the queue, and the format of the output."""
 
     dsn: str | None = None
     schema: str | None = None
     as_json: bool = False
 
-    def under(self, before: Common | None) -> Common:
-        """These options, completed by those that stood before the command's name."""
+    def merge(self, before: Common | None) -> Common:
+        """These options, completed by the options before the command's name."""
         before = before or Common()
         return Common(
             dsn=self.dsn or before.dsn,
@@ -55,10 +76,71 @@ class Common:
 
     @property
     def named_dsn(self) -> str | None:
-        """The server that somebody named; None means the private one."""
+        """The server of the option or of the environment. None means the private server."""
         return self.dsn or os.environ.get(DSN_VARIABLE) or None
 
     @property
     def named_schema(self) -> str:
         """The queue's schema."""
         return self.schema or "lonnymq"
+
+
+def parse_duration(text: str) -> int:
+    """Milliseconds of a duration like 250ms, 1.5s, 10m, 2h, 1d or 1h30m; a number without a unit raises ValueError."""
+    if text.strip() == "0":
+        return 0
+    if not re.fullmatch(rf"(?:\s*{DURATION.pattern})+\s*", text):
+        raise ValueError(f"'{text}' is not a duration: write 250ms, 1.5s, 10m, 2h or 1d")
+    return round(sum(float(number) * UNITS[unit] for number, unit in DURATION.findall(text)))
+
+
+def read_duration(text: str, option: str) -> int:
+    """The duration of an option in milliseconds, or the error that names the option."""
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise CommandError(f"{option}: {error}.", Code.USAGE) from None
+
+
+def parse_time(text: str) -> int | datetime:
+    """A time: ISO 8601 with its timezone, or epoch milliseconds."""
+    if re.fullmatch(r"[+-]?\d+", text.strip()):
+        return int(text)
+    try:
+        read = datetime.fromisoformat(text.strip())
+    except ValueError:
+        read = None
+    if read is None or read.utcoffset() is None:
+        raise ValueError(
+            f"'{text}' is not a time: write 2030-01-31T08:00:00+01:00, or epoch milliseconds"
+        )
+    return read
+
+
+def read_day(text: str | None, option: str, *, is_last: bool = False) -> datetime | None:
+    """The day or time of an option, in UTC unless it has a timezone; the end of the day if `is_last`."""
+    if text is None:
+        return None
+    try:
+        if re.fullmatch(r"\s*\d{9,}\s*", text):
+            read = datetime.fromtimestamp(int(text) / 1000, UTC)
+        else:
+            read = datetime.fromisoformat(text.strip())
+    except (ValueError, OverflowError, OSError):
+        read = LAST_DAY
+    read = read.replace(tzinfo=UTC) if read.tzinfo is None else read
+    if not FIRST_DAY <= read < LAST_DAY:
+        raise CommandError(
+            f"{option}: '{text}' is not a day or a time: write 2030-01-31 or 2030-01-31T08:00.",
+            Code.USAGE,
+        )
+    is_day = re.fullmatch(r"\s*\d{4}-?\d\d-?\d\d\s*|\s*\d{4}-?W\d\d-?\d\s*", text) is not None
+    return read + timedelta(days=1) if is_last and is_day else read
+
+
+def parse_settings(given: list[str] | None, option: str) -> dict[str, Any]:
+    """The settings of an option that you can repeat, from key=value."""
+    wrong = [each for each in given or [] if "=" not in each]
+    if wrong:
+        raise CommandError(f"{option}: '{wrong[0]}' has no value: write key=value.", Code.USAGE)
+    return {key: value for key, _, value in (each.partition("=") for each in given or [])}

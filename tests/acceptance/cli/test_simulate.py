@@ -60,7 +60,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> str:
     made = ("--noisy", 0.6, "--load", 1.1, "--workers", 4, "--set", "tenant-01.max_concurrency=2")
     ran = run(*SMALL, *made, "--failing", 0.05, "--deferring", 0.05, "--lake", place)
     assert ran.code == 0, ran.err
-    assert f"attempts are in {place}, of source synthetic." in ran.out
+    assert f"attempts written to {place}, source synthetic." in ran.out
     return place
 
 
@@ -69,9 +69,9 @@ def test_the_calibration_is_shown_before_the_answers(lake: str) -> None:
         "simulate", "--lake", lake, "--set", "tenant-01.max_concurrency=4", "--workers", "4,8"
     )
     assert ran.code == 0, ran.err
-    assert "At the recorded settings the replay is off by" in ran.out
-    assert ran.out.index("recorded") < ran.out.index("replayed") < ran.out.index("off by")
-    assert ran.out.index("off by") < ran.out.index("tenant-01.max_concurrency=4")
+    assert "The error of the replay at the recorded settings is" in ran.out
+    assert ran.out.index("recorded") < ran.out.index("replayed") < ran.out.index("error")
+    assert ran.out.index("error") < ran.out.index("tenant-01.max_concurrency=4")
 
 
 def test_the_recorded_settings_are_those_that_nothing_set_means(lake: str) -> None:
@@ -79,8 +79,8 @@ def test_the_recorded_settings_are_those_that_nothing_set_means(lake: str) -> No
     same, freed = (
         run(*asked, "--set", f"tenant-01.max_concurrency={value}").json for value in (2, "none")
     )
-    assert same["calibration"]["workers"] == same["calibration"]["most_at_once"] == 4
-    assert same["calibration"]["off"] < 0.25
+    assert same["calibration"]["workers"] == same["calibration"]["max_concurrent"] == 4
+    assert same["calibration"]["error"] < 0.25
     nothing, again = same["scenarios"]
     assert nothing["all"] == again["all"] == same["calibration"]["replayed"]
     assert freed["scenarios"][1]["tenants"]["tenant-01"] != nothing["tenants"]["tenant-01"]
@@ -97,12 +97,12 @@ def test_growth_and_several_values_are_tried_one_by_one(lake: str) -> None:
 def test_a_replay_that_is_off_is_refused_and_what_it_found_is_shown(lake: str) -> None:
     ran = run("simulate", "--lake", lake, "--recorded-workers", 64, "--workers", 128)
     assert (ran.code, "--set" in ran.out) == (1, False)
-    assert "off by" in ran.out
+    assert "The error of the replay" in ran.out
     assert " recorded and" in ran.err
     assert "give the number of workers" in ran.err
-    ran = run("simulate", "--lake", lake, "--recorded-workers", 64, "--most-off", 100, "--json")
+    ran = run("simulate", "--lake", lake, "--recorded-workers", 64, "--max-error", 100, "--json")
     assert ran.code == 0
-    assert ran.json["calibration"]["off"] > 0.25
+    assert ran.json["calibration"]["error"] > 0.25
 
 
 @pytest.mark.parametrize("kind", ["svg", "html"])
@@ -148,14 +148,14 @@ def test_a_stretch_is_chosen_by_days_or_moments(lake: str) -> None:
         (["--set", "tenant-1.max_concurrency=4"], "did you mean 'tenant-01' or "),
         (["--set", "Tenant-1.max_concurrency=4"], "did you mean 'tenant-01' or "),
         (["--set", "acme.max_concurrency=0"], "whole number from 1 to 2147483647, or none"),
-        (["--from", "yesterday"], "no day and no moment"),
-        (["--from", "99999999999999999999"], "no day and no moment"),
-        (["--to", "9999-12-31"], "no day and no moment"),
+        (["--from", "yesterday"], "not a day or a time"),
+        (["--from", "99999999999999999999"], "not a day or a time"),
+        (["--to", "9999-12-31"], "not a day or a time"),
         (["--from", "2030-01-02", "--to", "2030-01-01"], "ends before it begins"),
         (["--from", "2030-01-02"], "lake has no attempts of that period"),
         (["--source", "synthetik"], "only 'synthetic'"),
         (["--picture", "waits.png"], ".svg or .html"),
-        (["--picture", "/no/such/folder/waits.svg"], "is not there: make it first"),
+        (["--picture", "/no/such/folder/waits.svg"], "does not exist: create the folder first"),
         (["--growth", "0"], "like 1,1.5,2"),
         (["--growth", "nan"], "like 1,1.5,2"),
         (["--synthetic"], "choose another --source"),
@@ -181,8 +181,8 @@ def test_a_place_without_a_lake_is_refused(tmp_path: Path) -> None:
     ("arguments", "said"),
     [
         (["simulate"], "--synthetic"),
-        ([*SMALL, "--days", 3], "--days is for --synthetic with --lake"),
-        (["simulate", "--synthetic", "--messages", 10_000_001], "with --days more"),
+        ([*SMALL, "--days", 3], "--days needs --synthetic and --lake"),
+        (["simulate", "--synthetic", "--messages", 10_000_001], "Use --days for more"),
         ([*SMALL, "--set", "acme.weight=9"], "no messages of channel 'acme'"),
         ([*SMALL, "--set", "acme"], "channel.option=value"),
         ([*SMALL, "--set", "acme.speed=9"], "max_concurrency"),

@@ -31,8 +31,8 @@ def test_the_screen_shows_channels_and_why_they_are_held_back(
     queue: lonnymq.Queue, dsn_18: str
 ) -> None:
     with terminal("watch", dsn=dsn_18, columns=140) as shown:
-        text = shown.sees("1 of 1 are running")
-        assert ", 1 each 1 min" in text
+        text = shown.sees("1 of 1 running")
+        assert ", 1 per 1 min" in text
         assert "limits" in text
         assert "6 waiting" not in text
         shown.send("q")
@@ -43,7 +43,7 @@ def test_the_screen_shows_channels_and_why_they_are_held_back(
 
 
 def test_the_screen_follows_the_queue(queue: lonnymq.Queue, dsn_18: str) -> None:
-    with terminal("watch", "--every", "100ms", dsn=dsn_18) as shown:
+    with terminal("watch", "--interval", "100ms", dsn=dsn_18) as shown:
         shown.sees("bloom")
         queue.channel("newcomer").create(b"x")
         shown.sees("newcomer")
@@ -97,10 +97,10 @@ def test_a_server_that_goes_away_is_waited_for() -> None:
         with lonnymq.Queue(server.dsn) as queue:
             queue.install()
             queue.channel("acme").create(b"x")
-        with terminal("watch", "--every", "100ms", dsn=server.dsn, columns=140) as shown:
+        with terminal("watch", "--interval", "100ms", dsn=server.dsn, columns=140) as shown:
             shown.sees("acme")
             server.stop("immediate")
-            shown.sees("the server cannot be reached, trying again")
+            shown.sees("server unreachable, retrying")
             server.start()
             with lonnymq.Queue(server.dsn) as queue:
                 queue.channel("after").create(b"x")
@@ -112,7 +112,7 @@ def test_a_server_that_goes_away_is_waited_for() -> None:
 def test_without_a_terminal_one_picture_is_printed(queue: lonnymq.Queue, dsn_18: str) -> None:
     ran = process("watch", dsn=dsn_18)
     assert ran.code == 0
-    assert "1 of 1 are running" in ran.out
+    assert "1 of 1 running" in ran.out
     assert "\x1b" not in ran.out
 
 
@@ -134,7 +134,7 @@ def test_the_order_can_be_chosen(queue: lonnymq.Queue, dsn_18: str, sort: str, f
 def test_programs_get_a_document_a_look_until_they_have_enough(
     queue: lonnymq.Queue, dsn_18: str
 ) -> None:
-    command = [*PROGRAM, "watch", "--json", "--every", "100ms"]
+    command = [*PROGRAM, "watch", "--json", "--interval", "100ms"]
     with subprocess.Popen(
         command, env=environment(dsn_18), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as stream:
@@ -148,8 +148,8 @@ def test_programs_get_a_document_a_look_until_they_have_enough(
 
 def test_an_empty_queue_is_shown_too(dsn_18: str) -> None:
     execute(dsn_18, "select lonnymq.queue_maintain()")
-    assert "Nothing goes on in any channel." in run("watch", dsn=dsn_18).out
+    assert "No active channels." in run("watch", dsn=dsn_18).out
 
 
 def test_an_interval_that_makes_no_sense_is_refused(dsn_18: str) -> None:
-    assert run("watch", "--every", "often", dsn=dsn_18).code == 2
+    assert run("watch", "--interval", "often", dsn=dsn_18).code == 2

@@ -83,7 +83,7 @@ def test_a_worker_handles_messages_until_it_is_told_to_stop(
         _, said = worker.communicate(timeout=90)
     assert (worker.returncode, queue.peek("acme")) == (0, [])
     assert "INFO" in said
-    assert "is at work" in said
+    assert "started" in said
 
 
 @pytest.mark.parametrize("processes", ["1", "2"])
@@ -151,7 +151,11 @@ def test_schedules_are_listed_and_run(folder: Path, queue: lonnymq.Queue, dsn_18
         assert "0 * * * * (UTC)" in people
         assert " in " in people
     [schedule] = run("schedule", "list", "--json", dsn=dsn_18).json["schedules"]
-    assert (schedule["name"], schedule["cron"], schedule["zone"]) == ("hourly", "0 * * * *", "UTC")
+    assert (schedule["name"], schedule["cron"], schedule["timezone"]) == (
+        "hourly",
+        "0 * * * *",
+        "UTC",
+    )
     ran = run("schedule", "run", "hourly", "--json", dsn=dsn_18).json
     assert (ran["answer"], queue.peek("acme")[0].id) == ("created", ran["id"])
 
@@ -161,7 +165,7 @@ def test_a_schedule_is_made_paused_resumed_and_deleted(queue: lonnymq.Queue, dsn
     assert run("schedule", "set", "often", *options, dsn=dsn_18).out == "created: often\n"
     assert run("schedule", "set", "often", *options, dsn=dsn_18).out == "unchanged: often\n"
     assert "every 30 s" in run("schedule", "list", dsn=dsn_18).out
-    assert "when a worker looks" in run("schedule", "list", dsn=dsn_18).out
+    assert "when a worker starts" in run("schedule", "list", dsn=dsn_18).out
     assert run("schedule", "pause", "often", dsn=dsn_18).out == "paused: often\n"
     assert "paused" in run("schedule", "list", dsn=dsn_18).out
     assert run("schedule", "resume", "often", dsn=dsn_18).out == "resumed: often\n"

@@ -1,0 +1,1 @@
+"""How commands print results: tables and sentences for people, JSON documents for programs."""
