@@ -141,9 +141,9 @@ NAMED = {
         "checkpoint_now", "t.xmin = t.made_by::xid as is_own", "t.id is not null as is_own"),
     "one fold takes back all leases": ("fold_run", "p_now, 500)", "p_now, 1000000)"),
     "a mark claims more than was looked at": (
-        "fold_run", "v_tick.lease_mark := v_expired.mark", "v_tick.lease_mark := p_now"),
+        "fold_run", "v_checkpoint.lease_mark := v_expired.mark", "v_checkpoint.lease_mark := p_now"),
     "a lease that is noted late is not looked for": ("fold_run", ", v_leases.first_at - 1)", ")"),
-    "a pause is obeyed when it is folded": ("ring_walk", "coalesce(s.paused, false)", "false"),
+    "a pause is obeyed when it is folded": ("ring_seats", "coalesce(s.paused, false)", "false"),
     "a lowered limit is obeyed when it is folded": (
         "channel_limit", "case when s.name is null then c.max_concurrency", "case when true then c.max_concurrency"),
     "a quiet note waits although its channel has moved": ("engine_state", "(t.has_moved and", "(false and"),

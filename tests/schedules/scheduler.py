@@ -654,9 +654,18 @@ class Run:
 
     def collect(self) -> None:
         """Judge the pending statements that are answered by now."""
-        while done := [session for session in self.pending if not self.is_waiting(session)]:
+        while done := self.answered():
             done.sort(key=lambda each: self.pending[each].ended_at)
             self.conclude_in_some_order(done)
+
+    def answered(self) -> list[str]:
+        """Who has been answered, and whoever ended first and so let them go on."""
+        done: list[str] = []
+        while new := [
+            each for each in self.pending if each not in done and not self.is_waiting(each)
+        ]:
+            done += new
+        return done
 
     def conclude_in_some_order(self, sessions: list[str]) -> None:
         """Statements that ended together may have ended in any order: one that the contract allows will do."""
