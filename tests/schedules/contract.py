@@ -412,6 +412,9 @@ class Contract(Settlements):
             if alive or not self.policy(world, channel).retiring:
                 raise Violation("release", f"the settings of {channel} are gone; it holds {alive}")
             changes.policies[channel] = None
+            for message in messages:  # by the settings that are gone now, it has died
+                changes.messages[message.tag] = None
+                changes.dead[message.tag] = replace(message, lease=None)
 
     def judge_check(self, session: str, statement: Check, answer: list[Any]) -> None:
         """queue_check finds nothing, ever, but for leases that are over and that nobody has looked at yet."""
