@@ -190,8 +190,9 @@ class Contract(Settlements):
                 if found:
                     raise Violation("empty", f"the claim was empty while it could have {found}")
                 answer = []
+            known = self.committed.messages
             wrong = [
-                row.tag for row in answer if not statement.chooses(self.committed.messages[row.tag])
+                r.tag for r in answer if r.tag in known and not statement.chooses(known[r.tag])
             ]
             if wrong:
                 raise Violation("claim", f"{describe(statement)} was given {wrong}")
