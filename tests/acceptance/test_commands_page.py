@@ -23,7 +23,10 @@ def test_every_command_has_an_entry_with_its_options(commands) -> None:
     page = commands.render_page()
     for path in ("install", "channel set", "message create", "dead redrive", "watch", "doctor"):
         assert f"\n### {path}\n" in page
-    assert "| `--max-concurrency N` | - | Maximum number of messages that run at the same time. |" in page
+    assert (
+        "| `--max-concurrency N` | - | Maximum number of messages that run at the same time. |"
+        in page
+    )
     assert "| `--limit LIMIT` | `50` | Maximum number of rows. |" in page
 
 

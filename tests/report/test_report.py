@@ -99,7 +99,9 @@ def test_one_row_is_a_report_of_its_own(spark: SparkSession, tmp_path: Path):
 def test_without_a_lake_it_is_refused_before_spark_is_started(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
-    monkeypatch.setattr("lonnymq.cli.commands.report.open_spark", None)  # whoever asks for one fails
+    monkeypatch.setattr(
+        "lonnymq.cli.commands.report.open_spark", None
+    )  # whoever asks for one fails
     none = run("report", "--lake", tmp_path / "none")
     assert (none.code, "lonnymq lake sync" in none.err) == (1, True)
 

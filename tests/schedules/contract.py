@@ -18,9 +18,10 @@ and comes back.
 **Leases.** A dequeue hands out a message with a random token and a deadline. Until then nobody else gets the message.
 A lease of a dequeue that is rolled back never was. A lease whose deadline has passed is over: the message counts as
 due again, where it stood, unless it is out of attempts; then it is dead. Until somebody takes the message back, its
-holder may still settle it or extend the lease, so both answers are allowed after the deadline. Where hundreds are over
-at once, each dequeue takes `LOOKED_AT` back, and later messages may overtake those that are not back yet. A token that
-has been followed by another one is answered `lease_lost`, a message that is gone `not_found`.
+holder may still settle it or extend the lease, so both answers are allowed after the deadline. A dequeue looks at up to
+`LOOKED_AT` leases that were to end, and stops where `TAKEN_BACK` were over, though not within the first `FIRST_LOOK`.
+Where there are more, later messages may overtake those that are not back yet. A token that has been followed by another
+one is answered `lease_lost`, a message that is gone `not_found`.
 
 **Limits.** `max_concurrency` of a channel, and of the queue, counts the leases that were handed out, by committed and
 by open transactions, until their settlement commits or their deadline passes. `min_interval_ms` with `burst` is
@@ -48,8 +49,8 @@ settings when it is empty. **Defaults** are the settings of every channel that n
 that is full rejects or drops, as its `when_full` says.
 
 **Keys.** A key is unique among the live messages of its channel. A second create answers `duplicate` with the id of
-the first. Two transactions that create the same key wait for each other; that, two settings of the same channel, and
-two settlements of the same message are the only waits there are.
+the first. Two transactions that create the same key wait for each other; that, two settings of the same channel
+(maintenance that forgets the channel is one), and two settlements of the same message are the only waits there are.
 
 Which session sees and holds what is PostgreSQL's business, and a file of its own: visibility.py. What can be leased is
 in availability.py, how leases end in settlement.py, how full a channel is in capacity.py. The words in which
@@ -90,7 +91,9 @@ from .statements import (
 from .visibility import READ_COMMITTED
 
 PATIENCE = 200  # immediate tries after `contended` when nobody is in the way
-LOOKED_AT = 500  # leases that one call takes back
+LOOKED_AT = 4_000  # leases that were to end and that one dequeue looks at
+FIRST_LOOK = 500  # of these, looked at in any case
+TAKEN_BACK = 250  # leases that are over, after which it looks no further
 MANY = 2_000  # messages, above which turns are not counted: it would take too long
 
 
@@ -150,10 +153,7 @@ class Contract(Settlements):
         turns = statement.turns if len(self.committed.messages) < MANY else None
         if self.is_dequeuing(session):  # it may hold a channel, whose turn is passed over then
             turns = None
-        if len(self.tokens) > LOOKED_AT and any(
-            message and message.lease and message.lease.until <= self.now
-            for message in self.committed.messages.values()
-        ):  # of these some may not be back yet
+        if self.may_leave_leases():
             turns = None
         before = (
             self.deliverable(session) if isinstance(answer, Nothing) or turns is not None else {}
@@ -190,8 +190,9 @@ class Contract(Settlements):
                 if found:
                     raise Violation("empty", f"the claim was empty while it could have {found}")
                 answer = []
+            known = self.committed.messages
             wrong = [
-                row.tag for row in answer if not statement.chooses(self.committed.messages[row.tag])
+                r.tag for r in answer if r.tag in known and not statement.chooses(known[r.tag])
             ]
             if wrong:
                 raise Violation("claim", f"{describe(statement)} was given {wrong}")
@@ -283,20 +284,25 @@ class Contract(Settlements):
             )
         tags = {message.tag for message in taken} | self.concurrent
         last = max(message.rank for message in taken)
-        are_many = len(self.tokens) > LOOKED_AT
-        left = [
-            message
-            for message in waiting
-            if message.rank < last
-            and message.tag not in tags
-            and not (are_many and message.lease is not None)
-        ]
+        left = [message for message in waiting if message.rank < last and message.tag not in tags]
+        if left and self.may_leave_leases():
+            left = [message for message in left if message.lease is None]
         if left:
             first = min(left, key=lambda message: message.rank)
             raise Violation(
                 "order",
                 f"{taken[-1].tag} of {channel} was leased while {first.tag} waited before it",
             )
+
+    def may_leave_leases(self) -> bool:
+        """Whether a dequeue may end before all leases are back that are over."""
+        if len(self.tokens) <= FIRST_LOOK:
+            return False
+        over = sum(
+            bool(message and message.lease and message.lease.until <= self.now)
+            for message in self.committed.messages.values()
+        )
+        return over > (TAKEN_BACK if len(self.tokens) <= LOOKED_AT else 0)
 
     def judge_limits(self, channel: str, count: int, in_flight: int) -> None:
         """A channel's concurrency and rate."""
@@ -407,6 +413,9 @@ class Contract(Settlements):
             if alive or not self.policy(world, channel).retiring:
                 raise Violation("release", f"the settings of {channel} are gone; it holds {alive}")
             changes.policies[channel] = None
+            for message in messages:  # by the settings that are gone now, it has died
+                changes.messages[message.tag] = None
+                changes.dead[message.tag] = replace(message, lease=None)
 
     def judge_check(self, session: str, statement: Check, answer: list[Any]) -> None:
         """queue_check finds nothing, ever, but for leases that are over and that nobody has looked at yet."""

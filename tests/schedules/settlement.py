@@ -150,6 +150,7 @@ class Settlements(Availability):
         Of each message is told what is stored of it afterwards: (token, dequeue_at, attempt), "dead" or "gone"."""
         counts, stored = answer
         found: Counter[str] = Counter()
+        died: Counter[str] = Counter()  # of these, by a last lease that may have run out before
         for (tag, id_, token), outcome in zip(statement.leases, statement.outcomes, strict=True):
             message = self.view(session).messages.get(tag)
             if message is None or message.lease is None or message.lease.token != token:
@@ -162,7 +163,10 @@ class Settlements(Availability):
             settle = Settle(how, ((tag, id_, token),), delay, dead=outcome == "dead")
             self.judge_settle(session, settle, {id_: (word, at)})
             found[word] += 1
-        wrong = {word for word in counts if counts[word] != found[word]}
+            died[word] += word == "dead" and self.is_maybe_dead(self.committed, message)
+        wrong = {
+            word for word in counts if not found[word] - died[word] <= counts[word] <= found[word]
+        }
         if statement.how == "acknowledge" and wrong:
             raise Violation("claim", f"{counts} were counted, but it was {found}: {statement}")
 

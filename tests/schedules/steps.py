@@ -45,6 +45,7 @@ THEMES: dict[str, dict[str, int]] = {
     "capacity": {"create": 2, "create_many": 3, "cancel": 4, "purge": 4, "set": 2},
     "limits": {"set": 3, "complete": 3, "dequeue": 2, "queue": 4},
     "releases": {"release": 6, "sweep": 8, "complete": 3},
+    "overtaking": {"begin": 2, "create_many": 3, "dequeue": 2},
 }
 ALWAYS = {"create", "dequeue", "complete", "end"}
 SIZES = {
@@ -114,6 +115,16 @@ class Drawer:
                 self.add(self.session(), "set", channel=channel, options=self.options(first=True))
         if self.theme == "expiry":
             self.expire()
+        elif self.theme == "time":
+            self.commit_late()
+        elif self.theme == "overtaking":
+            self.overtake()
+        elif self.theme == "claims":
+            self.claim_again()
+        elif self.theme == "capacity":
+            self.resize()
+        elif self.theme in ("beside", "limits"):
+            self.limit_beside(first=self.theme == "limits")
         if self.large:
             for op in self.random.choice(LARGE_BEGINNINGS):
                 self.draw(op, self.session())
@@ -129,6 +140,101 @@ class Drawer:
         self.add(self.session(), "bulk", channel=channel, count=number, delay=0)
         self.add(self.session(), "grab", count=1, lease=draw.choice((50, 1_000)))
         self.add("-", "clock", by=draw.choice((1_000, 30_000)))
+
+    def commit_late(self) -> None:
+        """A lease that is over when its dequeue commits, after others have looked for leases that are over."""
+        draw = self.random
+        first, second = draw.sample(self.sessions, 2)
+        self.draw("create_many", first)
+        for session, lease in (
+            (first, draw.choice(LEASES_MS)),
+            (second, draw.choice(LEASES_MS[:2])),
+        ):
+            self.add(session, "begin", isolation=ISOLATIONS[0])
+            self.add(session, "dequeue", limit=1, lease=lease, cursor=True)
+        self.add(first, "commit")
+        self.add("-", "clock", by=draw.choice((1_000, 5_000)))
+        for _ in range(draw.randint(1, 2)):
+            self.draw("create", first)
+            self.add(
+                first,
+                "dequeue",
+                limit=draw.randint(1, 4),
+                lease=draw.choice(LEASES_MS),
+                cursor=True,
+            )
+        self.add(second, "commit")
+
+    def limit_beside(self, *, first: bool) -> None:
+        """A first limit, or one that is lowered, while dequeues are open that do not know of it."""
+        draw = self.random
+        one, another = draw.sample(self.sessions, 2)
+        if not first:
+            for channel in self.channels:
+                self.add(
+                    one, "set", channel=channel, options={"max_concurrency": draw.randint(5, 8)}
+                )
+        rows = [[channel, None, None] for channel in self.channels for _ in range(6)]
+        self.add(one, "create_many", rows=rows)
+        self.add(one, "dequeue", limit=1, lease=600_000, cursor=True)
+        for session in (one, another)[: 1 + first]:
+            self.add(session, "begin", isolation=ISOLATIONS[0])
+            self.add(session, "dequeue", limit=1, lease=600_000, cursor=True)
+        if first:  # who folds is not in the way
+            self.add(one, "commit")
+        setter = one if first else another
+        options = {"max_concurrency": draw.randint(1, 3)}
+        self.add(setter, "set", channel=draw.choice(self.channels), options=options)
+        self.add(setter, "dequeue", limit=10, lease=600_000, cursor=True)
+        self.add(another if first else one, draw.choice(("commit", "rollback")))
+
+    def claim_again(self) -> None:
+        """A claim that is given messages again whose lease is over."""
+        session, lease = self.session(), self.random.choice(LEASES_MS[:2])
+        self.draw("create_many", session)
+        for add in (False, True):
+            self.add(
+                session, "claim", limit=self.size("dequeue"), lease=lease, channels=None, add=add
+            )
+            self.add("-", "clock", by=self.random.choice((1_000, 5_000)))
+
+    def resize(self) -> None:
+        """A capacity that is set while a transaction with an older snapshot adds messages, or takes some away."""
+        draw, channel = self.random, self.random.choice(self.channels)
+        old, new = draw.sample(self.sessions, 2)
+        rows = [[channel, None, None] for _ in range(draw.randint(2, 5))]
+        self.add(new, "create_many", rows=rows)
+        self.add(old, "begin", isolation=draw.choice(ISOLATIONS[2:]))
+        self.add(old, "create", rows=rows[:1])
+        self.add(new, "set", channel=channel, options={"max_size": draw.choice((3, 10))})
+        for _ in range(2):
+            self.add(new, "dequeue", limit=1, lease=600_000, cursor=True)
+        if draw.random() < 0.5:
+            self.add(old, "purge", channel=channel, limit=2)
+        else:
+            self.add(old, "create_many", rows=rows)
+        self.add(old, "commit")
+        self.add(new, "dequeue", limit=1, lease=600_000, cursor=True)
+        self.add(new, "create", rows=rows[:1])
+
+    def overtake(self) -> None:
+        """Messages in the middle of a long line, which are committed when others have come to their place."""
+        draw, channel = self.random, self.random.choice(self.channels)
+        producer, consumer = draw.sample(self.sessions, 2)
+
+        def rows(least: int, most: int) -> list[Any]:
+            ages = [draw.randint(1, 5_000) for _ in range(draw.randint(least, most))]
+            return [[channel, ["ago", age], None] for age in ages]
+
+        for _ in range(draw.randint(1, 3)):
+            self.add(producer, "create_many", rows=rows(40, 120))
+            self.add(consumer, "dequeue", limit=1, lease=600_000, cursor=True)
+            self.add(producer, "begin", isolation=ISOLATIONS[0])
+            self.add(producer, "create_many", rows=rows(1, 5))
+            for _ in range(draw.randint(1, 3)):
+                self.add(consumer, "dequeue", limit=draw.randint(5, 40), lease=600_000, cursor=True)
+            self.add(producer, "commit")
+            self.add(consumer, "dequeue", limit=draw.randint(1, 5), lease=600_000, cursor=True)
 
     def add(self, session: str, op: str, **args: Any) -> None:
         """Append a step."""

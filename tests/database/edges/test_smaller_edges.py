@@ -31,3 +31,31 @@ def test_the_settings_of_the_queue_are_not_listed_as_a_channel(session: Session)
     session.create("a")
     session.queue_set(max_concurrency=5)
     assert session.column("select channel from lonnymq.channel_active()") == ["a"]
+
+
+def test_who_sets_a_retiring_channel_does_not_wait_for_maintenance_unless_the_channel_is_forgotten(
+    session: Session, another: Session
+) -> None:
+    session.set("kept", max_concurrency=1)
+    session.create("kept")
+    session.create("gone")
+    session.complete(*session.dequeue(2))
+    session.create("kept")
+    session.rows("select lonnymq.channel_retire(name) from unnest(array['kept', 'gone']) as name")
+    with another.open():
+        assert another.maintain().forgotten == 1
+        assert session.value("select lonnymq.channel_pause('kept')") == "paused"
+    settings = "select name, paused from lonnymq.channel_setting order by 1"
+    assert session.rows(settings) == [("kept", True)]
+
+
+def test_maintenance_leaves_a_retiring_channel_while_somebody_sets_it(
+    session: Session, another: Session
+) -> None:
+    session.create("a")
+    session.complete(*session.dequeue())
+    session.rows("select lonnymq.channel_retire('a')")
+    with another.open():
+        another.set("a", weight=2)
+        assert session.maintain().forgotten == 0
+    assert session.maintain().forgotten == 1

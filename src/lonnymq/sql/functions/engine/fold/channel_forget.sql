@@ -32,18 +32,6 @@ begin
   if v_names is null then
     return 0;
   end if;
-  -- Settings that somebody is changing at this moment are left, and the channel with them.
-  select array_agg(l.name) into v_released
-  from (
-    select s.name from lonnymq.channel_setting s
-    where s.name = any (v_names) and s.retiring
-    for update skip locked
-  ) l;
-  select array_agg(n.name) into v_names
-  from unnest(v_names) as n (name)
-  where n.name = any (v_released)
-    or (select s.name from lonnymq.channel_setting s where s.name = n.name) is null;
-  select * into v_checkpoint from lonnymq.checkpoint_now();
 
   select array_agg(d.id), array_agg(d.name) into v_ids, v_names
   from (
@@ -55,14 +43,31 @@ begin
         select m.channel_id from lonnymq.channel_counter m
         where m.channel_id = c.id and (m.in_flight <> 0 or m.tat > p_now) limit 1
       ) is null
-      and c.name <> all (array(
-        select n.channel from lonnymq.change n where n.can_wait = any ('{false,true}') and n.xid >= v_checkpoint.until_xid
-        union all
-        select n.channel from lonnymq.change n
-        where n.can_wait = any ('{false,true}') and n.xid = any (v_checkpoint.running_xids)
-      ))
     for update skip locked
   ) d;
+  -- Settings that somebody is changing at this moment are left, and the channel with them. Those of a channel
+  -- that is not done with are not locked: a setter would wait for nothing.
+  select array_agg(l.name) into v_released
+  from (
+    select s.name from lonnymq.channel_setting s
+    where s.name = any (v_names) and s.retiring
+    for update skip locked
+  ) l;
+  -- Lock first, look after: something may have come meanwhile.
+  select * into v_checkpoint from lonnymq.checkpoint_now();
+  select array_agg(c.id), array_agg(c.name) into v_ids, v_names
+  from unnest(v_ids, v_names) as c (id, name)
+  where (select m.id from lonnymq.message m where m.channel = c.name limit 1) is null
+    and (
+      c.name = any (v_released)
+      or (select s.name from lonnymq.channel_setting s where s.name = c.name) is null
+    )
+    and c.name <> all (array(
+      select n.channel from lonnymq.change n where n.can_wait = any ('{false,true}') and n.xid >= v_checkpoint.until_xid
+      union all
+      select n.channel from lonnymq.change n
+      where n.can_wait = any ('{false,true}') and n.xid = any (v_checkpoint.running_xids)
+    ));
   delete from lonnymq.limit_wait w
   where w.channel_id = any (v_ids || array(select -i.id from unnest(v_ids) as i (id)));
   delete from lonnymq.channel_counter m where m.channel_id = any (v_ids);
