@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from database.edges.breakpoint import Breakpoint
 from database.rules.conftest import OpenSession
 from database.rules.factories import Lease, Session
 
@@ -119,3 +120,29 @@ def test_a_first_limit_gives_slots_back_for_leases_whose_completion_was_rolled_b
     assert len(consumer.dequeue(9)) == 1
     assert len(in_flight(setter)) == 2
     assert_slots_come_back(setter)
+
+
+def test_a_first_limit_counts_what_the_call_has_leased_in_the_middle_of_which_it_came(
+    open_session: OpenSession, dsn_18: str
+) -> None:
+    """A call walks the ring more than once: the limit comes when it has looked at the clock once, twice, …"""
+    setter, consumer = open_session(dsn_18), open_session(dsn_18)
+    breakpoint_ = Breakpoint(open_session(dsn_18))
+    for reading in range(1, 8):
+        few, many = f"few {reading}", f"many {reading}"
+        setter.fill(few, 3)
+        setter.fill(many, 12)
+        call = breakpoint_.stop(consumer, reading, lambda: consumer.dequeue_once(9))
+        setter.set(many, max_concurrency=4)
+        breakpoint_.resume(consumer, call)
+        before = leased_of(setter, many)
+        consumer.dequeue(9)
+        assert leased_of(setter, many) == max(4, before), reading
+        setter.rows("select lonnymq.channel_pause(%s)", many)
+        consumer.complete(*in_flight(setter))
+
+
+def leased_of(session: Session, channel: str) -> int:
+    """How many messages of a channel are leased."""
+    leased = "select id from lonnymq.message where channel = %s and token is not null"
+    return len(session.rows(leased, channel))
