@@ -9,6 +9,8 @@ from support import eventually
 
 MESSAGES = [NewMessage(b"x", channel=f"tenant {each}") for each in range(20)]
 
+NOT_READY = "select count(*) from pg_subscription_rel where srsubstate <> 'r'"
+
 
 def run(dsn: str, statement: str) -> list[tuple[object, ...]]:
     with psycopg.connect(dsn, autocommit=True) as connection:
@@ -32,6 +34,7 @@ def test_a_queue_that_is_published_works_and_its_copy_delivers_the_rest() -> Non
                 second.dsn,
                 f"create subscription copy connection '{address}' publication everything",
             )
+            eventually(lambda: run(second.dsn, NOT_READY) == [(0,)])
             queue.create_many(MESSAGES)
             for message in queue.dequeue(limit=5, lease_ms=60_000):
                 message.complete()
