@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from database.edges.breakpoint import Breakpoint
 from database.rules.conftest import OpenSession
 from database.rules.factories import Lease, Session
 
@@ -119,3 +120,21 @@ def test_a_first_limit_gives_slots_back_for_leases_whose_completion_was_rolled_b
     assert len(consumer.dequeue(9)) == 1
     assert len(in_flight(setter)) == 2
     assert_slots_come_back(setter)
+
+
+@pytest.mark.parametrize("reading", range(1, 7))
+def test_a_first_limit_counts_what_the_dequeue_has_leased_that_begins_to_count(
+    open_session: OpenSession, dsn_18: str, reading: int
+) -> None:
+    setter, other, consumer = (open_session(dsn_18) for _ in range(3))
+    other.set("a", weight=2)
+    other.create_many(["a"] * 3 + ["b"] * 6)
+    breakpoint_ = Breakpoint(setter)
+    dequeue = breakpoint_.stop(consumer, reading, lambda: consumer.dequeue_once(8))
+    other.set("b", max_concurrency=1)
+    breakpoint_.resume(consumer, dequeue)
+    other.dequeue(8)
+    had = other.rows("select * from lonnymq.message where channel = 'b' and token is not null")
+    other.complete(*had[1:])
+    assert other.dequeue(8) == []
+    assert other.check() == []

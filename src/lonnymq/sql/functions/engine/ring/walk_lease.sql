@@ -52,7 +52,8 @@ begin
     -- Leases are dated after the settings were read by which they are taken.
     p_walk.now_at := lonnymq.epoch();
     if v_window.limited is not null then
-      v_window := lonnymq.walk_quota(v_window, p_walk.is_folder);
+      -- Who has taken something does not begin to count: its own leases are not noted yet (limit_begin).
+      v_window := lonnymq.walk_quota(v_window, p_walk.is_folder and v_ids is null);
       p_walk.now_at := v_window.now_at;
       p_walk.is_contended := p_walk.is_contended or v_window.is_contended;
     end if;
