@@ -26,7 +26,7 @@ def queue(dsn: str) -> Iterator[Queue]:
 
 def test_a_channels_life(queue: Queue) -> None:
     acme = queue.channel("acme")
-    assert acme.pause() == acme.resume() == acme.release() == "not_found"
+    assert acme.pause() == acme.resume() == acme.retire() == "not_found"
     assert acme.stats() is None
     options = {"max_concurrency": 2, "retry_delays_ms": [timedelta(seconds=1)], "retry_jitter": 0.5}
     assert [acme.set(**options), acme.set(**options), acme.set(weight=3)] == [
@@ -50,7 +50,7 @@ def test_a_channels_life(queue: Queue) -> None:
     )
     assert queue.channel_stats(limit=5) == [stats]
     acme.create(b"last")
-    assert [acme.release(), acme.release()] == ["retiring", "already_retiring"]
+    assert [acme.retire(), acme.retire()] == ["retiring", "already_retiring"]
     with pytest.raises(ChannelRetiring):
         acme.create(b"late")
 

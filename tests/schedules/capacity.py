@@ -30,7 +30,11 @@ class Lines:
                 self.most[message.channel] += 1
                 self.least[message.channel] += not maybe_dead
                 if message.key:
-                    self.keys[message.channel, message.key] = message.id, maybe_dead
+                    # An old snapshot shows who had the key, and keys are unique among those that are left.
+                    is_gone = message.tag not in contract.committed.messages and not any(
+                        message.tag in each.changes.messages for each in contract.open.values()
+                    )
+                    self.keys[message.channel, message.key] = message.id, maybe_dead or is_gone
 
     def expected(self, row: NewMessage, statement: Create) -> dict[str, int | None]:
         """The words that may be answered, with the id for a duplicate."""

@@ -166,10 +166,11 @@ class Drawer:
         self.add(second, "commit")
 
     def limit_beside(self, *, first: bool) -> None:
-        """A first limit, or one that is lowered, while dequeues are open that do not know of it."""
+        """A first limit, one that is lowered, or a pause, while dequeues are open that do not know of it."""
         draw = self.random
         one, another = draw.sample(self.sessions, 2)
-        if not first:
+        is_pause = not first and draw.random() < 0.5
+        if not first and not is_pause:
             for channel in self.channels:
                 self.add(
                     one, "set", channel=channel, options={"max_concurrency": draw.randint(5, 8)}
@@ -183,8 +184,11 @@ class Drawer:
         if first:  # who folds is not in the way
             self.add(one, "commit")
         setter = one if first else another
-        options = {"max_concurrency": draw.randint(1, 3)}
-        self.add(setter, "set", channel=draw.choice(self.channels), options=options)
+        if is_pause:
+            self.add(setter, "pause", channel=draw.choice(self.channels))
+        else:
+            options = {"max_concurrency": draw.randint(1, 3)}
+            self.add(setter, "set", channel=draw.choice(self.channels), options=options)
         self.add(setter, "dequeue", limit=10, lease=600_000, cursor=True)
         self.add(another if first else one, draw.choice(("commit", "rollback")))
 

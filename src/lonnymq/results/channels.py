@@ -9,7 +9,7 @@ from typing import Literal
 ChannelSetAnswer = Literal["created", "changed", "unchanged"]
 PauseAnswer = Literal["paused", "already_paused", "not_found"]
 ResumeAnswer = Literal["resumed", "not_paused", "not_found"]
-ReleaseAnswer = Literal["retiring", "already_retiring", "not_found"]
+RetireAnswer = Literal["retiring", "already_retiring", "not_found"]
 ConfineAnswer = Literal["restricted", "unchanged"]
 FreeAnswer = Literal["freed", "not_found"]
 ChannelState = Literal["ready", "idle", "scheduled", "saturated", "throttled", "paused", "retiring"]

@@ -21,8 +21,8 @@ from lonnymq.results import (
     LeasedMessage,
     PauseAnswer,
     PeekedMessage,
-    ReleaseAnswer,
     ResumeAnswer,
+    RetireAnswer,
 )
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class AsyncChannel:
         """Resume the channel."""
         return await self.queue.channel_resume(self.name)
 
-    async def release(self) -> ReleaseAnswer:
+    async def retire(self) -> RetireAnswer:
         """Retire the channel: the channel takes no new messages and is removed when the last message is done."""
         return await self.queue.channel_retire(self.name)
 

@@ -42,10 +42,10 @@ from lonnymq.results import (
     PeekedMessage,
     QueueStats,
     Redriven,
-    ReleaseAnswer,
     Repair,
     Restricted,
     ResumeAnswer,
+    RetireAnswer,
     Schedule,
     ScheduleDeleteAnswer,
     ScheduleRan,
@@ -69,7 +69,7 @@ class AsyncMethods(AsyncBase):
         """Resume a paused channel."""
         return await self._run(calls.channel_resume(self.schema, channel))
 
-    async def channel_retire(self, channel: str) -> ReleaseAnswer:
+    async def channel_retire(self, channel: str) -> RetireAnswer:
         """Retire a channel: the channel takes no new messages and is removed when the last message is done."""
         return await self._run(calls.channel_retire(self.schema, channel))
 

@@ -22,8 +22,8 @@ from lonnymq.results import (
     LeasedMessage,
     PauseAnswer,
     PeekedMessage,
-    ReleaseAnswer,
     ResumeAnswer,
+    RetireAnswer,
 )
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class Channel:
         """Resume the channel."""
         return self.queue.channel_resume(self.name)
 
-    def release(self) -> ReleaseAnswer:
+    def retire(self) -> RetireAnswer:
         """Retire the channel: the channel takes no new messages and is removed when the last message is done."""
         return self.queue.channel_retire(self.name)
 

@@ -43,10 +43,10 @@ from lonnymq.results import (
     PeekedMessage,
     QueueStats,
     Redriven,
-    ReleaseAnswer,
     Repair,
     Restricted,
     ResumeAnswer,
+    RetireAnswer,
     Schedule,
     ScheduleDeleteAnswer,
     ScheduleRan,
@@ -70,7 +70,7 @@ class Methods(Base):
         """Resume a paused channel."""
         return self._run(calls.channel_resume(self.schema, channel))
 
-    def channel_retire(self, channel: str) -> ReleaseAnswer:
+    def channel_retire(self, channel: str) -> RetireAnswer:
         """Retire a channel: the channel takes no new messages and is removed when the last message is done."""
         return self._run(calls.channel_retire(self.schema, channel))
 

@@ -16,9 +16,9 @@ from lonnymq.results import (
     ConfineAnswer,
     FreeAnswer,
     PauseAnswer,
-    ReleaseAnswer,
     Restricted,
     ResumeAnswer,
+    RetireAnswer,
 )
 
 ACTIVITY = Record(ChannelActivity)
@@ -40,7 +40,7 @@ def channel_resume(channel: Name) -> ResumeAnswer:
 
 
 @sql_function(ADMIN)
-def channel_retire(channel: Name) -> ReleaseAnswer:
+def channel_retire(channel: Name) -> RetireAnswer:
     """Retire a channel: the channel takes no new messages and is removed when the last message is done."""
 
 

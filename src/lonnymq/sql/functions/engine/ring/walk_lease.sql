@@ -52,7 +52,7 @@ begin
     -- Leases are dated after the settings were read by which they are taken.
     p_walk.now_at := lonnymq.epoch();
     if v_window.limited is not null then
-      -- What this call has leased is not noted yet: it cannot begin to count.
+      -- What this call has leased is not recorded yet: the call cannot begin to count.
       v_window := lonnymq.walk_quota(v_window, p_walk.is_folder and v_ids is null);
       p_walk.now_at := v_window.now_at;
       p_walk.is_contended := p_walk.is_contended or v_window.is_contended;
