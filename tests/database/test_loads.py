@@ -67,7 +67,7 @@ def test_a_stage_comes_out_as_single_creates_would(
     queue.channel("small").create(b"before", key="b")
     queue.channel("plain").create(b"before", key="a")
     queue.channel("leaving").create(b"before", key="c")
-    queue.channel("leaving").release()
+    queue.channel("leaving").retire()
     if is_folded:
         queue.maintain()
     channels = ["full", "small", "drops", "roomy", "leaving", "plain", "other"]

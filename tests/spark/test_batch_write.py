@@ -96,7 +96,7 @@ def test_rows_that_are_not_taken_are_counted_and_kept_with_the_reason(
     queue.channel("channel 2").set(max_size=2, when_full="drop")
     queue.channel("channel 3").set()
     queue.channel("channel 3").create(b"last")
-    queue.channel("channel 3").release()
+    queue.channel("channel 3").retire()
     frame = numbered(spark, 1_000, parts=1, bytes_each=bytes_each).selectExpr(
         "case when channel = 'channel 4' then '' else channel end as channel",
         "content",
