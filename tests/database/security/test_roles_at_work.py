@@ -52,7 +52,7 @@ def test_the_commands_that_act_work_for_admins_only(login: Login, root) -> None:
     for words in TO_ACT:
         rejected = run(*words, dsn=login("a_viewer"))
         assert rejected.code == 1
-        assert "The server does not allow it: permission denied for function" in rejected.err
+        assert "The server rejected your user: permission denied for function" in rejected.err
 
 
 def test_a_listener_needs_no_privilege_and_hears_nothing_but_that_there_is_something(

@@ -97,10 +97,17 @@ alter index lonnymq.message_name_ix rename to message_key_ix;
 
 alter table lonnymq.queue drop constraint queue_default_when_full_check;
 alter table lonnymq.channel_setting drop constraint channel_setting_when_full_check;
-update lonnymq.queue q
-set default_when_full = 'reject',
-  written_by = case when q.written_by = q.xmin then pg_current_xact_id()::xid else q.written_by end
-where q.default_when_full = 'refuse';
+-- The row of queue remembers who wrote it, unless a restore has brought the row.
+do $$
+declare
+  v_is_own boolean := (select q.written_by = q.xmin from lonnymq.queue q where q.only_row);
+begin
+  update lonnymq.queue q set default_when_full = 'reject' where q.default_when_full = 'refuse';
+  if v_is_own then
+    update lonnymq.queue q set written_by = q.xmin where q.only_row;
+  end if;
+end
+$$;
 update lonnymq.channel_setting set when_full = 'reject' where when_full = 'refuse';
 update lonnymq.channel set when_full = 'reject' where when_full = 'refuse';
 alter table lonnymq.queue alter column default_when_full set default 'reject',

@@ -5,7 +5,8 @@
 --
 -- Answers: as message_dequeue. A claim gets no contents, and the answer counted instead of leased where
 --   limits had a say.
--- Locks: channels that have limits, and messages, without ever waiting for one.
+-- Locks: channels that have limits, and messages, without ever waiting for one. A call that has leased something
+--   does not begin to count for a first limit (walk_quota): its own leases are recorded at its end.
 create or replace function lonnymq.walk_lease(
   p_walk lonnymq.walk, p_lease_ms bigint, p_worker text, p_choice lonnymq.claim_choice
 )
@@ -52,7 +53,6 @@ begin
     -- Leases are dated after the settings were read by which they are taken.
     p_walk.now_at := lonnymq.epoch();
     if v_window.limited is not null then
-      -- What this call has leased is not recorded yet: the call cannot begin to count.
       v_window := lonnymq.walk_quota(v_window, p_walk.is_folder and v_ids is null);
       p_walk.now_at := v_window.now_at;
       p_walk.is_contended := p_walk.is_contended or v_window.is_contended;
