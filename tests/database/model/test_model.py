@@ -374,12 +374,12 @@ class QueueMachine(RuleBasedStateMachine):
         answer = self.word("channel_set(%s, %s)", channel, Jsonb(options))
         assert answer == self.model.set_channel(channel, **options)
 
-    @rule(channel=CHANNELS, verb=st.sampled_from(["pause", "resume", "resume", "release"]))
+    @rule(channel=CHANNELS, verb=st.sampled_from(["pause", "resume", "resume", "retire"]))
     def channel_switch(self, channel: str, verb: str) -> None:
         option, on, done, idle = {
             "pause": ("paused", True, "paused", "already_paused"),
             "resume": ("paused", False, "resumed", "not_paused"),
-            "release": ("retiring", True, "retiring", "already_retiring"),
+            "retire": ("retiring", True, "retiring", "already_retiring"),
         }[verb]
         exists = self.model.exists(channel)
         expected = "not_found"
