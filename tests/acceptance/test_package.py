@@ -31,13 +31,13 @@ NEEDS = {
 }
 # What can be imported when an extra is there.
 GIVES = {
-    "binary": "import psycopg; assert psycopg.pq.__impl__ == 'binary'; import lonnymq.queue",
+    "binary": "import psycopg; assert psycopg.pq.__impl__ == 'binary'; import lonnymq; lonnymq.Queue",
     "embedded": "import lonnymq; lonnymq.embedded().close()",
     "worker": "import lonnymq; lonnymq.Worker()",
     "cli": "import lonnymq.cli.app",
     "dashboard": "import lonnymq.dashboard",
     "tracing": "import opentelemetry.trace, lonnymq.tracing",
-    "spark": "import lonnymq.spark; lonnymq.spark.LonnySource",
+    "spark": "import lonnymq.spark; lonnymq.spark.LonnyMQDataSource",
 }
 OWN_TESTS = ["tests/unit/test_calls.py", "tests/unit/test_demo_verdict.py"]
 pytestmark = [pytest.mark.long, pytest.mark.timeout(900), pytest.mark.xdist_group("package")]

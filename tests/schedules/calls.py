@@ -120,7 +120,10 @@ def send(connection: Connection, statement: Any, run: Any) -> Any:
             return acknowledge(connection, statement)
         case Renew():
             query = "select held, lost from lonnymq.claim_renew(%s, 1, %s)"
-            return connection.execute(query, (statement.stream, statement.lease_ms)).fetchall()
+            counts = connection.execute(query, (statement.stream, statement.lease_ms)).fetchall()
+            held = "select token::text from lonnymq.message where token = any (%s::uuid[])"
+            tokens = [token for _, _, token in statement.leases]
+            return counts, {token for (token,) in connection.execute(held, (tokens,))}
         case SetChannel(options={"paused": _} | {"retiring": _}):
             name = "retire" if "retiring" in statement.options else "pause"
             name = name if True in statement.options.values() else "resume"

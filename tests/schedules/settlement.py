@@ -170,27 +170,25 @@ class Settlements(Availability):
         if statement.how == "acknowledge" and wrong:
             raise Violation("claim", f"{counts} were counted, but it was {found}: {statement}")
 
-    def judge_renew(self, session: str, statement: Renew, answer: list[tuple[int, int]]) -> None:
+    def judge_renew(
+        self, session: str, statement: Renew, answer: tuple[list[tuple[int, int]], set[str]]
+    ) -> None:
         """The leases that the claims still have are extended, and none is made shorter."""
+        counts, kept = answer
         changes, until = self.open[session].changes, self.now + statement.lease_ms
-        world, others = self.view(session), self.held(session)
-        unsure, total = 0, sum(count for count, _ in answer)
-        extended, late = [], []  # leases that have certainly not run out, and the others
+        world, others, sure, unsure = self.view(session), self.held(session), 0, 0
         for tag, _, token in statement.leases:
             message = world.messages.get(tag)
             if message is None or message.lease is None or message.lease.token != token:
                 continue
-            if tag in others:
-                unsure += 1
-            else:
-                (late if self.is_maybe_over(message) else extended).append(message)
-        held, unsure = len(extended), unsure + len(late)
-        if not held <= total <= held + unsure:
-            raise Violation("claim", f"{answer} are held, expected {held} to {held + unsure}")
-        # A lease that has run out and that nobody has taken back is extended like the others.
-        for message in extended + (late if total == held + unsure else []):
-            lease = replace(message.lease, until=max(until, message.lease.until))
-            changes.messages[message.tag] = replace(message, lease=lease)
+            is_unsure = tag in others or self.is_maybe_over(message)
+            sure, unsure = sure + (not is_unsure), unsure + is_unsure
+            # A lease that has run out and that nobody has taken back is extended like the others.
+            if tag not in others and (not is_unsure or token in kept):
+                lease = replace(message.lease, until=max(until, message.lease.until))
+                changes.messages[tag] = replace(message, lease=lease)
+        if not sure <= sum(count for count, _ in counts) <= sure + unsure:
+            raise Violation("claim", f"{counts} are held, expected {sure} to {sure + unsure}")
 
     def judge_purge(self, session: str, statement: Purge, answer: tuple[int, set[str]]) -> None:
         """The first messages that wait in a channel are gone; those that others hold stay."""

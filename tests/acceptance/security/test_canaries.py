@@ -87,7 +87,7 @@ def test_a_worker_logs_no_secret(fort: Secured, tmp_path: Path) -> None:
             root.execute(
                 "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'lonnymq worker'"
             )
-        worker.logged("out of reach")
+        worker.logged("unreachable")
         worker.logged("is back")
         worker.tell()
         worker.logged(" stops, ")

@@ -73,7 +73,7 @@ def test_who_cannot_be_sure_of_the_server_does_not_go_on(
         queue.create("acme", b"x")
     said = run("status", dsn=rejected[why])
     assert said.code == 3
-    assert said.err.startswith("lonnymq: The server cannot be used: ")
+    assert said.err.startswith("lonnymq: Cannot connect to the server: ")
     assert "canary" not in said.err
     assert PASSWORD not in said.err
 
