@@ -254,7 +254,9 @@ class Contract(Settlements):
             raise Violation(
                 "paused", f"{row.tag} was leased from {message.channel}, which is paused"
             )
-        if message.lease and message.attempt >= policy.max_attempts:
+        # A lease may have been taken back while more attempts were allowed.
+        is_changed = message.channel in self.attempts_changed
+        if message.lease and message.attempt >= policy.max_attempts and not is_changed:
             raise Violation(
                 "attempts", f"{row.tag} was leased again after {message.attempt} attempts"
             )
@@ -378,6 +380,8 @@ class Contract(Settlements):
                 "setting", f"{describe(statement)} did not wait for another who sets {channel}"
             )
         self.open[session].changes.policies[channel] = changed
+        if "max_attempts" in options:
+            self.attempts_changed.add(channel)
 
     def judge_setqueue(self, session: str, statement: SetQueue, answer: str) -> None:
         """The queue's own limit."""

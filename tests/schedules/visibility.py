@@ -96,6 +96,7 @@ class Sessions:
         self.committed = World()
         self.open: dict[str, Transaction] = {}
         self.rates: dict[str, Rate] = defaultdict(Rate)
+        self.attempts_changed: set[str] = set()  # channels whose max_attempts was set
         self.tokens: set[str] = set()
         self.lapsed: set[str] = set()  # tokens of leases that somebody may have taken back
         self.noticed = (now, 0)  # when somebody last looked for them, and the number below
