@@ -7,9 +7,9 @@ import os
 import random
 import socket
 import time
-from importlib.metadata import version
 from typing import Any
 
+import lonnymq
 from lonnymq.backoff import Backoff
 from lonnymq.client import calls
 from lonnymq.worker.context import HandlerContext
@@ -103,7 +103,7 @@ class Presence:
         return {
             "host": socket.gethostname(),
             "pid": os.getpid(),
-            "version": version("lonnymq"),
+            "version": lonnymq.__version__,
             "kinds": list_kinds(self.runner.handlers.kinds),
             **{answer: counts.get(answer, 0) for answer in REPORTED_ANSWERS},
         }

@@ -88,9 +88,9 @@ def test_a_worker_logs_no_secret(fort: Secured, tmp_path: Path) -> None:
                 "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'lonnymq worker'"
             )
         worker.logged("unreachable")
-        worker.logged("is back")
+        worker.logged("reachable again")
         worker.tell()
-        worker.logged(" stops, ")
+        worker.logged(" stopping, ")
         worker.tell()  # at once: one of them never ends
         assert worker.ends() in (0, 1)
         assert leaks(worker.errors.read_text()) == []
