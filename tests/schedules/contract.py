@@ -179,7 +179,13 @@ class Contract(Settlements):
             after = self.deliverable(session)
             served = [row.channel for row in answer]
             weights = {name: self.policy(self.committed, name).weight for name in served}
-            turns.take(served, before.keys() & after.keys(), weights)
+            # A channel with a first limit rests until its leases are counted: those with limits are left out.
+            waiting = {
+                name
+                for name in before.keys() & after.keys()
+                if self.policy(self.committed, name).max_concurrency is None
+            }
+            turns.take(served, waiting, weights)
 
     def judge_claim(self, session: str, statement: Claim, answer: list[Leased] | Nothing) -> None:
         """A claim leases as a dequeue does, but only what it wants."""
