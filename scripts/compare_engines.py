@@ -61,6 +61,11 @@ class Side:
         """Create messages over 100 channels."""
         self.connection.execute(FILL.encode(), (count, count))
 
+    def fill_limited(self, count: int) -> None:
+        """Create messages over 100 channels that have limits."""
+        self.connection.execute(LIMIT.encode())
+        self.fill(count)
+
     def drain(self, count: int, limit: int) -> int:
         """Lease and complete so many messages."""
         left = count
@@ -97,7 +102,7 @@ SHAPES: dict[str, tuple[Callable[[Side], Any], Callable[[Side], int]]] = {
     "drain, 1 a call": (lambda side: side.fill(1000), lambda side: side.drain(600, 1)),
     "drain, 100 a call": (lambda side: side.fill(10_000), lambda side: side.drain(10_000, 100)),
     "drain with limits, 100 a call": (
-        lambda side: (side.connection.execute(LIMIT.encode()), side.fill(10_000)),
+        lambda side: side.fill_limited(10_000),
         lambda side: side.drain(10_000, 100),
     ),
     "drain with limits, 1 a call": (lambda side: side.fill(1000), lambda side: side.drain(600, 1)),

@@ -11,15 +11,13 @@ from .scheduler import play, shrink
 from .stage import temporary_stage
 from .steps import draw_schedule
 
-DEBIAN_15 = "/usr/lib/postgresql/15/bin"
-
 
 def main() -> int:
     """Run as many schedules as are asked for; print what failed, shrunk, and how fast it went."""
     options = read_options()
     began, failures, told = time.monotonic(), Counter[str](), time.monotonic()
     seeds = range(options.seed, options.seed + options.schedules)
-    with temporary_stage(DEBIAN_15 if options.postgresql == 15 else None) as stage:
+    with temporary_stage(options.binaries) as stage:
         for count, seed in enumerate(seeds, 1):
             steps = draw_schedule(seed, large=options.large)
             failure = next(filter(None, (play(stage, steps) for _ in range(options.tries))), None)
@@ -80,7 +78,8 @@ def read_options() -> argparse.Namespace:
         help="only schedules with thousands of messages",
     )
     parser.add_argument(
-        "--postgresql", type=int, choices=(15, 18), default=18, help="version of the server"
+        "--binaries",
+        help="folder of another PostgreSQL: /usr/lib/postgresql/15/bin (default: the embedded 18)",
     )
     return parser.parse_args()
 

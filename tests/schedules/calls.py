@@ -88,6 +88,22 @@ SETTLE = {
     " from lonnymq.message_fail(%s::bigint[], %s::uuid[], null, %s::bigint[], %s::boolean[])",
 }
 
+# Whether nobody else is at work, and the partition for days without one is small and held by nobody.
+HISTORY_IS_FREE = """
+select pg_relation_size('lonnymq.history_other') <= 2097152 and not exists (
+  select from pg_stat_activity a
+  where a.datname = current_database() and a.pid <> pg_backend_pid() and a.state = 'active'
+) and not exists (
+  select from pg_locks l
+  where l.relation = 'lonnymq.history_other'::regclass and l.pid <> pg_backend_pid()
+)
+"""
+DAYS_MISSING = """
+select array(
+  select day from unnest(lonnymq.history_missing(lonnymq.epoch() / 86400000)) as m (day)
+  where day <= lonnymq.epoch() / 86400000 + 1)
+"""
+
 
 def send(connection: Connection, statement: Any, run: Any) -> Any:
     """Run one statement and return its answer."""
@@ -146,9 +162,11 @@ def send(connection: Connection, statement: Any, run: Any) -> Any:
             )
         case Sweep():
             with unit(connection):
+                is_free = connection.execute(HISTORY_IS_FREE).fetchone() == (True,)
                 connection.execute("select lonnymq.queue_maintain()")
                 query = "select name from lonnymq.channel_setting"
-                return {name for [name] in connection.execute(query)}
+                names = {name for [name] in connection.execute(query)}
+                return names, is_free and connection.execute(DAYS_MISSING).fetchone()
         case Check():
             return connection.execute("select * from lonnymq.queue_check()").fetchall()
     raise AssertionError(statement)
@@ -178,15 +196,16 @@ def create(connection: Connection, statement: Create) -> list[Created]:
         [row] = rows
         values = (row.channel, row.tag.encode(), row.dequeue_at, row.delay_ms, row.key)
         return [Created(*each) for each in connection.execute(CREATE, values).fetchall()]
-    columns = [
+    columns: list[list[Any]] = [
         [row.dequeue_at for row in rows],
         [row.delay_ms for row in rows],
         [row.key for row in rows],
     ]
     # What nobody asks for is left out: that is another way through message_create_many.
     given = [column if any(each is not None for each in column) else None for column in columns]
-    values = ([row.channel for row in rows], [row.tag.encode() for row in rows], *given)
-    return [Created(*each) for each in connection.execute(CREATE_MANY, values).fetchall()]
+    names, contents = [row.channel for row in rows], [row.tag.encode() for row in rows]
+    found = connection.execute(CREATE_MANY, (names, contents, *given)).fetchall()
+    return [Created(*each) for each in found]
 
 
 def copy(connection: Connection, statement: Create) -> list[Created]:

@@ -43,7 +43,8 @@ as if they had never been leased.
 message that is redriven stands where it stood, with all its attempts, unless its key is taken.
 
 **Release.** A channel that is released rejects new messages and delivers what it has. A sweep forgets it and its
-settings when it is empty. **Defaults** are the settings of every channel that nobody has set.
+settings when it is empty. After a sweep history has partitions for today and tomorrow, unless the partition of the
+days without one is large or held by somebody else. **Defaults** are the settings of every channel that nobody has set.
 
 **Capacity.** `max_size` counts the live messages that the transaction can see: committed ones and its own. A channel
 that is full rejects or drops, as its `when_full` says.
@@ -198,7 +199,9 @@ class Contract(Settlements):
                 answer = []
             known = self.committed.messages
             wrong = [
-                r.tag for r in answer if r.tag in known and not statement.chooses(known[r.tag])
+                r.tag
+                for r in answer
+                if (message := known.get(r.tag)) and not statement.chooses(message)
             ]
             if wrong:
                 raise Violation("claim", f"{describe(statement)} was given {wrong}")
@@ -412,12 +415,15 @@ class Contract(Settlements):
             raise Violation("setting", f"{describe(statement)} was answered {answer}")
         self.open[session].changes.defaults = new
 
-    def judge_sweep(self, session: str, statement: Sweep, answer: set[str]) -> None:
+    def judge_sweep(self, session: str, statement: Sweep, answer: tuple[set[str], Any]) -> None:
         """A sweep takes back leases that are over, and forgets channels that are released and empty."""
         self.notice()
+        names, days = answer
+        if days and days != ([],):
+            raise Violation("partitions", f"history has no partition for the days {days[0]}")
         world, changes = self.view(session), self.open[session].changes
         changes.has_dequeued = True
-        for channel in world.policies.keys() - answer:
+        for channel in world.policies.keys() - names:
             messages = [m for m in world.messages.values() if m and m.channel == channel]
             alive = [m.tag for m in messages if not self.is_maybe_dead(world, m)]
             if alive or not self.policy(world, channel).retiring:

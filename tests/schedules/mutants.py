@@ -151,7 +151,14 @@ NAMED = {
     "an old snapshot leaves no count": (
         "message_add", "v_is_sized::integer, 1 - v_is_sized::integer", "(max_size is not null)::integer, 0"),
     "a first limit counts in the middle of dequeues": (
-        "limit_must_wait", "if coalesce(v_known, v_running) && v_running then", "if false then"),
+        "limit_must_wait", "where coalesce(w.dequeues, v_running) && v_running", "where false"),
+    "completions keep history without partitions": (
+        "history_extend", "in share update exclusive mode nowait", "in share row exclusive mode nowait"),
+    "an older snapshot decides who is notified": (
+        "queue_notify", "if lonnymq.snapshot_is_fixed() then",
+        "if current_setting('transaction_isolation') = 'serializable' then"),
+    "a message in the gap is passed over": (
+        "channel_apply_changes", "case when i.next_at is not null then array[i.next_at, i.next_id] end", "null"),
     "a claim uses its token again": (
         "claim_take", "  v_walk := lonnymq.walk_fold(", "  v_part_token := v_token; v_walk := lonnymq.walk_fold("),
 }  # fmt: skip
@@ -169,6 +176,9 @@ ABOUT = {
     "an old snapshot leaves no count": "capacity",
     "a first limit counts in the middle of dequeues": "limits",
     "a claim uses its token again": "claims",
+    "completions keep history without partitions": "releases",
+    "an older snapshot decides who is notified": "sleep",
+    "a message in the gap is passed over": "expiry",
 }
 
 
@@ -195,7 +205,7 @@ def cover(stage: Stage, seeds: range) -> dict[int, Counter[str]]:
         is_kept = play(stage, draw_schedule(seed, large=False)) is None
         for connection in (*stage.sessions.values(), stage.control):
             connection.execute("select pg_stat_force_next_flush()")
-        calls = Counter(dict(stage.control.execute(CALLS.encode()).fetchall()))
+        calls = Counter[str](dict(stage.control.execute(CALLS.encode()).fetchall()))
         if is_kept:
             found[seed] = calls - before
         before = calls

@@ -121,7 +121,12 @@ class Run:
     def play(self, steps: list[Step]) -> Failure | None:
         """Run all steps, let everything be delivered, and look whether nothing is left."""
         self.stage.reset()
-        return self.judged(steps, lambda: (self.go(steps), self.finish()))
+
+        def play_all() -> None:
+            self.go(steps)
+            self.finish()
+
+        return self.judged(steps, play_all)
 
     def judged(self, steps: list[Step], action: Callable[[], object]) -> Failure | None:
         """Do something; a broken rule becomes a failure, and the sessions are free again in any case."""
@@ -268,10 +273,10 @@ class Run:
                     tuple(self.new(step, index, *row) for index, row in enumerate(args["rows"]))
                 )
             case "copy":
-                rows = [[row[0], row[1], None] for row in args["rows"]]
-                return Create(
-                    tuple(self.new(step, i, *row) for i, row in enumerate(rows)), is_copy=True
+                rows = tuple(
+                    self.new(step, i, row[0], row[1], None) for i, row in enumerate(args["rows"])
                 )
+                return Create(rows, is_copy=True)
             case "burst" | "bulk" if step.op == "bulk" or step.session not in self.contract.open:
                 row = [args["channel"], ["delay", args["delay"]], None]
                 rows = tuple(self.new(step, i, *row) for i in range(args["count"]))
@@ -553,7 +558,7 @@ class Run:
             if answer == Nothing("empty", None) or (
                 isinstance(answer, Nothing)
                 and answer.word == "empty"
-                and answer.retry_at > self.contract.now + SOON_MS
+                and (answer.retry_at or 0) > self.contract.now + SOON_MS
             ):
                 self.sleepers[session] = answer.retry_at
             if not isinstance(answer, Nothing):
@@ -593,7 +598,7 @@ class Run:
                 self.contract.begins(each.session, statement)
             elif each.op not in ("commit", "rollback"):
                 continue
-            send = calls.send if statement is not None else calls.end
+            send: Callable[..., Any] = calls.send if statement is not None else calls.end
             connection = self.stage.sessions[each.session]
             future = self.threads.submit(send, connection, statement or each.op, self)
             self.pending[each.session] = Pending(future, statement or each.op, each.number)
@@ -775,7 +780,7 @@ class Run:
         """Take the limits of channels and queue away."""
         committed = self.contract.committed
         for channel, policy in sorted(committed.policies.items()):
-            if policy.max_concurrency is not None or policy.min_interval_ms is not None:
+            if policy and (policy.max_concurrency, policy.min_interval_ms) != (None, None):
                 self.relaxed[channel] = policy
                 options = {"max_concurrency": None, "min_interval_ms": None}
                 self.take(Step(905, "s2", "set", {"channel": channel, "options": options}))

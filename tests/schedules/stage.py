@@ -14,7 +14,11 @@ from lonnymq.testing import run, with_database
 
 START = 1_700_000_000_000
 SESSIONS = ("s1", "s2", "s3", "s4", "s5")
-SETTINGS = {"max_connections": 60, "deadlock_timeout": "50ms", "autovacuum_naptime": "15s"}
+SETTINGS: dict[str, Any] = {
+    "max_connections": 60,
+    "deadlock_timeout": "50ms",
+    "autovacuum_naptime": "15s",
+}
 # A sequence, because its value has no snapshot: the clock goes on for a transaction of any isolation level.
 CLOCK = f"""
 create sequence public.schedule_clock minvalue -9000000000000000 start {START};

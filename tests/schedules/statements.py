@@ -232,7 +232,7 @@ class Renew:
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """queue_maintain; answered with the channels that have settings afterwards."""
+    """queue_maintain; answered with the channels that have settings afterwards, and the days that lack a partition."""
 
 
 @dataclass(frozen=True, slots=True)

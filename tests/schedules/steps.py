@@ -16,6 +16,7 @@ CHANNELS = ("a", "b", "c", "d")
 KEYS = ("n1", "n2", "n3")
 LEASES_MS = (50, 1_000, 30_000, 600_000)
 ISOLATIONS = ("read committed", "read committed", "repeatable read", "serializable")
+DAY = 86_400_000
 CLOCK_STEPS = (1, 10, 100, 1_000, 1_000, 5_000, 30_000, 70_000, 600_000, -1, -100, -2_000, -60_000)
 # How often a step is drawn, before a schedule leaves some kinds out and favours others.
 WEIGHTS = {
@@ -44,7 +45,7 @@ THEMES: dict[str, dict[str, int]] = {
     "expiry": {"clock": 3, "dequeue": 2},
     "capacity": {"create": 2, "create_many": 3, "cancel": 4, "purge": 4, "set": 2},
     "limits": {"set": 3, "complete": 3, "dequeue": 2, "queue": 4},
-    "releases": {"release": 6, "sweep": 8, "complete": 3},
+    "releases": {"release": 6, "sweep": 8, "complete": 3, "begin": 2, "clock": 2},
     "overtaking": {"begin": 2, "create_many": 3, "dequeue": 2},
 }
 ALWAYS = {"create", "dequeue", "complete", "end"}
@@ -123,6 +124,10 @@ class Drawer:
             self.claim_again()
         elif self.theme == "capacity":
             self.resize()
+        elif self.theme == "releases":
+            self.complete_beside()
+        elif self.theme == "sleep" and self.random.random() < 0.3:
+            self.create_by_an_old_snapshot()
         elif self.theme in ("beside", "limits"):
             self.limit_beside(first=self.theme == "limits")
         if self.large:
@@ -140,6 +145,28 @@ class Drawer:
         self.add(self.session(), "bulk", channel=channel, count=number, delay=0)
         self.add(self.session(), "grab", count=1, lease=draw.choice((50, 1_000)))
         self.add("-", "clock", by=draw.choice((1_000, 30_000)))
+
+    def complete_beside(self) -> None:
+        """A completion that is not committed while maintenance looks for the days to come."""
+        first, second = self.random.sample(self.sessions, 2)
+        self.draw("create_many", first)
+        self.add(first, "dequeue", limit=2, lease=600_000, cursor=True)
+        self.add(first, "begin", isolation=ISOLATIONS[0])
+        self.settle(first, "complete")
+        self.add("-", "clock", by=15 * DAY)
+        self.add(second, "sweep")
+        self.add(first, "commit")
+
+    def create_by_an_old_snapshot(self) -> None:
+        """A message of a transaction that began before the consumer found nothing and went to sleep."""
+        first, second = self.random.sample(self.sessions, 2)
+        self.draw("create", second)
+        self.add(first, "begin", isolation=self.random.choice(ISOLATIONS[2:]))
+        self.add(first, "check")
+        for _ in range(4):
+            self.add(second, "dequeue", limit=50, lease=600_000, cursor=True)
+        self.draw("create", first)
+        self.add(first, "commit")
 
     def commit_late(self) -> None:
         """A lease that is over when its dequeue commits, after others have looked for leases that are over."""
@@ -340,6 +367,8 @@ class Drawer:
                 self.add(session, op, max_concurrency=draw.choice((None, None, 1, 2, 5)))
             case "clock":
                 by = draw.choice(CLOCK_STEPS)
+                if self.theme == "releases" and draw.random() < 0.2:
+                    by = 15 * DAY
                 self.add("-", op, by=by if self.has_backwards else abs(by))
             case "interrupted":
                 inner = draw.choice(("create_many", "dequeue", "complete"))

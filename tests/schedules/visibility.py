@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from .rate import Rate
 from .statements import (
@@ -29,6 +29,7 @@ from .statements import (
 )
 
 READ_COMMITTED = "read committed"
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -59,18 +60,20 @@ class World:
 
     def add(self, changes: World) -> None:
         """Take in what a transaction has changed."""
-        for mine, new in (
-            (self.messages, changes.messages),
-            (self.dead, changes.dead),
-            (self.policies, changes.policies),
-        ):
-            for name, value in new.items():
-                if value is None:
-                    mine.pop(name, None)
-                else:
-                    mine[name] = value
+        merge(self.messages, changes.messages)
+        merge(self.dead, changes.dead)
+        merge(self.policies, changes.policies)
         self.queue_limit = changes.queue_limit or self.queue_limit
         self.defaults = changes.defaults or self.defaults
+
+
+def merge(known: dict[str, T | None], changes: dict[str, T | None]) -> None:
+    """Take in changes; None is what is gone."""
+    for name, value in changes.items():
+        if value is None:
+            known.pop(name, None)
+        else:
+            known[name] = value
 
 
 @dataclass(slots=True)
@@ -217,7 +220,7 @@ class Sessions:
                 or (
                     self.is_dequeuing(session)
                     and any(
-                        (each.channel, each.key) in keys and self.is_maybe_over(each)
+                        each and (each.channel, each.key) in keys and self.is_maybe_over(each)
                         for each in self.committed.messages.values()
                     )
                 )
@@ -308,8 +311,8 @@ class Sessions:
 
     def is_maybe_over(self, message: Message | None) -> bool:
         """Whether a lease may have been taken back: its deadline is past, or was when somebody looked."""
-        lease = message and message.lease
-        return bool(lease) and (lease.until <= self.now or lease.token in self.lapsed)
+        lease = message.lease if message else None
+        return lease is not None and (lease.until <= self.now or lease.token in self.lapsed)
 
     def is_maybe_dead(self, world: World, message: Message) -> bool:
         """Whether a message may be dead because its last lease ran out."""
@@ -324,5 +327,5 @@ class Sessions:
             return
         self.noticed = self.now, self.commits_of_late_leases
         for message in self.committed.messages.values():
-            if message.lease and message.lease.until <= self.now:
+            if message and message.lease and message.lease.until <= self.now:
                 self.lapsed.add(message.lease.token)

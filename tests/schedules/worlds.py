@@ -17,14 +17,14 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import psycopg
 
-from lonnymq.embedded_postgres.binaries import embedded_binaries
-from lonnymq.embedded_postgres.cluster import Cluster, make_private
+from lonnymq.embedded_postgres.cluster import Cluster, embedded_binaries, make_private
 from lonnymq.embedded_postgres.server import TemporaryServer, memory_folder, temporary
 from lonnymq.testing import run as run_once
 from lonnymq.testing import with_database
@@ -71,11 +71,11 @@ class Traveller(Run):
         self.stage = stage
         contract, control = self.contract, stage.control
         world = World()
-        for tag, *row, token, until in control.execute(
+        for *row, token, until in control.execute(
             MESSAGES.format(table="message").encode()
         ).fetchall():
-            lease = Lease(token, until) if token else None
-            world.messages[tag] = Message(tag, *row, lease)
+            message = replace(Message(*row), lease=Lease(token, until) if token else None)
+            world.messages[message.tag] = message
         dead = MESSAGES.format(table="dead").replace("token::text, lease_until", "null, null")
         for tag, *row, _, _ in control.execute(dead.encode()).fetchall():
             world.dead[tag] = Message(tag, *row)
@@ -173,7 +173,7 @@ def restore(source: TemporaryServer, target: TemporaryServer) -> None:
     run_once(target.dsn, f"create database {DATABASE}")
     place = ["-h", str(target.cluster.socket_folder), "-p", "5432", "-U", "postgres", DATABASE]
     command = [
-        programs(source) / "psql",
+        str(programs(source) / "psql"),
         "-X",
         "-q",
         "-v",

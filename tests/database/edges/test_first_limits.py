@@ -146,3 +146,19 @@ def leased_of(session: Session, channel: str) -> int:
     """How many messages of a channel are leased."""
     leased = "select id from lonnymq.message where channel = %s and token is not null"
     return len(session.rows(leased, channel))
+
+
+@pytest.mark.parametrize("of_queue", [False, True])
+def test_a_slot_that_any_of_thousands_of_earlier_leases_frees_is_used_at_once(
+    open_session: OpenSession, dsn_18: str, of_queue: bool
+) -> None:
+    session = open_session(dsn_18)
+    session.fill("a", 5_010)
+    leases = session.dequeue(5_000)
+    set_limit = session.queue_set if of_queue else (lambda **options: session.set("a", **options))
+    set_limit(max_concurrency=4_500)
+    assert session.dequeue(9) == []
+    session.complete(*leases[-503:])
+    assert len(session.dequeue(9)) == 3
+    assert session.dequeue(9) == []
+    assert session.check() == []

@@ -80,12 +80,50 @@ def test_two_consumers_with_a_statement_timeout_make_progress_and_another_tenant
 def test_one_dequeue_of_one_takes_the_same_pages_however_many_leases_have_run_out(
     open_session: OpenSession, dsn_18: str, clock_18: Clock
 ) -> None:
-    """Pages are counted for the first call after the expiry of 5,000 and of 40,000."""
+    """Pages are counted for the first call after the expiry of 2,000 and of 16,000."""
     session, pages = open_session(dsn_18), []
-    for count in (5_000, 40_000):
+    for count in (2_000, 16_000):
         lease_all(session, session, count)
         clock_18.advance(HOUR)
         pages.append(session.dequeue_buffers())
+        while leases := session.dequeue(10_000):
+            session.complete(*leases)
+        session.rows("vacuum")
+    assert pages[1] < 2 * pages[0]
+
+
+def test_large_dequeues_step_over_the_messages_whose_leases_have_not_been_taken_back_yet(
+    open_session: OpenSession, dsn_18: str, clock_18: Clock
+) -> None:
+    """All leases of a channel ran out. Each call takes some of them back, and leases all that it finds."""
+    session, pages = open_session(dsn_18), []
+    for count in (2_000, 16_000):
+        lease_all(session, session, count)
+        clock_18.advance(2 * HOUR)
+        pages.append(sorted(session.dequeue_buffers(1000) for _ in range(5))[2])
+        while leases := session.dequeue(10_000):
+            session.complete(*leases)
+        session.rows("vacuum")
+    assert pages[1] < 2 * pages[0]
+
+
+@pytest.mark.parametrize("limit", [1, 10])
+def test_an_early_message_costs_the_same_however_many_messages_behind_it_are_leased(
+    open_session: OpenSession, dsn_18: str, clock_18: Clock, limit: int
+) -> None:
+    """Some messages wait behind the leased ones, so that the call has a reason to go there."""
+    session, pages = open_session(dsn_18), []
+    for count in (2_000, 16_000):
+        lease_all(session, session, count)
+        clock_18.advance(5_000)
+        session.fill("dead fleet", 20)
+        seen = []
+        for _ in range(5):
+            session.value("select id from lonnymq.message_create('dead fleet', 'x', 1000)")
+            seen.append(session.dequeue_buffers(limit))
+        pages.append(sorted(seen)[2])
+        assert not session.rows("select * from lonnymq.queue_check()")
+        clock_18.advance(2 * HOUR)
         while leases := session.dequeue(10_000):
             session.complete(*leases)
         session.rows("vacuum")

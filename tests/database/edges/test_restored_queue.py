@@ -11,7 +11,7 @@ import pytest
 from database.rules.conftest import OpenSession
 from database.rules.factories import Session
 from lonnymq.embedded_postgres import temporary
-from lonnymq.embedded_postgres.binaries import embedded_binaries
+from lonnymq.embedded_postgres.cluster import embedded_binaries
 from lonnymq.testing import run, with_database
 from support import Target
 

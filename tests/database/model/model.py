@@ -418,7 +418,7 @@ class Model:
         elif self.policy(message.channel).paused:
             yield "paused"
         elif not self.is_folded:
-            yield from ("unfolded", "saturated", "throttled", "queue_saturated", "behind", "next")
+            yield from ("new", "saturated", "throttled", "queue_saturated", "behind", "next")
         elif self.slots(message.channel) == 0:
             yield "saturated"
         elif self.rate(message.channel) == 0:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
@@ -158,8 +159,9 @@ class QueueMachine(RuleBasedStateMachine):
              key if has_keys else None, kind)
             for channel, content, moment, delay, key, kind in messages
         ]  # fmt: skip
-        columns = [list(column) for column in zip(*inputs, strict=True)] or [[]] * 6
-        columns[4] = columns[4] if has_keys else None  # type: ignore[call-overload]
+        columns: list[list[Any] | None] = [list(each) for each in zip(*inputs, strict=True)]
+        columns = columns or [[], [], [], [], [], []]
+        columns[4] = columns[4] if has_keys else None
         answers = self.rows(
             "select * from lonnymq.message_create_many"
             "(%s::text[], %s::bytea[], %s::bigint[], %s::bigint[], %s::text[], %s::text[])",
@@ -251,7 +253,7 @@ class QueueMachine(RuleBasedStateMachine):
         held = {token for (token,) in self.rows("select token from lonnymq.message")}
         gone = [each for each in self.model.overdue() if each.token not in held]
         left = [each for each in self.model.overdue() if each.token in held]
-        assert not [each for each in left if each.lease_until <= self.model.now - slack]
+        assert not [each for each in left if (each.lease_until or 0) <= self.model.now - slack]
         return self.model.expire(gone)
 
     def judge_lease(self, row: Any, lease_ms: int) -> None:
@@ -312,7 +314,11 @@ class QueueMachine(RuleBasedStateMachine):
         self, picks: list[int], delay_ms: int | None, state: bytes | None, moment: Any
     ) -> None:
         at = self.moment(moment) if delay_ms is None else None
-        columns = [[delay_ms] * len(picks), [state] * len(picks), [at] * len(picks)]
+        columns: list[list[Any]] = [
+            [delay_ms] * len(picks),
+            [state] * len(picks),
+            [at] * len(picks),
+        ]
         self.settle(
             picks,
             "message_defer(%s, %s, %s::bigint, %s::bytea, %s::bigint)",
@@ -323,7 +329,11 @@ class QueueMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.leases)
     @rule(picks=PICKS, error=st.sampled_from([None, "boom"]), retry_ms=DELAYS, dead=st.booleans())
     def fail(self, picks: list[int], error: str | None, retry_ms: int | None, dead: bool) -> None:
-        columns = [[error] * len(picks), [retry_ms] * len(picks), [dead] * len(picks)]
+        columns: list[list[Any]] = [
+            [error] * len(picks),
+            [retry_ms] * len(picks),
+            [dead] * len(picks),
+        ]
         self.settle(
             picks,
             "message_fail(%s, %s, %s::text, %s::bigint, %s)",
@@ -460,11 +470,11 @@ class QueueMachine(RuleBasedStateMachine):
     def end(self, verb: str, leases: list[tuple[int, Any]]) -> None:
         ids, tokens = ([lease[place] for lease in leases] for place in (0, 1))
         query = f"select answer from lonnymq.message_{verb}(%s::bigint[], %s::uuid[])"
-        judge = {
+        judge: dict[str, Callable[[int, Any], str]] = {
             "complete": self.model.complete,
-            "defer": lambda *lease: self.model.defer(*lease, None, None, None),
-        }[verb]
-        assert self.rows(query, ids, tokens) == [(judge(*lease),) for lease in leases]
+            "defer": lambda id_, token: self.model.defer(id_, token, None, None, None),
+        }
+        assert self.rows(query, ids, tokens) == [(judge[verb](*lease),) for lease in leases]
 
     @invariant()
     def agree(self) -> None:
@@ -487,7 +497,7 @@ class QueueMachine(RuleBasedStateMachine):
     def explain(self, id_: int) -> None:
         [(word, sentence, fields)] = self.rows("select * from lonnymq.message_explain(%s)", id_)
         if (
-            word == "unfolded"
+            word == "new"
         ):  # a message that was leased straight off its note leaves the others' unfolded
             told = "select channel from lonnymq.change where not can_wait"
             assert (fields["channel"],) in self.rows(told)
@@ -516,7 +526,9 @@ class QueueMachine(RuleBasedStateMachine):
             "select invariant, channel, message_id, detail from lonnymq.queue_check()"
         )
         overdue = {
-            each.id for each in self.model.leased() if each.lease_until < self.model.now - 60_000
+            each.id
+            for each in self.model.leased()
+            if (each.lease_until or 0) < self.model.now - 60_000
         }
         assert {row[2] for row in found if row[0] == "lease_overdue"} == overdue
         assert [row for row in found if row[0] != "lease_overdue"] == []

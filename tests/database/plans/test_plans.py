@@ -13,7 +13,6 @@ from database.plans.inside import Scan, explained, printed
 from database.plans.stock import add_messages, fold, keep_quiet
 from support import Target
 
-SIZES = [0, 10, 100_000]
 # What a statement reads at most, whatever is stored: what a call was asked for, times a small number.
 MOST_ROWS = 500
 # One row each, or one for each reader of history: however it is read.
@@ -153,7 +152,7 @@ def shelf(request: pytest.FixtureRequest) -> Shelf:
 
 
 @pytest.mark.parametrize("analysed", [False, True], ids=["not analysed", "analysed"])
-@pytest.mark.parametrize("rows", SIZES)
+@pytest.mark.parametrize("rows", [0, 10, pytest.param(100_000, marks=pytest.mark.long)])
 def test_every_statement_of_every_function_is_index_probes(
     shelf: Shelf, rows: int, analysed: bool
 ) -> None:

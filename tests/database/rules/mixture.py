@@ -6,7 +6,7 @@ import random
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import psycopg
 
@@ -133,14 +133,13 @@ class Mixture:
         )
 
     def channel_set(self, ledger: Ledger) -> None:
-        options = self.chance.choice(
-            [
-                {"max_concurrency": self.chance.choice([None, 3, 20])},
-                {"min_interval_ms": self.chance.choice([None, 1]), "burst": 20},
-                {"max_size": self.chance.choice([None, 40]), "max_attempts": 3},
-                {"weight": self.chance.randint(1, 3), "retry_delays_ms": [0]},
-            ]
-        )
+        choices: list[dict[str, Any]] = [
+            {"max_concurrency": self.chance.choice([None, 3, 20])},
+            {"min_interval_ms": self.chance.choice([None, 1]), "burst": 20},
+            {"max_size": self.chance.choice([None, 40]), "max_attempts": 3},
+            {"weight": self.chance.randint(1, 3), "retry_delays_ms": [0]},
+        ]
+        options = self.chance.choice(choices)
         self.session.set(self.chance.choice(CHANNELS), **options)
 
     def pause(self, ledger: Ledger) -> None:

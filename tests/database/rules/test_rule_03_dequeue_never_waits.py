@@ -20,6 +20,7 @@ def test_a_limited_channel_that_another_call_is_counting_is_contended_and_not_wa
         assert len(another.dequeue_once()) == 1
         assert session.dequeue_once() == []
         assert session.answer == "contended"
+        assert session.retry_at is not None
         assert session.retry_at <= session.now()
     assert len(session.dequeue_once()) == 1
 
@@ -75,7 +76,7 @@ def test_eight_consumers_never_see_empty_while_messages_wait_that_nobody_is_taki
 
     def consume() -> tuple[list[float], list[float]]:
         consumer = open_session(dsn_18)
-        empty_at, begun_at = [], []
+        empty_at, begun_at = list[float](), list[float]()
         while len(empty_at) < 3:
             begin = time.monotonic()
             leases = consumer.dequeue(limit)

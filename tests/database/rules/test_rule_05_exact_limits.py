@@ -50,7 +50,9 @@ def run_consumers(
         finally:
             over.set()
 
-    at_once([go, *(partial(consume, open_session(dsn), each, over, taken) for each in SEEDS)])
+    tasks: list[Callable[[], None]] = [go]
+    tasks += [partial(consume, open_session(dsn), each, over, taken) for each in SEEDS]
+    at_once(tasks)
     return taken
 
 

@@ -72,7 +72,7 @@ def test_one_consumer_with_batches_serves_them_in_turn_at_every_prefix(
     channels = numbered("c", 7)
     session.set("c3", max_concurrency=1000)
     backlog(session, channels, 40)
-    served = []
+    served: list[str] = []
     while len(served) < 250:
         served += names(session.dequeue(limit))
     assert spread(served[:250], channels) == 1
@@ -131,7 +131,7 @@ def test_a_weight_is_so_many_messages_a_turn(session: Session, limit: int) -> No
     for channel, weight in weights.items():
         session.set(channel, weight=weight)
         session.fill(channel, 60)
-    served = []
+    served: list[str] = []
     while len(served) < 90:
         served += names(session.dequeue(limit))
     assert turns_apart(served[:90], weights) == 1
@@ -176,7 +176,7 @@ def test_a_weight_counts_in_a_channel_with_limits_too(session: Session) -> None:
 def test_a_caller_without_a_place_is_fair_on_average(session: Session) -> None:
     channels = numbered("c", 8)
     backlog(session, channels, 100)
-    served = []
+    served: list[str] = []
     for _ in range(400):
         session.cursor = None
         served += names(session.dequeue())
@@ -191,7 +191,7 @@ def test_of_channels_that_become_ready_in_one_instant_none_is_favoured(
 ) -> None:
     session.create("other")
     session.drain()
-    first = Counter()
+    first = Counter[str]()
     for _ in range(120):
         session.create_many(["a", "z"])
         served = names(session.drain(1))
@@ -244,7 +244,7 @@ def test_every_quiet_tenant_is_served_within_one_round_of_a_hot_one(
     session.fill("hot", 5000)
     session.dequeue(3)
     session.create_many(quiet)
-    served = []
+    served: list[str] = []
     while len(served) < 1000:
         served += names(session.dequeue(50))
     assert len(set(served[:1000]) & set(quiet)) >= 990
@@ -317,7 +317,7 @@ def test_consumers_that_share_the_work_have_each_their_own_place(
 ) -> None:
     channels = numbered("c", 4)
     backlog(session, channels, 20)
-    sequences = [[], []]
+    sequences: list[list[str]] = [[], []]
     for _ in range(30):
         for served, consumer in zip(sequences, (session, another), strict=True):
             served += names(consumer.dequeue())
@@ -336,3 +336,26 @@ def test_channels_told_of_after_more_notes_than_one_fold_reads_take_part_at_once
         session.fill(channel, 300)
     served = Counter(each.channel for each in session.dequeue(500))
     assert served == dict.fromkeys("abcde", 100)
+
+
+@pytest.mark.parametrize("cursor", [None, [5, 2**63 - 1, 0], [5, -(2**63), 0], [5, 1 - 2**63, 0]])
+def test_a_channel_that_comes_and_goes_does_not_starve_others_whatever_the_consumer_began_with(
+    open_session: OpenSession, dsn_18: str, cursor: list[int] | None
+) -> None:
+    """The first message is leased directly, while the ring is empty."""
+    session, other = open_session(dsn_18), open_session(dsn_18)
+    session.fill("comes and goes", 1)
+    other.complete(*other.dequeue(1))
+    assert other.dequeue(1) == []
+    session.fill("comes and goes", 1)
+    session.cursor = cursor
+    session.complete(*session.dequeue(1))
+    session.fill("waits", 9)
+    served = ["comes and goes"]
+    for _ in range(12):
+        if served[-1] == "comes and goes":
+            session.fill("comes and goes", 1)
+        [lease] = session.dequeue(1)
+        session.complete(lease)
+        served.append(lease.channel)
+    assert 5 <= served.count("waits") <= 7

@@ -66,6 +66,7 @@ def test_a_limit_a_pause_a_time_to_come_and_a_setting_are_heeded(
     assert session.dequeue() == []
     session.create("later", delay_ms=1000)
     assert session.dequeue() == []
+    assert session.retry_at is not None
     assert session.retry_at == clock.now() + 1000 or session.retry_at <= clock.now() + 6
     session.create("limited")
     assert len(session.dequeue()) == 1

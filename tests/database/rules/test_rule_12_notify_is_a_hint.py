@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import psycopg
 import pytest
 
-from database.rules.conftest import on_18
+from database.rules.conftest import OpenSession, on_18
 from database.rules.factories import Session
 from lonnymq.testing import Clock
 
@@ -21,7 +21,7 @@ def heard(session: Session, direct_dsn: str) -> Iterator[Heard]:
 
         def listen() -> list[str]:
             session.rows("select pg_notify('marker', '')")
-            payloads = []
+            payloads: list[str] = []
             for notice in listener.notifies(timeout=20):
                 if notice.channel == "marker":
                     return payloads
@@ -31,7 +31,7 @@ def heard(session: Session, direct_dsn: str) -> Iterator[Heard]:
         yield listen
 
 
-ONCE, NEVER = [""], []
+ONCE, NEVER = [""], list[str]()
 
 
 def test_the_first_message_of_an_idle_channel_is_notified_without_a_payload(
@@ -267,3 +267,33 @@ def test_a_worker_that_hears_nothing_is_told_when_to_look(session: Session, cloc
     assert session.retry_at == clock.now() + 1
     clock.set(session.retry_at)
     assert len(session.dequeue()) == 1
+
+
+CREATES = {
+    "one": "select lonnymq.message_create('a', 'x')",
+    "many": "select lonnymq.message_create_many(array['a', 'a'], array['x', 'y']::bytea[])",
+    "keyed": "select lonnymq.message_create('a', 'x', p_key => 'k')",
+    "many keyed": "select lonnymq.message_create_many(array['a'], array['x']::bytea[], p_keys => array['k'])",
+}
+
+
+@on_18
+@pytest.mark.parametrize("create", CREATES.values(), ids=CREATES)
+@pytest.mark.parametrize("was", ["changed", "seated"])
+def test_a_create_by_an_older_snapshot_is_notified_whatever_the_channel_was_then(
+    session: Session, open_session: OpenSession, heard: Heard, dsn: str, was: str, create: str
+) -> None:
+    """The snapshot shows a notified change that nobody had folded, or a channel with messages due."""
+    producer = open_session(dsn)
+    session.create("a")
+    if was == "seated":
+        session.create("a")
+        session.complete(*session.dequeue_once(1))
+    with producer.connection.transaction():
+        producer.rows("set transaction isolation level repeatable read")
+        producer.rows("select from lonnymq.queue")
+        session.drain()
+        session.dequeue()
+        heard()
+        producer.rows(create)
+    assert heard() == ONCE

@@ -157,7 +157,13 @@ def costs_of(load: Load, other: Session, *phases: int) -> list[Costs]:
     return costs
 
 
-@pytest.mark.parametrize("case", RUN_EMPTY)
+QUICK = ("an unlimited channel", "many channels that saturate while time passes")
+
+
+@pytest.mark.parametrize(
+    "case",
+    [pytest.param(each, marks=() if each in QUICK else pytest.mark.long) for each in RUN_EMPTY],
+)
 def test_a_dequeue_does_not_pass_more_and_more_dead_rows_while_a_snapshot_is_held(
     open_session: OpenSession, dsn_18: str, case: str
 ) -> None:

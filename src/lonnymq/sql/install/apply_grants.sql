@@ -21,6 +21,9 @@ declare
   v_each record;
   v_role text;
 begin
+  if :newer then
+    return;
+  end if;
   perform set_config('lock_timeout', :waiting, true);
   v_is_on := coalesce(v_is_on, v_was_on);
 
@@ -86,12 +89,16 @@ begin
     ) then
       execute format('alter default privileges for role %I revoke execute on routines from public', v_owner);
     end if;
-    foreach v_role in array c_roles loop
-      if not has_schema_privilege(v_prefix || v_role, 'lonnymq', 'usage') then
-        execute format('grant usage on schema lonnymq to %I', v_prefix || v_role);
-      end if;
-    end loop;
   end if;
+  if v_is_on is distinct from v_was_on then
+    update lonnymq.installed i set roles = v_is_on;
+  end if;
+  for v_each in
+:missing
+  loop
+    execute v_each.statement;
+    update lonnymq.installed i set installed_at = now();
+  end loop;
 
   if exists (
     select from pg_proc p
@@ -129,9 +136,6 @@ begin
       elsif v_each.prosecdef and not v_each.is_wanted then
         execute format('alter routine %s security invoker reset search_path', v_each.name);
       end if;
-      for v_role in select unnest(v_each.wants) except select unnest(v_each.has) loop
-        execute format('grant execute on routine %s to %I', v_each.name, v_prefix || v_role);
-      end loop;
       for v_role in select unnest(v_each.has) except select unnest(v_each.wants) loop
         execute format('revoke execute on routine %s from %I', v_each.name, v_prefix || v_role);
       end loop;
@@ -142,7 +146,9 @@ begin
       select split_part(t.pair, ' ', 1) as name, split_part(t.pair, ' ', 2) as channel
       from unnest(c_confined) as t (pair)
       join pg_class c on c.oid = to_regclass('lonnymq.' || split_part(t.pair, ' ', 1))
-      where c.relrowsecurity <> v_is_on
+      where c.relrowsecurity <> v_is_on or v_is_on <> exists (
+        select from pg_policy y where y.polrelid = c.oid and y.polname = 'restricted'
+      )
     loop
       execute format('drop policy if exists restricted on lonnymq.%I', v_each.name);
       if v_is_on then
@@ -152,9 +158,6 @@ begin
       execute format('alter table lonnymq.%I %s row level security', v_each.name,
         case when v_is_on then 'enable' else 'disable' end);
     end loop;
-    if v_is_on is distinct from v_was_on then
-      update lonnymq.installed i set roles = v_is_on;
-    end if;
   end if;
   perform set_config('lock_timeout', v_waiting, true);
 end

@@ -33,6 +33,15 @@ begin
       installed_at timestamptz not null default now()
     );
     comment on table lonnymq.installed is 'The library version whose functions are in place.';
+    -- Somebody dropped the table: the migrations that add columns have been applied.
+    if exists (select from lonnymq.migration m where m.version = 6) then
+      alter table lonnymq.installed
+        add column roles boolean not null default false,
+        add column stale text[] not null default '{}';
+    end if;
+    if exists (select from lonnymq.migration m where m.version = 14) then
+      alter table lonnymq.installed add column serves_rank integer[] not null default '{0}';
+    end if;
   end if;
 end
 $install$;

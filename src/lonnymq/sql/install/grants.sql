@@ -27,6 +27,7 @@ from (
   ('claim_read', 'owner', '{consumer,admin}'),
   ('claim_release', 'owner', '{consumer,admin}'),
   ('claim_renew', 'owner', '{consumer,admin}'),
+  ('claim_reset', 'owner', '{consumer,admin}'),
   ('claim_take', 'owner', '{consumer,admin}'),
   ('dead_groups', 'owner', '{viewer,admin}'),
   ('dead_ids', 'owner', '{viewer,admin}'),

@@ -1,4 +1,5 @@
--- Puts this version's functions in place, as a set, unless they are in place already.
+-- Puts this version's functions in place, as a set, unless all are in place already: the catalog is compared with
+-- what this version has, so what somebody dropped, replaced or altered comes back.
 -- The installer fills in what has a colon.
 --
 -- Replacing a function writes a new version of its row in pg_proc: what is still where it was
@@ -11,7 +12,13 @@ declare
   v_before text[];
   v_kept text[] := '{}';
   v_stale record;
+  v_has_roles boolean := exists (
+    select from pg_proc p where p.pronamespace = 'lonnymq'::regnamespace and p.prosecdef
+  );
 begin
+  if :newer then
+    return;
+  end if;
   for v_stale in
     select to_regprocedure(s.name)::text as name
     from lonnymq.installed i cross join unnest(i.stale) as s (name)
@@ -21,7 +28,12 @@ begin
     execute 'drop routine ' || v_stale.name;
     update lonnymq.installed i set stale = '{}';
   end loop;
-  if exists (select from lonnymq.installed i where i.functions_checksum = :checksum) then
+  update lonnymq.installed i set serves_rank = :serves where i.serves_rank <> :serves::integer[];
+  if exists (select from lonnymq.installed i where i.functions_checksum = :checksum)
+    and not exists (
+:changed
+    )
+  then
     return;
   end if;
   v_before := array(
@@ -49,11 +61,13 @@ begin
     end if;
   end loop;
 
-  insert into lonnymq.installed (library_version, library_rank, functions_checksum, stale)
-  values (:version, :rank, :checksum, v_kept)
+  -- Where the row was lost, functions that run with their owner's rights tell that the queue has roles.
+  insert into lonnymq.installed (library_version, library_rank, serves_rank, functions_checksum, stale, roles)
+  values (:version, :rank, :serves, :checksum, v_kept, v_has_roles)
   on conflict (only_row) do update set
     library_version = excluded.library_version,
     library_rank = excluded.library_rank,
+    serves_rank = excluded.serves_rank,
     functions_checksum = excluded.functions_checksum,
     stale = excluded.stale,
     installed_at = now();

@@ -538,7 +538,7 @@ Reachable ==
              \/ uncounted # {}
              \/ \E n \in note : IsUnread(n) /\ n.slots > 0)
 
-\* queue_check's lease_watched: every lease is told of by a note that will be read, or is in lease after
+\* queue_check's lease_checked: every lease is told of by a note that will be read, or is in lease after
 \* the mark, and not later than it ends, or a moment from now.
 Watched ==
   \A m \in Messages : message[m].state = "leased" =>

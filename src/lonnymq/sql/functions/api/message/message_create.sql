@@ -82,8 +82,9 @@ begin
   insert into lonnymq.message (id, channel, content, dequeue_at, created_at, kind, headers)
   values (id, p_channel, p_content, v_dequeue_at, lonnymq.epoch(), p_kind, p_headers);
   v_told := true;
-  if v_channel_id is not null then
-    select p.seat, p.hold, p.wake_at, (v_dequeue_at, id) >= (p.floor_at, p.floor_id)
+  if v_channel_id is not null and v_is_fresh then
+    select p.seat, p.hold, p.wake_at,
+      (v_dequeue_at, id) >= (coalesce(p.gap_end_at, p.floor_at), coalesce(p.gap_end_id, p.floor_id))
     into v_seat, v_hold, v_wake_at, v_is_ahead
     from lonnymq.channel_position p where p.channel_id = v_channel_id order by p.version desc limit 1;
     v_told := v_seat is null and v_hold is null and (v_wake_at > v_dequeue_at) is not false;
@@ -91,8 +92,10 @@ begin
   v_told := v_told and lonnymq.queue_notify();
   -- A change can wait where a dequeue finds the message without it. Only read committed knows that, and
   -- that there is no capacity: an older snapshot may show how the channel was.
-  insert into lonnymq.change (channel, dequeue_at, message_id, size, added, notified, can_wait)
-  values (p_channel, v_dequeue_at, id, case when v_is_fresh then 0 else 1 end,
+  insert into lonnymq.change
+    (channel, dequeue_at, message_id, last_at, last_id, size, added, notified, can_wait)
+  values (p_channel, v_dequeue_at, id, case when not v_is_ahead then v_dequeue_at end,
+    case when not v_is_ahead then id end, case when v_is_fresh then 0 else 1 end,
     case when v_is_fresh then 1 else 0 end, v_told, coalesce(not v_told and v_is_ahead and v_is_fresh,
       false));
 end

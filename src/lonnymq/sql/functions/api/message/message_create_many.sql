@@ -55,9 +55,10 @@ begin
   select bool_and(p_keys is null and s.name is null and c.max_size is null
       and (c.id is not null or q.default_max_size is null)),
     array_agg(f.channel), array_agg(f.dequeue_at), array_agg(f.id),
-    array_agg(f.count), array_agg(p.seat is null and p.hold is null
-      and (p.wake_at > f.dequeue_at) is not false),
-    array_agg((f.dequeue_at, f.id) >= (p.floor_at, p.floor_id) and v_is_fresh)
+    array_agg(f.count), array_agg(not v_is_fresh or (p.seat is null and p.hold is null
+      and (p.wake_at > f.dequeue_at) is not false)),
+    array_agg((f.dequeue_at, f.id) >= (coalesce(p.gap_end_at, p.floor_at),
+      coalesce(p.gap_end_id, p.floor_id)) and v_is_fresh)
   into v_is_plain, v_channels, v_first_ats, v_first_ids, v_counts, v_told, v_is_ahead
   from (
     select distinct on (i.channel) i.channel, coalesce(i.dequeue_at, v_begin) as dequeue_at, i.id,
@@ -74,7 +75,7 @@ begin
     select c.id, c.max_size from lonnymq.channel c where c.name = f.channel limit 1
   ) c on true
   left join lateral (
-    select p.seat, p.hold, p.wake_at, p.floor_at, p.floor_id from lonnymq.channel_position p
+    select p.* from lonnymq.channel_position p
     where p.channel_id = c.id order by p.version desc limit 1
   ) p on true
   where q.only_row;

@@ -1,6 +1,6 @@
 -- Explains why a message is not running: as a word, as a sentence and as fields.
 --
--- Answers: `not_found`, `dead`, `leased`, `scheduled`, `unfolded` (the message is committed, and no
+-- Answers: `not_found`, `dead`, `leased`, `scheduled`, `new` (the message is committed, and no
 --   dequeue has run since), `paused`, `throttled`, `saturated`, `queue_saturated`, `behind` (other
 --   messages of the channel come first), `next`.
 create or replace function lonnymq.message_explain(
@@ -23,7 +23,7 @@ declare
   v_queue record;
   v_ahead bigint;
   v_in_flight bigint;
-  v_releasing text := '';
+  v_retiring text := '';
 begin
   select * into v_message from lonnymq.message m where m.id = p_id;
   if not found then
@@ -58,7 +58,7 @@ begin
     'queue_max_concurrency', v_queue.max_concurrency, 'wake_at', v_place.wake_at,
     'paused', v_policy.paused, 'retiring', v_policy.retiring, 'error', v_message.error));
   if v_policy.retiring then
-    v_releasing := ' The channel is being retired and takes no new messages.';
+    v_retiring := ' The channel is being retired and takes no new messages.';
   end if;
 
   answer := case
@@ -68,7 +68,7 @@ begin
     when v_channel.name is null or exists (
       select from lonnymq.change n where n.channel = v_message.channel and not n.can_wait
         and (n.rescan or (n.dequeue_at, n.message_id) <= (v_message.dequeue_at, v_message.id))
-    ) then 'unfolded'
+    ) then 'new'
     when v_place.hold is not null then v_place.hold
     when v_queue.in_flight >= v_queue.max_concurrency then 'queue_saturated'
     when v_ahead > 0 then 'behind'
@@ -83,7 +83,7 @@ begin
       case when v_message.attempt > 0 then format(', after attempt %s of %s failed',
         v_message.attempt, v_policy.max_attempts) else '' end)
     when 'paused' then 'The channel is paused.'
-    when 'unfolded' then 'The message is new. No dequeue has read the channel since the commit.'
+    when 'new' then 'The message is new. No dequeue has read the channel since the commit.'
     when 'saturated' then format('The channel is at its limit: %s of %s messages are running.', v_in_flight,
       v_policy.max_concurrency)
     when 'throttled' then format('The channel is throttled until %s.',
@@ -94,7 +94,7 @@ begin
     else 'The message is the next of its channel. The channel waits for its turn.'
   end || case when v_ahead > 0 and v_message.token is null then format(
     ' Messages of the channel that come first: %s.', case when v_ahead >= 10000 then '10000 or more'
-      else v_ahead::text end) else '' end || v_releasing;
+      else v_ahead::text end) else '' end || v_retiring;
 end
 $$;
 

@@ -1,6 +1,6 @@
 -- Removes the restriction of a role. The role may use every channel again.
 --
--- Answers: `freed`, `not_found` (the role was not restricted).
+-- Answers: `unrestricted`, `not_found` (the role was not restricted).
 -- Locks: the row of the role.
 -- Notifies: no.
 create or replace function lonnymq.producer_unrestrict(p_role text)
@@ -9,7 +9,7 @@ language plpgsql
 as $$
 begin
   delete from lonnymq.producer_restriction c where c.role = p_role;
-  return case when found then 'freed' else 'not_found' end;
+  return case when found then 'unrestricted' else 'not_found' end;
 end
 $$;
 

@@ -27,7 +27,7 @@ begin
   for v_pass in 1 .. 2 loop
     for v_found in
       select c.invariant, c.channel, c.message_id, c.detail from lonnymq.queue_check() c
-      where (c.invariant = 'lease_shape') = (v_pass = 1)
+      where (c.invariant = 'lease_consistent') = (v_pass = 1)
     loop
       select c.id into v_id from lonnymq.channel c where c.name = v_found.channel;
       case v_found.invariant
@@ -39,11 +39,11 @@ begin
         when 'size' then
           update lonnymq.channel c set recount_after = '0' where c.name = v_found.channel;
           insert into lonnymq.change (channel, rescan) values (v_found.channel, true);
-        when 'change_read', 'wakes' then
+        when 'change_read', 'wakes_in_time' then
           null;  -- all changes and all moments are looked at again below
-        when 'stands_once', 'reachable' then
+        when 'one_position', 'reachable' then
           insert into lonnymq.change (channel, rescan) values (v_found.channel, true);
-        when 'lease_shape' then
+        when 'lease_consistent' then
           update lonnymq.message m
           set lease_until = case when m.token is not null then coalesce(m.lease_until, v_now) end,
             dequeued_at = case when m.token is not null then coalesce(m.dequeued_at, v_now) end,
@@ -52,7 +52,7 @@ begin
           where m.id = v_found.message_id;
           insert into lonnymq.lease (due_at, message_ids) values (v_now, array[v_found.message_id]);
           insert into lonnymq.change (channel, rescan) values (v_found.channel, true);
-        when 'lease_watched', 'lease_overdue' then
+        when 'lease_checked', 'lease_overdue' then
           insert into lonnymq.lease (due_at, message_ids) values (v_now, array[v_found.message_id]);
         when 'attempts' then
           update lonnymq.channel c
@@ -60,7 +60,7 @@ begin
             (select max(m.attempt) from lonnymq.message m where m.channel = v_found.channel))
           where c.name = v_found.channel;
           update lonnymq.message m set attempt = 0 where m.id = v_found.message_id and m.attempt < 0;
-        when 'dead_or_alive' then
+        when 'dead_not_live' then
           delete from lonnymq.dead d where d.id = v_found.message_id;
         else
           null;

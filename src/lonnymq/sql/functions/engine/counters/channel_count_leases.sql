@@ -48,7 +48,7 @@ begin
       from metered m where m.taken > 0),
     (select array_agg(h.tid) from held h),
     (select array_agg(row(h.channel_id, h.version + 1, null, h.next_wake_at, h.floor_at, h.floor_id,
-      null, h.next_hold)::lonnymq.channel_position) from held h)
+      null, h.next_hold, h.gap_at, h.gap_id, h.gap_end_at, h.gap_end_id)::lonnymq.channel_position) from held h)
   into v_meters, v_counts, v_old, v_new;
 
   if v_counts is not null then

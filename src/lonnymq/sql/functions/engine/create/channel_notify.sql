@@ -13,7 +13,7 @@ begin
   cross join lateral (
     select * from lonnymq.channel_position p where p.channel_id = c.id order by p.version desc limit 1
   ) p
-  where c.name = p_channel
+  where c.name = p_channel and not lonnymq.snapshot_is_fixed()
     and (p.seat is not null or p.hold is not null or p.wake_at <= p_due_at);
   if found then
     return false;

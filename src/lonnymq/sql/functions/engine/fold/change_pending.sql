@@ -1,7 +1,7 @@
 -- The changes of committed messages that are not folded yet, for a call that could not fold: {channel:
 -- [dequeue_at, id]} with the first message of each channel, so that the walk starts there. After a COPY
 -- the walk reads the whole channel, because a COPY writes no change per message. If there are more
--- changes than this function reads, the call must lease nothing.
+-- changes than this function reads, the walk reads every channel whole: {"": [first moment, 0]}.
 create or replace function lonnymq.change_pending(p_walk lonnymq.walk)
 returns lonnymq.walk
 language plpgsql
@@ -38,7 +38,7 @@ begin
     ) n
   ) n;
   if v_count >= c_most then
-    p_walk.remaining := 0;
+    p_walk.pending := jsonb_build_object('', jsonb_build_array(-9223372036854775808, 0));
   end if;
   return p_walk;
 end

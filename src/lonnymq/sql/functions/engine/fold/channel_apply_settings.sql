@@ -33,7 +33,8 @@ begin
   perform lonnymq.channel_position_move(array_agg(p.tid), array_agg(row(
     p.channel_id, p.version + 1,
     case when not p.is_paused then coalesce(p.seat, nextval('lonnymq.seat_seq')) end,
-    null, -9223372036854775808, 0, p_now, case when p.is_paused then 'paused' end
+    null, -9223372036854775808, 0, p_now, case when p.is_paused then 'paused' end,
+    null, null, null, null
   )::lonnymq.channel_position))
   from (
     select p.*, coalesce(s.paused, false) as is_paused

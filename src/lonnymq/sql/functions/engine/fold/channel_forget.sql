@@ -12,11 +12,13 @@ declare
   v_released text[];
   v_ids bigint[];
 begin
-  -- Candidates: released ones, and ones that have been idle for long and that nobody has set.
+  -- Candidates: retired channels without messages, and channels that have been idle for long.
   select array_agg(d.name) into v_names
   from (
     (
-      select s.name from lonnymq.channel_setting s where s.retiring
+      select s.name from lonnymq.channel_setting s
+      where s.retiring
+        and (select m.id from lonnymq.message m where m.channel = s.name limit 1) is null
       order by s.name limit p_limit
     )
     union all
@@ -27,12 +29,12 @@ begin
       order by p.idle_at limit p_limit
     ) p
     cross join lateral (select * from lonnymq.channel c where c.id = p.channel_id limit 1) c
-    where (select s.name from lonnymq.channel_setting s where s.name = c.name) is null
   ) d;
   if v_names is null then
     return 0;
   end if;
 
+  perform lonnymq.channel_keep(v_names, p_now);
   select array_agg(d.id), array_agg(d.name) into v_ids, v_names
   from (
     select c.id, c.name

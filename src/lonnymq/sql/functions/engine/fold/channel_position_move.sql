@@ -9,9 +9,11 @@ as $$
 begin
   delete from lonnymq.channel_position p where p.ctid = any (p_old);
   insert into lonnymq.channel_position (
-    channel_id, version, seat, wake_at, floor_at, floor_id, idle_at, hold
+    channel_id, version, seat, wake_at, floor_at, floor_id, idle_at, hold, gap_at, gap_id,
+    gap_end_at, gap_end_id
   )
-  select n.channel_id, n.version, n.seat, n.wake_at, n.floor_at, n.floor_id, n.idle_at, n.hold
+  select n.channel_id, n.version, n.seat, n.wake_at, n.floor_at, n.floor_id, n.idle_at, n.hold,
+    n.gap_at, n.gap_id, n.gap_end_at, n.gap_end_id
   from unnest(p_new) as n;
 end
 $$;

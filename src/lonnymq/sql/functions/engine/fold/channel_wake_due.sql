@@ -45,7 +45,7 @@ begin
   )
   select array_agg(d.tid), array_agg(row(
     d.channel_id, d.version + 1, nextval('lonnymq.seat_seq'), null, d.floor_at, d.floor_id, null,
-    null
+    null, d.gap_at, d.gap_id, d.gap_end_at, d.gap_end_id
   )::lonnymq.channel_position)
   into v_old, v_new
   from due d;

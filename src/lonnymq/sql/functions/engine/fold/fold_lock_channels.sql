@@ -22,14 +22,18 @@ begin
     array_agg(i.name) filter (where i.is_ours), array_agg(i.due_at) filter (where i.is_ours),
     array_agg(i.due_id) filter (where i.is_ours), array_agg(i.slots) filter (where i.is_ours),
     array_agg(i.size) filter (where i.is_ours), array_agg(i.rescan) filter (where i.is_ours),
-    array_agg(i.recount) filter (where i.is_ours)
+    array_agg(i.recount) filter (where i.is_ours), array_agg(i.last_at) filter (where i.is_ours),
+    array_agg(i.last_id) filter (where i.is_ours), array_agg(i.next_at) filter (where i.is_ours),
+    array_agg(i.next_id) filter (where i.is_ours)
   into p_batch.busy, p_batch.names, p_batch.due_ats, p_batch.due_ids, p_batch.slots, p_batch.sizes,
-    p_batch.rescans, p_batch.recounts
+    p_batch.rescans, p_batch.recounts, p_batch.last_ats, p_batch.last_ids, p_batch.next_ats,
+    p_batch.next_ids
   from (
     select u.*, u.name = any (coalesce(v_locked, '{}')) as is_ours
     from unnest(p_batch.names, p_batch.due_ats, p_batch.due_ids, p_batch.slots, p_batch.sizes,
-        p_batch.rescans, p_batch.recounts)
-      as u (name, due_at, due_id, slots, size, rescan, recount)
+        p_batch.rescans, p_batch.recounts, p_batch.last_ats, p_batch.last_ids, p_batch.next_ats,
+        p_batch.next_ids)
+      as u (name, due_at, due_id, slots, size, rescan, recount, last_at, last_id, next_at, next_id)
   ) i;
   select array_agg(n.ctid) filter (where not n.is_busy),
     coalesce(sum(n.queue_slots) filter (where not n.is_busy), 0),

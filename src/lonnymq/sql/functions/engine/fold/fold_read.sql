@@ -26,8 +26,12 @@ begin
   ), by_channel as (
     select f.channel, sum(f.slots) as slots, sum(f.size + f.added) as size, bool_or(f.rescan) as rescan,
       bool_or(f.recount) as recount, bool_or(f.recheck) as recheck,
-      min(f.dequeue_at) as due_at, min(f.message_id) filter (where f.dequeue_at is not null) as due_id
-    from fresh f
+      min(f.dequeue_at) as due_at, min(f.message_id) filter (where f.dequeue_at is not null) as due_id,
+      max(f.last_at) filter (where f.dequeue_at <= n.now_at) as last_at,
+      max(f.last_id) filter (where f.dequeue_at <= n.now_at) as last_id,
+      min(f.dequeue_at) filter (where f.last_at is null) as next_at,
+      min(f.message_id) filter (where f.last_at is null and f.dequeue_at is not null) as next_id
+    from fresh f cross join (select lonnymq.epoch() as now_at) n
     where f.channel <> ''
     group by f.channel
   ), judged as (
@@ -36,7 +40,8 @@ begin
         or (b.size <> 0 and c.max_size is not null)
         or (p.seat is null and p.hold is null and b.due_at is not null
           and (p.wake_at is null or b.due_at < p.wake_at))
-        or (b.due_at, b.due_id) < (p.floor_at, p.floor_id) as is_change
+        or (b.due_at, b.due_id) < (coalesce(p.gap_end_at, p.floor_at),
+          coalesce(p.gap_end_id, p.floor_id)) as is_change
     from by_channel b
     left join lateral (select * from lonnymq.channel c where c.name = b.channel limit 1) c on true
     left join lateral (
@@ -54,9 +59,14 @@ begin
     array_agg(j.slots) filter (where j.is_change),
     array_agg(j.size) filter (where j.is_change),
     array_agg(j.rescan) filter (where j.is_change),
-    array_agg(j.recount) filter (where j.is_change)
+    array_agg(j.recount) filter (where j.is_change),
+    array_agg(j.last_at) filter (where j.is_change),
+    array_agg(j.last_id) filter (where j.is_change),
+    array_agg(j.next_at) filter (where j.is_change),
+    array_agg(j.next_id) filter (where j.is_change)
   into v_batch.tids, v_batch.queue_slots, v_batch.has_notified, v_batch.has_new, v_batch.names,
-    v_batch.due_ats, v_batch.due_ids, v_batch.slots, v_batch.sizes, v_batch.rescans, v_batch.recounts
+    v_batch.due_ats, v_batch.due_ids, v_batch.slots, v_batch.sizes, v_batch.rescans, v_batch.recounts,
+    v_batch.last_ats, v_batch.last_ids, v_batch.next_ats, v_batch.next_ids
   from judged j;
   v_batch.is_more := coalesce(cardinality(v_batch.tids) >= p_limit, false);
   return v_batch;

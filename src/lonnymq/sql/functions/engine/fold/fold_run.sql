@@ -49,7 +49,7 @@ begin
   select * into v_woken from lonnymq.channel_wake_due(v_checkpoint.wake_mark, p_now, 1000);
   v_checkpoint.wake_mark := v_woken.mark;
   if exists (select from lonnymq.early_lease u where u.channel_id >= 0) then
-    perform lonnymq.limit_check();
+    perform lonnymq.limit_check(1000);
   end if;
 
   v_batch := lonnymq.fold_read(v_checkpoint, c_most);
@@ -68,8 +68,7 @@ begin
       from unnest(v_batch.names, v_batch.recounts) as r (name, recount)
       where r.recount and c.name = r.name and c.max_size is not null;
     end if;
-    perform lonnymq.channel_apply_changes(v_batch.names, v_batch.due_ats, v_batch.due_ids, v_batch.slots,
-      v_batch.sizes, p_now);
+    perform lonnymq.channel_apply_changes(v_batch, p_now);
   end if;
   if v_batch.queue_slots <> 0 then
     perform lonnymq.channel_counter_add(0, -v_batch.queue_slots, 0);

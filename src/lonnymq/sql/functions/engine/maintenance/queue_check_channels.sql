@@ -59,7 +59,7 @@ as $$
     and s.early_ids is null and not s.told_look and not s.told_recount
     and s.size + s.told_size <> s.messages
   union all
-  select 'stands_once', s.name, null, format('seat %s, hold %s, wake_at %s', s.seat, s.hold, s.wake_at)
+  select 'one_position', s.name, null, format('seat %s, hold %s, wake_at %s', s.seat, s.hold, s.wake_at)
   from stood s
   where s.place_version is null or (s.seat is not null and (s.hold is not null or s.wake_at is not null))
     or (s.hold = 'throttled' and s.wake_at is null)
@@ -68,7 +68,7 @@ as $$
     or (s.hold = 'paused' and not s.told_look and not coalesce((
       select p.paused from lonnymq.channel_setting p where p.name = s.name), false))
   union all
-  select 'stands_once', null, null, format('channel %s has %s versions of %s', v.channel_id, v.versions,
+  select 'one_position', null, null, format('channel %s has %s versions of %s', v.channel_id, v.versions,
     v.kind)
   from (
     select p.channel_id, 'position' as kind, count(*) as versions from lonnymq.channel_position p group by 1
@@ -77,7 +77,7 @@ as $$
   ) v
   where v.versions > 1
   union all
-  select 'wakes', s.name, null,
+  select 'wakes_in_time', s.name, null,
     format('wake_at is %s, but all channels up to %s should be awake', s.wake_at, t.wake_mark)
   from stood s cross join lonnymq.checkpoint_now() t
   where s.wake_at <= t.wake_mark and not s.told_recheck and not s.told_look

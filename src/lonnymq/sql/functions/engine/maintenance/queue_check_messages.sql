@@ -31,13 +31,13 @@ as $$
   from noted n
   where not n.is_read
   union all
-  select 'lease_shape', m.channel, m.id, format('token %s, lease_until %s, dequeued_at %s, slot %s',
+  select 'lease_consistent', m.channel, m.id, format('token %s, lease_until %s, dequeued_at %s, slot %s',
     m.token is not null, m.lease_until, m.dequeued_at, m.slot)
   from odd m
   where (m.token is null) <> (m.lease_until is null) or (m.token is null) <> (m.dequeued_at is null)
     or (m.token is null and m.slot <> 0) or (m.token is not null and m.attempt < 1)
   union all
-  select 'lease_watched', m.channel, m.id, format('the lease ends at %s, next check: %s', m.lease_until,
+  select 'lease_checked', m.channel, m.id, format('the lease ends at %s, next check: %s', m.lease_until,
     coalesce(w.due_at::text, 'never'))
   from odd m
   left join watched w on w.id = m.id
@@ -48,11 +48,28 @@ as $$
   from odd m
   where m.token is not null and m.lease_until < lonnymq.epoch() - 60000
   union all
+  select 'reachable', c.name, m.id, format('waits since %s in a gap from %s to %s', m.dequeue_at, p.gap_at,
+    p.gap_end_at)
+  from lonnymq.channel_position p
+  join lonnymq.channel c on c.id = p.channel_id
+  cross join lateral (
+    select m.dequeue_at, m.id from lonnymq.message m
+    where m.channel = c.name and m.token is null and (m.dequeue_at, m.id) > (p.gap_at, p.gap_id)
+      and (m.dequeue_at, m.id) < (p.gap_end_at, p.gap_end_id)
+    order by m.dequeue_at, m.id limit 1
+  ) m
+  left join (
+    select n.channel, bool_or(n.rescan) as rescan,
+      min(array[n.dequeue_at, n.message_id]) filter (where n.dequeue_at is not null) as first
+    from noted n where n.is_read group by n.channel
+  ) n on n.channel = c.name
+  where not coalesce(n.rescan, false) and (n.first <= array[m.dequeue_at, m.id]) is not true
+  union all
   select 'attempts', m.channel, m.id, format('attempt %s', m.attempt)
   from odd m
   where m.attempt < 0
   union all
-  select 'dead_or_alive', m.channel, m.id, 'the message is in both tables, message and dead'
+  select 'dead_not_live', m.channel, m.id, 'the message is in both tables, message and dead'
   from lonnymq.dead d
   cross join lateral (select * from lonnymq.message m where m.id = d.id limit 1) m
 $$;

@@ -19,28 +19,25 @@ begin
   ) l;
 
   with looked as materialized (
-    select p.*, f.dequeue_at, f.id as message_id
+    select p.*, f.dequeue_at, f.id as message_id,
+      (f.dequeue_at, f.id) <= (p.gap_at, p.gap_id) as is_before_gap
     from unnest(v_locked) as l (id)
     cross join lateral (select c.name from lonnymq.channel c where c.id = l.id limit 1) c
     cross join lateral (
       select p.ctid as tid, p.* from lonnymq.channel_position p
       where p.channel_id = l.id order by p.version desc limit 1
     ) p
-    left join lateral (
-      select m.dequeue_at, m.id
-      from lonnymq.message m
-      where m.channel = c.name and (m.dequeue_at, m.id) >= (p.floor_at, p.floor_id)
-        and m.token is null
-      order by m.dequeue_at, m.id
-      limit 1
-    ) f on true
+    left join lateral lonnymq.channel_first(c.name, p.floor_at, p.floor_id, p.gap_at, p.gap_id,
+      p.gap_end_at, p.gap_end_id) f on true
     where p.seat is not null or p.hold in ('saturated', 'throttled')
   )
   select array_agg(l.tid), array_agg(row(
     l.channel_id, l.version + 1, case when l.dequeue_at <= p_now then l.seat end,
     case when l.hold is not null then l.wake_at when l.dequeue_at > p_now then l.dequeue_at end,
     coalesce(l.dequeue_at, 9223372036854775807), coalesce(l.message_id, 0),
-    case when l.dequeue_at is null and l.hold is null then p_now end, l.hold
+    case when l.dequeue_at is null and l.hold is null then p_now end, l.hold,
+    case when l.is_before_gap then l.gap_at end, case when l.is_before_gap then l.gap_id end,
+    case when l.is_before_gap then l.gap_end_at end, case when l.is_before_gap then l.gap_end_id end
   )::lonnymq.channel_position)
   into v_old, v_new
   from looked l

@@ -9,13 +9,8 @@ as $$
   from (select) only_row
   left join lonnymq.channel c on c.name = p_channel
   left join lateral lonnymq.channel_position_now(c.id) p on true
-  cross join lateral (
-    select m.dequeue_at, m.created_at from lonnymq.message m
-    where m.channel = p_channel and m.token is null and (m.dequeue_at, m.id) >= (
-      coalesce(p.floor_at, -9223372036854775808), coalesce(p.floor_id, 0))
-    order by m.dequeue_at, m.id
-    limit 1
-  ) m
+  cross join lateral lonnymq.channel_first(p_channel, coalesce(p.floor_at, -9223372036854775808),
+    coalesce(p.floor_id, 0), p.gap_at, p.gap_id, p.gap_end_at, p.gap_end_id) m
 $$;
 
 comment on function lonnymq.message_first(text) is

@@ -1,22 +1,25 @@
 -- The next seats of the ring after p_seat, as a consumer walks the ring: to the end of the lap, then
 -- channels that became due during the lap up to p_seat_last (unless the walk is in that tail already:
 -- walk_lap), then from the start. With each seat its channel with the committed settings, folded or not,
--- and the first message, with the unfolded changes (p_pending). PostgreSQL inlines this function into
+-- and where its messages begin, with the unfolded changes (change_pending). PostgreSQL inlines this function into
 -- the calling query.
 create or replace function lonnymq.ring_seats(
   p_seat bigint, p_lap bigint, p_seat_last bigint, p_seat_floor bigint, p_most integer,
   p_pending jsonb
 )
 returns table (
-  seat bigint, channel_id bigint, floor_at bigint, floor_id bigint, name text, weight bigint,
-  bits integer, is_limited boolean, paused boolean
+  seat bigint, channel_id bigint, floor_at bigint, floor_id bigint, gap_at bigint, gap_id bigint,
+  gap_end_at bigint, gap_end_id bigint, name text, weight bigint, bits integer, is_limited boolean,
+  paused boolean
 )
 language sql
 stable
 as $$
   select p.seat, p.channel_id,
-    case when f.is_lower then (f.notified ->> 0)::bigint else p.floor_at end,
-    case when f.is_lower then (f.notified ->> 1)::bigint else p.floor_id end,
+    case when f.is_lower then f.first_at else p.floor_at end,
+    case when f.is_lower then f.first_id else p.floor_id end,
+    case when not f.is_in_gap then p.gap_at end, case when not f.is_in_gap then p.gap_id end,
+    case when not f.is_in_gap then p.gap_end_at end, case when not f.is_in_gap then p.gap_end_id end,
     c.name, coalesce(s.weight, c.weight)::bigint,
     case when case when s.name is null then c.max_concurrency else s.max_concurrency end is null
       then 0 else 1 end + case when case when s.name is null then c.max_size else s.max_size end is null
@@ -26,19 +29,19 @@ as $$
     coalesce(s.paused, false)
   from (
     (
-      select p.seat, p.channel_id, p.floor_at, p.floor_id from lonnymq.channel_position p
+      select p.* from lonnymq.channel_position p
       where p.seat > p_seat and p.seat <= abs(p_lap)
       order by p.seat limit p_most
     )
     union all
     (
-      select p.seat, p.channel_id, p.floor_at, p.floor_id from lonnymq.channel_position p
+      select p.* from lonnymq.channel_position p
       where p_lap >= 0 and p.seat > p_lap and p.seat > p_seat and p.seat <= p_seat_last
       order by p.seat limit p_most
     )
     union all
     (
-      select p.seat, p.channel_id, p.floor_at, p.floor_id from lonnymq.channel_position p
+      select p.* from lonnymq.channel_position p
       where p.seat <= p_seat and p.seat >= p_seat_floor
       order by p.seat limit p_most
     )
@@ -49,9 +52,13 @@ as $$
     select * from lonnymq.channel_setting s where s.name = c.name limit 1
   ) s on true
   cross join lateral (
-    select p_pending -> c.name as notified,
-      coalesce(((p_pending -> c.name ->> 0)::bigint, (p_pending -> c.name ->> 1)::bigint)
-        < (p.floor_at, p.floor_id), false) as is_lower
+    select n.first_at, n.first_id,
+      coalesce((n.first_at, n.first_id) < (p.floor_at, p.floor_id), false) as is_lower,
+      coalesce((n.first_at, n.first_id) < (p.gap_end_at, p.gap_end_id), false) as is_in_gap
+    from (
+      select (n.change ->> 0)::bigint as first_at, (n.change ->> 1)::bigint as first_id
+      from (select coalesce(p_pending -> c.name, p_pending -> '') as change) n
+    ) n
   ) f
 $$;
 

@@ -5,14 +5,14 @@ create or replace function lonnymq.ring_seats_of(
   p_pending jsonb
 )
 returns table (
-  seat bigint, channel_id bigint, floor_at bigint, floor_id bigint, name text, weight bigint,
-  bits integer, is_limited boolean, paused boolean
+  seat bigint, channel_id bigint, floor_at bigint, floor_id bigint, gap_at bigint, gap_id bigint,
+  gap_end_at bigint, gap_end_id bigint, name text, weight bigint, bits integer, is_limited boolean,
+  paused boolean
 )
 language sql
 stable
 as $$
-  select w.seat, w.channel_id, w.floor_at, w.floor_id, w.name, w.weight, w.bits, w.is_limited,
-    w.paused
+  select w.*
   from (select distinct i.name from unnest(p_channels) as i (name)) i
   cross join lateral (select * from lonnymq.channel c where c.name = i.name limit 1) c
   cross join lateral (

@@ -17,7 +17,7 @@ begin
   v_walk.visits := 0;
   v_walk.looked := p_cursor[4];
   v_walk.seat := p_cursor[1];
-  v_walk.lap := greatest(p_cursor[2], -9223372036854775807);
+  v_walk.lap := p_cursor[2];
   v_walk.used := greatest(p_cursor[3], 0);
   select e.checkpoint_id, e.until_xid, e.running_xids, e.has_moved, e.seat_floor, e.seat_last,
     e.has_limit, e.has_changes, e.is_late

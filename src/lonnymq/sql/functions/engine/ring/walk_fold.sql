@@ -1,8 +1,8 @@
 -- Folds before a dequeue leases messages, and finds the consumer's seat in the ring after that.
 --
 -- Everything that is committed when the call begins takes part. Changes that another call is folding, or
--- that this call cannot fold because another call holds the channel, are read directly. If there are too
--- many to read, the call leases nothing, and the next call continues folding.
+-- that this call cannot fold because another call holds the channel, or because there are too many, are
+-- read directly. The next call continues folding.
 -- Locks: the locks of fold_run. The call waits for nothing.
 create or replace function lonnymq.walk_fold(p_walk lonnymq.walk)
 returns lonnymq.walk
@@ -25,13 +25,14 @@ begin
     into p_walk.until_xid, p_walk.running_xids, p_walk.has_moved, p_walk.seat_floor, p_walk.seat_last
     from lonnymq.checkpoint_now() t cross join lonnymq.seat_seq s;
   end if;
-  if v_folded = 'changes' then
-    p_walk.remaining := 0;
-  elsif (p_walk.has_changes or p_walk.is_late) and v_folded is distinct from 'done' then
+  if (p_walk.has_changes or p_walk.is_late) and v_folded is distinct from 'done' then
     p_walk := lonnymq.change_pending(p_walk);
   end if;
 
-  if p_walk.seat is null or p_walk.lap is null or p_walk.seat not between 0 and p_walk.seat_last then
+  -- A cursor of another queue, or of this one before it was restored, means nothing.
+  if (p_walk.seat between 0 and p_walk.seat_last
+    and p_walk.lap between -p_walk.seat_last and p_walk.seat_last) is not true
+  then
     p_walk.seat := p_walk.seat_floor - 1
       + floor(random() * (p_walk.seat_last - p_walk.seat_floor + 1));
     p_walk.lap := p_walk.seat_last;

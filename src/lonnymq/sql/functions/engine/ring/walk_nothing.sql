@@ -27,6 +27,8 @@ declare
   v_until bigint;
 begin
   if p_walk.is_folder and not p_walk.is_contended then
+    perform lonnymq.limit_check(null)
+    where exists (select from lonnymq.early_lease u where u.channel_id >= 0);
     select * into v_checkpoint from lonnymq.checkpoint_now();
     if exists (
       select from lonnymq.change n
@@ -63,9 +65,8 @@ begin
       (select l.due_at from lonnymq.lease l
         where l.due_at > p_walk.now_at order by l.due_at limit 1),
       case when p_walk.visits > 0 and p_is_whole then p_walk.now_at + 20 end,
-      case when exists (
-        select from lonnymq.early_lease u where u.channel_id >= 0
-      ) then p_walk.now_at + 20 end,
+      (select p_walk.now_at + 20 + count(*) / 50 from lonnymq.early_lease u
+        where u.channel_id >= 0 having count(*) > 0),
       case when v_is_early then p_walk.now_at + 6 end,
       case when pg_snapshot_xmin(v_snapshot)::text::bigint < v_until
         then p_walk.now_at + case when p_walk.looked is null then 5 else 50 end end

@@ -1,7 +1,8 @@
 -- Leases one message where the next channels of the ring have no limits: the walk of walk_lease, a visit
 -- at a time and without a single array, which is what most calls need. Channels that turn out to be empty
 -- are passed, up to 16.
--- Answers: the message as message_dequeue does; no row where there is more to it.
+-- Answers: the message as message_dequeue does; no row where there is more to it: limits, or a gap in front of
+--   the next message.
 -- Locks: the message, without waiting.
 create or replace function lonnymq.walk_one(
   p_walk lonnymq.walk, p_lease_ms bigint, p_worker text
@@ -24,6 +25,8 @@ begin
       -- Asked in here: a message that is not taken must not be locked, or others would pass it over.
       where not w.is_limited and not w.paused
         and m.channel = w.name and (m.dequeue_at, m.id) >= (w.floor_at, w.floor_id)
+        and (m.dequeue_at, m.id) <= (coalesce(w.gap_at, 9223372036854775807),
+          coalesce(w.gap_id, 9223372036854775807))
         and m.dequeue_at <= p_walk.now_at and m.token is null
       order by m.dequeue_at, m.id limit 1
       for update skip locked
@@ -40,7 +43,7 @@ begin
     end if;
     p_walk.visits := p_walk.visits + 1;
     exit when v_next.seat is null or v_next.is_limited or v_next.paused or v_next.seat = v_first
-      or p_walk.visits > 16;
+      or p_walk.visits > 16 or (v_next.id is null and v_next.gap_at is not null);
     v_first := coalesce(v_first, v_next.seat);
     p_walk.used := case when v_next.id is null then 0 else 1 end + case
       when v_next.seat = v_from + 1 and p_walk.used < v_next.weight then p_walk.used else 0 end;

@@ -68,16 +68,16 @@ begin
     from ended e
     where v_history <> 'off'
   ), notified as (
-    -- One change for each channel: the first message that runs again, the leases and the deaths of all.
-    insert into lonnymq.change (channel, dequeue_at, message_id, slots, queue_slots, size, notified)
-    select f.channel, f.next_at, case when not f.died then f.id end, f.slots, f.queue_slots,
+    -- One change for each channel: the first and last message that run again, leases and deaths of all.
+    insert into lonnymq.change (channel, dequeue_at, message_id, last_at, last_id, slots, queue_slots, size, notified)
+    select f.channel, f.next_at, case when not f.died then f.id end, f.last_at, f.last_id, f.slots, f.queue_slots,
       -f.deaths, not f.died and lonnymq.channel_notify(f.channel, f.next_at)
     from (
       select distinct on (e.channel) e.channel, e.died, e.next_at, e.id,
+        max(e.next_at) over whole as last_at, max(e.id) over whole as last_id,
         sum(e.slot & 1) over whole as slots, sum((e.slot >> 1) & 1) over whole as queue_slots,
         count(*) filter (where e.died and e.slot & 4 = 4) over whole as deaths
-      from ended e
-      window whole as (partition by e.channel)
+      from ended e window whole as (partition by e.channel)
       order by e.channel, e.died, e.next_at, e.id
     ) f
     where not f.died or f.slots + f.queue_slots + f.deaths > 0
