@@ -15,7 +15,6 @@ from collections.abc import Iterable
 
 from make_sync import CLIENT, formatted, write_or_compare
 
-from lonnymq import results
 from lonnymq.client import arguments
 from lonnymq.client.calls import DESCRIPTIONS
 from lonnymq.client.describe import Description, Roles
@@ -30,10 +29,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from lonnymq import results
 from lonnymq.client import calls
 from lonnymq.client._async.base import AsyncBase
 from lonnymq.client.arguments import Bytes, Duration, Moment
-from lonnymq.results import {names}
 
 
 class AsyncMethods(AsyncBase):
@@ -56,13 +55,7 @@ GRANTS_END = ") as g (function, runs_as, roles)\n"
 def methods_text() -> str:
     """The module of methods."""
     described = [each for each in DESCRIPTIONS.values() if each.has_method]
-    body = "".join(map(method_text, described))
-    used = set(re.findall(r"\b[A-Z]\w+", body)) & set(vars(results)) - {
-        "Any",
-        "Iterable",
-        "Mapping",
-    }
-    return formatted(HEAD.format(names=f"({', '.join(sorted(used))})") + body)
+    return formatted(HEAD + "".join(map(method_text, described)))
 
 
 def method_text(described: Description) -> str:
@@ -111,7 +104,7 @@ def python_type(annotation: str) -> str:
 def answer_type(described: Description) -> str:
     """The type of the answer."""
     written = str(inspect.signature(described.written).return_annotation)
-    return re.sub(r"^Call\[(.*)\]$", r"\1", written) if described.is_builder else written
+    return re.sub(r"^Call\[(.*)\]$", r"\1", written)
 
 
 def grants_text() -> str:

@@ -19,7 +19,8 @@ REPLACEMENTS = [
     (r"\basync (def|with|for)\b", r"\1"),
     (r"\bawait ", ""),
     (r"\b_async\b", "_sync"),
-    (r"\b(install|run_using)_async\b", r"\1"),
+    (r"\(asyncio\.CancelledError, KeyboardInterrupt\)", "KeyboardInterrupt"),
+    (r"\b(install|run_using|time_limit|wait)_async\b", r"\1"),
     (
         r"\bimport asyncio\n",
         "import threading\nimport time\n",

@@ -46,15 +46,17 @@ HOMES = {
 MODULES = ("errors", "results")
 
 
-def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used, so that the pytest plugin costs nothing."""
-    if name in MODULES:
-        return import_module(f"lonnymq.{name}")
-    if name not in HOMES:
-        raise AttributeError(f"module 'lonnymq' has no attribute {name!r}")
-    value = getattr(import_module(HOMES[name]), name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # a type checker would take every name for a public one
+
+    def __getattr__(name: str) -> Any:
+        """Import a public name when it is first used, so that the pytest plugin costs nothing."""
+        if name in MODULES:
+            return import_module(f"lonnymq.{name}")
+        if name not in HOMES:
+            raise AttributeError(f"module 'lonnymq' has no attribute {name!r}")
+        value = getattr(import_module(HOMES[name]), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

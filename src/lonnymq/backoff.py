@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import random
 
 
@@ -27,4 +26,6 @@ class Backoff:
 
     async def sleep(self) -> None:
         """Wait before the next try."""
+        import asyncio  # executors of Spark do without, and start sooner
+
         await asyncio.sleep(self.next_delay())

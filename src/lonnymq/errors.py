@@ -32,7 +32,7 @@ class AboveHorizon(LonnyMQError):
 
 
 class SchemaNewer(LonnyMQError):
-    """A later version of the library installed this queue: upgrade the library."""
+    """A later version of the library installed this queue and does not serve yours any more: upgrade the library."""
 
 
 class NotAllowed(LonnyMQError):
@@ -59,6 +59,10 @@ class Unreachable(LonnyMQError):
     """A process of Spark cannot reach the database: the message has the address and the error."""
 
 
+class PoolTimeout(LonnyMQError, TimeoutError):
+    """All connections of this queue are busy: raise `max_connections`, make fewer calls at once, or give a pool."""
+
+
 class EmbeddedUnavailable(LonnyMQError):
     """The embedded PostgreSQL did not start: the message says what is missing, or shows the end of the server's log."""
 
@@ -69,6 +73,10 @@ class StageLost(LonnyMQError):
 
 class BadSchemaName(InvalidArgument):
     """A schema name is 1 to 48 of a-z, 0-9 and _, and does not begin with a digit or with `pg_`."""
+
+
+class BadDsn(InvalidArgument):
+    """The DSN cannot be read: write `postgresql://user@host/database` or `host=… dbname=…`. No error quotes a DSN."""
 
 
 class UnknownConnection(InvalidArgument):

@@ -11,40 +11,18 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from opentelemetry.context import Context
     from opentelemetry.trace import Link, Span
 
+    from lonnymq.results import LeasedMessage
+
 # A program that has imported this package traces.
 PACKAGE = "opentelemetry.trace"
 modules = sys.modules
 TRACER = "lonnymq"
-
-
-class Traced(Protocol):
-    """A leased message."""
-
-    @property
-    def id(self) -> int:
-        """The id."""
-
-    @property
-    def channel(self) -> str:
-        """The channel."""
-
-    @property
-    def kind(self) -> str | None:
-        """The kind."""
-
-    @property
-    def attempt(self) -> int:
-        """The number of the attempt."""
-
-    @property
-    def headers(self) -> Mapping[str, Any] | None:
-        """The headers."""
 
 
 @contextmanager
@@ -100,7 +78,7 @@ def with_context(message: Any, carrier: Mapping[str, str]) -> Any:
     return replace(message, headers={**headers, **carrier})
 
 
-def start_attempt(queue: str, messages: Sequence[Traced]) -> tuple[Span, Any]:
+def start_attempt(queue: str, messages: Sequence[LeasedMessage]) -> tuple[Span, Any]:
     """Start the span of an attempt, or of a batch, and make it the current span."""
     from opentelemetry import context, trace
 
@@ -162,7 +140,7 @@ def queue_attributes(queue: str, name: str, kind: str) -> dict[str, str]:
     }
 
 
-def message_attributes(messages: Sequence[Traced]) -> dict[str, Any]:
+def message_attributes(messages: Sequence[LeasedMessage]) -> dict[str, Any]:
     """Return the attributes that describe messages."""
     if len(messages) > 1:
         return {"messaging.batch.message_count": len(messages), **kind_attribute(messages[0].kind)}

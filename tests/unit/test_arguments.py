@@ -9,11 +9,12 @@ import pytest
 from lonnymq import NewMessage
 from lonnymq.client import calls
 from lonnymq.client.arguments import MAX_CONTENT_BYTES, error_text
+from lonnymq.client.call import Call
 from lonnymq.errors import InvalidArgument, TooLarge
 from lonnymq.results import Lease
 
 
-def create(**values: Any) -> calls.Call[Any]:
+def create(**values: Any) -> Call[Any]:
     return calls.message_create(
         "lonnymq", NewMessage(**{"content": b"x", "channel": "acme", **values})
     )
@@ -91,8 +92,9 @@ def test_a_limit_that_is_no_whole_number_is_refused(limit: Any) -> None:
 
 
 def test_a_token_that_is_no_uuid_is_refused() -> None:
+    no_token: Any = "abc"
     with pytest.raises(InvalidArgument, match="token must be a UUID"):
-        calls.message_complete("lonnymq", Lease(1, "abc"))  # type: ignore[arg-type]
+        calls.message_complete("lonnymq", Lease(1, no_token))
 
 
 def test_any_failure_can_be_reported_whatever_its_text_contains() -> None:

@@ -1,6 +1,6 @@
 """A cursor has one user at a time."""
 
-from lonnymq.client.cursors import MAX_TRIES, DequeueCursors, retry_pauses
+from lonnymq.client.calls.lease import MAX_TRIES, DequeueCursors, retry_pauses
 
 
 def test_one_consumer_goes_on_where_it_stopped() -> None:

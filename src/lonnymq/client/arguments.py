@@ -10,7 +10,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, TypeVar
 from uuid import UUID
 
-from lonnymq.client.arrays import Identifiers, Tokens
 from lonnymq.errors import InvalidArgument, TooLarge
 from lonnymq.results import Leased, Misfire
 
@@ -26,6 +25,28 @@ MAX_INT32, MAX_INT64, MAX_XID8 = 2**31 - 1, 2**63 - 1, 2**64 - 1
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MILLISECOND = timedelta(milliseconds=1)
 ESCAPED_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
+
+
+class Texts(list[str]):
+    """The elements of a text[], none of them null."""
+
+
+class Contents(list[bytes]):
+    """The elements of a bytea[], none of them null."""
+
+
+class Identifiers(list[int]):
+    """The elements of a bigint[], none of them null."""
+
+
+class Tokens(list[Any]):
+    """The elements of a uuid[], none of them null."""
+
+
+def optional_column(values: Iterable[object]) -> list[object] | None:
+    """A column of which rows may say nothing, or None where none says anything: then it is quicker to store."""
+    found = list(values)
+    return None if found.count(None) == len(found) else found
 
 
 def optional(checker: Callable[[str, object], Value], what: str, value: object) -> Value | None:
@@ -68,6 +89,20 @@ def milliseconds(what: str, value: object) -> int:
     value = value // MILLISECOND if isinstance(value, timedelta) else value
     allowed = f"{what} must be a timedelta or a whole number of milliseconds, zero or more"
     return number(allowed, value, least=0, most=MAX_INT64)
+
+
+def connection_count(value: object) -> int:
+    """How many connections may be open at the same time."""
+    return number(
+        "max_connections must be a whole number from 1 to 10000", value, least=1, most=10_000
+    )
+
+
+def timeout_seconds(value: object) -> float | None:
+    """A time limit of calls in seconds; None is no limit."""
+    allowed = "timeout_ms must be None, a timedelta or a whole number of milliseconds from 100"
+    value = value // MILLISECOND if isinstance(value, timedelta) else value
+    return None if value is None else number(allowed, value, least=100, most=MAX_INT64) / 1000
 
 
 def moment(what: str, value: object) -> int:
@@ -249,12 +284,12 @@ JsonOrEmpty = Annotated[
     Mapping[str, Any] | None,
     Argument("jsonb", "Mapping[str, Any] | None", lambda what, each: headers(what, each or {})),
 ]
-MisfireArgument = Annotated[Misfire, Argument("text", "Misfire", text)]
+MisfireArgument = Annotated[Misfire, Argument("text", "results.Misfire", text)]
 Flag = Annotated[bool, Argument("boolean", "bool", yes_or_no)]
 Names = Annotated[Iterable[str], Argument("text[]", "Iterable[str]", names)]
 Ids = Annotated[Iterable[int], Argument("bigint[]", "Iterable[int]", identifiers)]
 Times = Annotated[Iterable[Moment], Argument("bigint[]", "Iterable[Moment]", moments)]
-LeaseArgument = Annotated[Leased, Argument("bigint uuid", "Leased", lease_of)]
+LeaseArgument = Annotated[Leased, Argument("bigint uuid", "results.Leased", lease_of)]
 LeaseArguments = Annotated[
-    Iterable[Leased], Argument("bigint[] uuid[]", "Iterable[Leased]", leases_of)
+    Iterable[Leased], Argument("bigint[] uuid[]", "Iterable[results.Leased]", leases_of)
 ]

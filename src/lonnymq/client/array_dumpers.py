@@ -13,7 +13,7 @@ import psycopg
 from psycopg.adapt import Dumper
 from psycopg.pq import Format
 
-from lonnymq.client.arrays import Contents, Identifiers, Texts, Tokens
+from lonnymq.client.arguments import Contents, Identifiers, Texts, Tokens
 
 HEADER = Struct("!iiIii").pack  # dimensions, has nulls, type of the elements, length, lower bound
 LENGTH = Struct("!i").pack

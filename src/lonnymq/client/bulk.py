@@ -8,9 +8,8 @@ from typing import Any
 
 from lonnymq.client.arguments import Bytes
 from lonnymq.client.call import Call, schema_name
-from lonnymq.client.calls.message import message_announce
+from lonnymq.client.calls.message import Checked, NewMessage, check_messages, message_announce
 from lonnymq.client.calls.queue import epoch
-from lonnymq.client.new_message import Checked, NewMessage, check_messages
 
 
 class Bulk:

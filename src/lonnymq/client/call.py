@@ -95,12 +95,6 @@ class Record(Generic[Answer]):
         """A call of a function that answers any number of these."""
         return Call(statement(schema, function, types, self.columns), values, self.decode_all)
 
-    def call_one(
-        self, schema: str, function: str, types: str, values: tuple[Any, ...]
-    ) -> Call[Answer]:
-        """A call of a function that answers exactly one of these."""
-        return Call(statement(schema, function, types, self.columns), values, self.decode_one)
-
     def decode_all(self, rows: Sequence[Row]) -> list[Answer]:
         """All rows, decoded."""
         return [self.decode(row) for row in rows]

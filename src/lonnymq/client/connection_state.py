@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import os
+import re
 import select
+import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
-from psycopg import AsyncConnection, Connection
+from psycopg import AsyncConnection, Connection, Error, capabilities
 from psycopg.pq import TransactionStatus
 
 from lonnymq.errors import InTransaction
 
 AnyConnection = Connection[Any] | AsyncConnection[Any]
 
+MAX_CONNECTIONS = 10
+TIMEOUT_SECONDS = 30.0
+READ_ONLY = "25006"
 PREPARE_AT_ONCE = 0
 ISOLATION = b"set transaction isolation level read committed"
 
@@ -23,6 +29,12 @@ ISOLATION = b"set transaction isolation level read committed"
 def encoded_statement(sql: str) -> bytes:
     """The statement as it is sent; the same object each time, by which psycopg knows it again."""
     return sql.encode()
+
+
+@lru_cache(maxsize=1024)
+def takes_long(sql: str) -> bool:
+    """Whether the time of a call grows with the queue or its history, so that a time limit would be wrong."""
+    return re.search(r"\.(queue_check|queue_repair|history_\w+)\(", sql) is not None
 
 
 def refuse_open_transaction(connection: AnyConnection) -> None:
@@ -47,6 +59,22 @@ def is_alive(connection: AnyConnection) -> bool:
     poller = select.poll()
     poller.register(connection.fileno(), select.POLLIN)
     return not poller.poll(0)
+
+
+def has_cancel_safe() -> bool:
+    """Whether libpq can cancel with a time limit, as from version 17 on."""
+    return capabilities.has_cancel_safe()
+
+
+def cancel_in_thread(connection: AnyConnection) -> None:
+    """Ask the server to cancel the statement, with a libpq whose question may wait for ever."""
+    request = connection.pgconn.get_cancel()
+
+    def ask() -> None:
+        with suppress(Error):
+            request.cancel()
+
+    threading.Thread(target=ask, name="lonnymq cancel", daemon=True).start()
 
 
 def close_forgotten(connections: Sequence[AnyConnection], process: int) -> None:

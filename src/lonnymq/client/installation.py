@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 import time
@@ -25,6 +26,19 @@ LOCK_TIMEOUT = (
 RETRY_SECONDS = 60.0
 LOCKED = (LockNotAvailable, DeadlockDetected)
 WRITTEN = {True: "true", False: "false", None: "null"}
+# The oldest version of the library whose calls this version's functions still answer. Raise it with every change of SQL
+# that breaks an earlier library, and never else: it decides whether a deploy can be rolled back without a restore.
+OLDEST_SERVED = "0.1.0"
+NEWER = (  # whether a later version of the library has installed the queue
+    "(exists (select from lonnymq.migration m where m.version > :newest) "
+    "or exists (select from lonnymq.installed i where i.library_rank > :rank::integer[]))"
+)
+FUNCTION = re.compile(
+    r"^create or replace function lonnymq\.(?P<name>\w+)\((?P<head>.*?)^as \$\$(?P<body>.*?)\$\$\S$",
+    re.MULTILINE | re.DOTALL,
+)
+VOLATILITY = re.compile(r"^(immutable|stable|volatile)$", re.MULTILINE)
+SETTING = re.compile(r"^set (\w+) = (\w+)$", re.MULTILINE)
 PLACE = re.compile(r"(?<![:\w]):([a-z]+)\b")
 
 
@@ -41,9 +55,15 @@ class InstallRetries:
         return random.uniform(0.05, 0.3)  # noqa: S311 - spreads load
 
 
-def install_script(schema: str = "lonnymq", *, roles: bool | None = None) -> str:
-    """What install does, as a file for `psql -v ON_ERROR_STOP=1 -f`; running it again changes nothing."""
-    return f"begin;\n{ISOLATION.decode()};\n{statements(schema, roles)}commit;\n"
+def install_script(
+    schema: str = "lonnymq", *, roles: bool | None = None, transaction: bool = True
+) -> str:
+    """What install does, as a file for `psql -v ON_ERROR_STOP=1 -f`; running it again changes nothing.
+
+    Without `transaction` the script has no begin and no commit, for tools that run it in a transaction of their own.
+    """
+    body = statements(schema, roles)
+    return f"begin;\n{ISOLATION.decode()};\n{body}commit;\n" if transaction else body
 
 
 @cache
@@ -52,12 +72,17 @@ def statements(schema: str, roles: bool | None = None, lock_timeout: str | None 
     waiting = quoted(lock_timeout) if lock_timeout else "current_setting('lock_timeout')"
     migrations, functions = sql_files("migrations"), sql_files("functions")
     code = "\n".join(functions.values())
-    release = {"version": quoted(version("lonnymq")), "rank": quoted(rank(version("lonnymq")))}
-    checksum = quoted(sha256(code.encode()).hexdigest())
+    release = {
+        "version": quoted(version("lonnymq")),
+        "rank": quoted(rank(version("lonnymq"))),
+        "serves": quoted(rank(OLDEST_SERVED)),
+        "checksum": quoted(functions_checksum()),
+    }
     steps = sql_files("install")
+    release["newer"] = filled(NEWER, newest=str(newest_migration()), rank=release["rank"])
     parts = [
         steps["bootstrap"],
-        filled(steps["refuse_newer"], newest=str(max(map(number, migrations))), **release),
+        filled(steps["check_newer"], **release),
         *(
             filled(
                 steps["apply_migration"],
@@ -68,13 +93,65 @@ def statements(schema: str, roles: bool | None = None, lock_timeout: str | None 
             )
             for name, text in migrations.items()
         ),
-        filled(steps["replace_functions"], text=dollar_quoted(code), checksum=checksum, **release),
-        steps["extend_history"],
         filled(
-            steps["apply_grants"], grants=steps["grants"], roles=WRITTEN[roles], waiting=waiting
+            steps["restore_tables"], missing=missing_indexes(schema), waiting=waiting, **release
+        ),
+        filled(
+            steps["replace_functions"],
+            text=dollar_quoted(code),
+            changed=changed_functions(schema),
+            **release,
+        ),
+        filled(steps["extend_history"], **release),
+        filled(
+            steps["apply_grants"],
+            grants=steps["grants"],
+            missing=missing_rights(schema),
+            roles=WRITTEN[roles],
+            waiting=waiting,
+            **release,
         ),
     ]
     return WRITTEN_SCHEMA.sub(schema_name(schema), "\n".join(parts))
+
+
+@cache
+def changed_functions(schema: str) -> str:
+    """The query for the names of functions that are not in place as this version has them."""
+    query = filled(
+        sql_files("install")["changed_functions"],
+        functions=quoted(json.dumps(list(expected_functions(schema)))),
+    )
+    return WRITTEN_SCHEMA.sub(schema_name(schema), query)
+
+
+@cache
+def missing_indexes(schema: str) -> str:
+    """The query for indexes and keys that are not in place."""
+    steps = sql_files("install")
+    query = filled(steps["missing_indexes"], indexes=steps["indexes"])
+    return WRITTEN_SCHEMA.sub(schema_name(schema), query)
+
+
+@cache
+def missing_rights(schema: str) -> str:
+    """The query for grants that the owner and the roles of the queue should have and do not have."""
+    steps = sql_files("install")
+    query = filled(steps["missing_rights"], grants=steps["grants"])
+    return WRITTEN_SCHEMA.sub(schema_name(schema), query)
+
+
+def expected_functions(schema: str) -> Iterator[dict[str, object]]:
+    """The functions of this version as PostgreSQL stores them: name, sha256 of the body, volatility, settings."""
+    for found in FUNCTION.finditer("\n".join(sql_files("functions").values())):
+        body = WRITTEN_SCHEMA.sub(schema_name(schema), found["body"])
+        volatility = VOLATILITY.search(found["head"])
+        yield {
+            "name": found["name"],
+            "body": sha256(body.encode()).hexdigest(),
+            "volatility": volatility[1][0] if volatility else "v",
+            "settings": sorted("=".join(each) for each in SETTING.findall(found["head"])),
+        }
 
 
 def sql_files(folder: str) -> dict[str, str]:
@@ -98,9 +175,26 @@ def number(migration: str) -> int:
     return int(migration.split("_")[0])
 
 
+@cache
+def functions_checksum() -> str:
+    """The sha256 of this version's functions, by which an upgrade is told from what somebody changed."""
+    return sha256("\n".join(sql_files("functions").values()).encode()).hexdigest()
+
+
+@cache
+def newest_migration() -> int:
+    """The number of this version's last migration."""
+    return max(map(number, sql_files("migrations")))
+
+
 def rank(release: str) -> str:
     """A version as an array that PostgreSQL compares: 1.10.0rc1 is {1,10,0}."""
-    return "{" + ",".join(re.findall(r"\d+", re.split(r"[^\d.]", release)[0])) + "}"
+    return "{" + ",".join(map(str, rank_numbers(release))) + "}"
+
+
+def rank_numbers(release: str) -> list[int]:
+    """The numbers of a version: 1.10.0rc1 is 1, 10, 0."""
+    return [int(each) for each in re.findall(r"\d+", re.split(r"[^\d.]", release)[0])]
 
 
 def filled(template: str, **values: str) -> str:

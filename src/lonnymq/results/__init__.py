@@ -1,9 +1,5 @@
 """What calls answer: a word, or a frozen dataclass whose fields are the columns of the SQL function."""
 
-from lonnymq.results.channels import *
-from lonnymq.results.creations import *
 from lonnymq.results.history import *
-from lonnymq.results.leases import *
 from lonnymq.results.messages import *
 from lonnymq.results.queue import *
-from lonnymq.results.schedules import *

@@ -1,11 +1,19 @@
-"""Messages that nobody works on: waiting, explained, cancelled, dead."""
+"""Messages: what came of a create, leased messages and their batches, waiting and dead messages."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Generic, Literal, Protocol, TypeVar, overload
+from uuid import UUID
 
+RejectionReason = Literal["full", "retiring"]
+Handle = TypeVar("Handle")
+NothingAnswer = Literal["empty", "contended"]
+HeartbeatAnswer = Literal["extended", "lease_lost", "not_found", "settling"]
+CompleteAnswer = Literal["completed", "lease_lost", "not_found"]
+DeferAnswer = Literal["deferred", "lease_lost", "not_found"]
+FailAnswer = Literal["retrying", "dead", "lease_lost", "not_found"]
 CancelAnswer = Literal["cancelled", "leased", "busy", "dead", "not_found"]
 RedriveAnswer = Literal["redriven", "duplicate", "not_found"]
 WaitingBecause = Literal[
@@ -13,7 +21,7 @@ WaitingBecause = Literal[
     "dead",
     "leased",
     "scheduled",
-    "unfolded",
+    "new",
     "paused",
     "saturated",
     "throttled",
@@ -21,6 +29,149 @@ WaitingBecause = Literal[
     "behind",
     "next",
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class Created:
+    """The message is stored under this id, once the transaction commits."""
+
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Duplicate:
+    """A live message of the channel already has the key; this is its id, and nothing was stored."""
+
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """The channel is full (or being retired) and drops what comes: nothing was stored."""
+
+    reason: RejectionReason
+    size: int | None
+    max_size: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """The channel is full (or being retired) and rejects: nothing was stored; a single create raises this instead."""
+
+    reason: RejectionReason
+    size: int | None
+    max_size: int | None
+
+
+CreateResult = Created | Duplicate | Dropped
+CreateManyResult = Created | Duplicate | Dropped | Rejected
+
+
+class Leased(Protocol):
+    """Anything that names a lease: a message handle, or a `Lease` put together from stored parts."""
+
+    @property
+    def id(self) -> int:
+        """The message's id."""
+
+    @property
+    def token(self) -> UUID:
+        """The lease's token."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """A lease by its two parts, for a worker that settles a message which another process dequeued."""
+
+    id: int
+    token: UUID
+
+
+@dataclass(slots=True, eq=False)  # frozen, it would take four times as long to make
+class LeasedMessage:
+    """One message in the hands of one worker until `lease_until`; times are epoch milliseconds of the database."""
+
+    id: int
+    token: UUID
+    channel: str
+    content: bytes
+    state: bytes | None
+    attempt: int
+    kind: str | None
+    headers: Mapping[str, Any] | None
+    key: str | None
+    created_at: int
+    dequeue_at: int
+    dequeued_at: int
+    lease_until: int
+
+
+@dataclass(frozen=True, slots=True)
+class Batch(Sequence[Handle], Generic[Handle]):
+    """What one dequeue took; if nothing, `reason`, and when to look again (None: nothing is scheduled).
+
+    `now_at` is the database's time when it found nothing: `retry_at` is reckoned from there, not by our own clock.
+    """
+
+    messages: tuple[Handle, ...]
+    reason: NothingAnswer | None = None
+    retry_at: int | None = None
+    now_at: int | None = None
+
+    @property
+    def look_in_ms(self) -> int | None:
+        """How long to wait before looking again, by the database's clock; None if nothing is scheduled."""
+        if self.retry_at is None or self.now_at is None:
+            return None
+        return max(0, self.retry_at - self.now_at)
+
+    def __len__(self) -> int:
+        return len(self.messages)
+
+    def __iter__(self) -> Iterator[Handle]:
+        return iter(self.messages)
+
+    @overload
+    def __getitem__(self, index: int) -> Handle: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Handle]: ...
+    def __getitem__(self, index: int | slice) -> Handle | Sequence[Handle]:
+        return self.messages[index]
+
+
+@dataclass(frozen=True, slots=True)
+class Heartbeat:
+    """What became of one lease of a batch: extended until `lease_until`, or not."""
+
+    id: int
+    answer: HeartbeatAnswer
+    lease_until: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """What became of one completion of a batch."""
+
+    id: int
+    answer: CompleteAnswer
+
+
+@dataclass(frozen=True, slots=True)
+class Deferred:
+    """What became of one deferral of a batch: runs again at `dequeue_at`, or the lease was gone."""
+
+    id: int
+    answer: DeferAnswer
+    dequeue_at: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """What became of one failure of a batch: retried at `dequeue_at`, dead, or the lease was gone."""
+
+    id: int
+    answer: FailAnswer
+    dequeue_at: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +191,8 @@ class Redriven:
 
 
 @dataclass(frozen=True, slots=True)
-class PeekedMessage:
-    """One live message, looked at and not taken."""
+class StoredMessage:
+    """The fields that live and dead messages share."""
 
     id: int
     channel: str
@@ -53,6 +204,12 @@ class PeekedMessage:
     key: str | None
     created_at: int
     dequeue_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class PeekedMessage(StoredMessage):
+    """One live message, looked at and not taken."""
+
     leased: bool
     lease_until: int | None
     worker: str | None
@@ -60,19 +217,9 @@ class PeekedMessage:
 
 
 @dataclass(frozen=True, slots=True)
-class DeadMessage:
+class DeadMessage(StoredMessage):
     """One message that ran out of attempts, kept until it is redriven or purged."""
 
-    id: int
-    channel: str
-    content: bytes
-    state: bytes | None
-    attempt: int
-    kind: str | None
-    headers: Mapping[str, Any] | None = field(hash=False)
-    key: str | None
-    created_at: int
-    dequeue_at: int
     died_at: int
     error: str | None
 

@@ -1,13 +1,25 @@
-"""The queue as a whole: its figures, what a sweep, a check and a repair found, what is installed."""
+"""The queue as a whole, its channels, its schedules and its workers."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
 QueueSetAnswer = Literal["changed", "unchanged"]
+ChannelSetAnswer = Literal["created", "changed", "unchanged"]
+PauseAnswer = Literal["paused", "already_paused", "not_found"]
+ResumeAnswer = Literal["resumed", "not_paused", "not_found"]
+RetireAnswer = Literal["retiring", "already_retiring", "not_found"]
+RestrictAnswer = Literal["restricted", "unchanged"]
+UnrestrictAnswer = Literal["unrestricted", "not_found"]
+ChannelState = Literal["ready", "idle", "scheduled", "saturated", "throttled", "paused", "retiring"]
+ScheduleSetAnswer = Literal["created", "changed", "unchanged"]
+ScheduleDeleteAnswer = Literal["deleted", "not_found"]
+Misfire = Literal["skip", "once", "all"]
+WorkerSeenAnswer = Literal["started", "seen"]
+WorkerGoneAnswer = Literal["gone", "not_found"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +44,7 @@ class QueueStats:
 
 @dataclass(frozen=True, slots=True)
 class MaintenanceResult:
-    """What one sweep put right: leases expired, messages that died of it, idle channels, old partitions."""
+    """What maintenance did: expired leases, messages that died, removed idle channels, dropped partitions."""
 
     expired: int
     died: int
@@ -52,7 +64,7 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """One invariant that `repair` mended."""
+    """A broken invariant that `repair` has repaired."""
 
     invariant: str
     channel: str | None
@@ -69,3 +81,138 @@ class Installed:
     installed_at: datetime
     migration: int
     roles: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelPolicy:
+    """What holds for a channel; the one without a name is the queue's default."""
+
+    channel: str
+    max_concurrency: int | None
+    min_interval_ms: int | None
+    burst: int
+    max_size: int | None
+    when_full: Literal["reject", "drop"]
+    weight: int
+    max_attempts: int
+    paused: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelStats:
+    """One channel as it is now, with its policy; counts stop at 10,000 and then `counted_exactly` is false."""
+
+    channel: str
+    state: ChannelState
+    waiting: int
+    scheduled: int
+    leased: int
+    dead: int
+    oldest_at: int | None
+    next_at: int | None
+    in_flight: int
+    size: int
+    counted_exactly: bool
+    max_concurrency: int | None
+    min_interval_ms: int | None
+    burst: int | None
+    max_size: int | None
+    when_full: Literal["reject", "drop"]
+    weight: int
+    max_attempts: int | None
+    retry_delays_ms: list[int] | None
+    retry_jitter: float | None
+    paused: bool
+    retiring: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelActivity:
+    """One channel in which something goes on; `finished` attempts ended within the last `finished_ms`."""
+
+    channel: str
+    state: ChannelState
+    waiting: int
+    scheduled: int
+    leased: int
+    counted_exactly: bool
+    waiting_since: int | None
+    next_at: int | None
+    in_flight: int
+    finished: int | None
+    finished_ms: int
+    max_concurrency: int | None
+    min_interval_ms: int | None
+    burst: int | None
+    max_size: int | None
+    weight: int
+    paused: bool
+    retiring: bool
+    now_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Restricted:
+    """A role that may use some channels only; `is_known` is False where no role has that name any more."""
+
+    role: str
+    channels: Sequence[str] = field(hash=False)
+    prefixes: Sequence[str] = field(hash=False)
+    is_known: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """One schedule as it stands: dealt with up to `last_run_at`, next at `next_at` (None: no worker has looked yet).
+
+    `message_id` and `answer` say what became of its last run; `now_at` is the database's time.
+    """
+
+    name: str
+    cron: str | None
+    every_ms: int | None
+    timezone: str
+    channel: str
+    kind: str | None
+    headers: Mapping[str, Any] | None = field(hash=False)
+    content: bytes
+    misfire: Misfire
+    paused: bool
+    last_run_at: int
+    next_at: int | None
+    message_id: int | None
+    answer: str | None
+    set_at: int
+    version: int
+    now_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleAdvanced:
+    """What became of runs that had come: `behind` if another worker dealt with them, or the schedule changed."""
+
+    answer: Literal["advanced", "behind", "paused", "not_found"]
+    created: int
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleRan:
+    """What became of a schedule's message that was wanted now."""
+
+    answer: Literal["created", "dropped", "rejected", "not_found"]
+    id: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerSeen:
+    """One worker that said that it is there; `about` is what it says of itself: host, process, kinds."""
+
+    name: str
+    alive: bool
+    stopping: bool
+    concurrency: int
+    running: int
+    started_at: int
+    seen_at: int
+    about: Mapping[str, Any] = field(hash=False)
+    now_at: int

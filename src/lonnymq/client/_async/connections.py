@@ -3,37 +3,33 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import weakref
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Protocol, TypeVar
 
 from psycopg import AsyncConnection, AsyncCursor
-from psycopg.pq import TransactionStatus
-from psycopg.rows import tuple_row
 
-from lonnymq.client.array_dumpers import register
+from lonnymq.client._async.pool import AsyncDsnSource, AsyncReusableConnection, execute
 from lonnymq.client.bulk import Bulk
 from lonnymq.client.call import Call
 from lonnymq.client.connection_state import (
     ISOLATION,
-    PREPARE_AT_ONCE,
-    close_forgotten,
-    encoded_statement,
-    is_alive,
+    MAX_CONNECTIONS,
+    TIMEOUT_SECONDS,
     needs_transaction,
     refuse_open_transaction,
 )
-from lonnymq.errors import UnknownConnection, WrongIsolation, raise_translated, translated
+from lonnymq.errors import (
+    UnknownConnection,
+    WrongIsolation,
+    translated,
+)
 
 Answer = TypeVar("Answer")
 
 ACCEPTED = (
     "a DSN, a psycopg AsyncConnection, or a pool of them such as psycopg_pool.AsyncConnectionPool"
 )
-
-register()
 
 
 class AsyncSource(Protocol):
@@ -45,86 +41,11 @@ class AsyncSource(Protocol):
     def connection(self) -> AbstractAsyncContextManager[AsyncConnection[Any]]:
         """Lend a connection for one call."""
 
+    async def trim(self) -> None:
+        """Close what was opened here and not needed for a while."""
+
     async def close(self) -> None:
         """Close what was opened here."""
-
-
-class AsyncReusableConnection(AsyncConnection[Any]):
-    """A connection that keeps a cursor for each statement: one that runs the same again knows its types already."""
-
-    cursors: dict[str, AsyncCursor[Any]]
-
-    @classmethod
-    async def open(cls, dsn: str) -> AsyncReusableConnection:
-        """Open one."""
-        opened = await cls.connect(
-            dsn, autocommit=True, prepare_threshold=None, row_factory=tuple_row
-        )
-        opened.cursors = {}
-        return opened
-
-
-class AsyncDsnSource:
-    """Opens connections to a DSN as they are needed and keeps idle ones."""
-
-    def __init__(self, dsn: str) -> None:
-        self.dsn = dsn
-        self.prepare: bool | None = None
-        self.isolate = False
-        self.process = os.getpid()
-        self.idle: list[AsyncReusableConnection] = []
-        weakref.finalize(self, close_forgotten, self.idle, self.process)
-
-    @asynccontextmanager
-    async def connection(self) -> AsyncIterator[AsyncReusableConnection]:
-        """Lend an idle connection or a new one; take it back unless it broke."""
-        connection = await self.take() or await self.open()
-        try:
-            yield connection
-        finally:
-            await self.give_back(connection)
-
-    async def run(self, call: Call[Answer]) -> Answer:
-        """Run a call on an idle connection or a new one, with nothing around it that a single call would feel."""
-        connection = await self.take() or await self.open()
-        try:
-            return await execute(connection, call, prepare=self.prepare)
-        except Exception as error:
-            raise_translated(error)
-        finally:
-            await self.give_back(connection)
-
-    async def take(self) -> AsyncReusableConnection | None:
-        """An idle connection that the server has not closed meanwhile; none that a fork inherited."""
-        if self.process != os.getpid():
-            self.process = os.getpid()
-            self.idle.clear()
-        while self.idle:
-            connection = self.idle.pop()
-            if is_alive(connection):
-                return connection
-            await connection.close()
-        return None
-
-    async def give_back(self, connection: AsyncReusableConnection) -> None:
-        """Keep it for the next call, unless it broke."""
-        if connection.pgconn.transaction_status == TransactionStatus.IDLE:
-            self.idle.append(connection)
-        else:
-            await connection.close()
-
-    async def open(self) -> AsyncReusableConnection:
-        """Open a connection; behind a pooler, whose process ids are its own, nothing is prepared on it."""
-        connection = await AsyncReusableConnection.open(self.dsn)
-        row = await (await connection.execute("select pg_backend_pid()")).fetchone()
-        if row == (connection.info.backend_pid,):
-            connection.prepare_threshold = PREPARE_AT_ONCE
-        return connection
-
-    async def close(self) -> None:
-        """Close the idle connections; the AsyncQueue stays usable and would open new ones."""
-        while self.idle:
-            await self.idle.pop().close()
 
 
 class AsyncConnectionSource:
@@ -141,6 +62,9 @@ class AsyncConnectionSource:
         """Lend the connection."""
         async with self.lock:
             yield self.given
+
+    async def trim(self) -> None:
+        """Close nothing."""
 
     async def close(self) -> None:
         """Close nothing: the connection is the caller's."""
@@ -159,14 +83,22 @@ class AsyncPoolSource:
         lent: AbstractAsyncContextManager[AsyncConnection[Any]] = self.pool.connection()
         return lent
 
+    async def trim(self) -> None:
+        """Close nothing."""
+
     async def close(self) -> None:
         """Close nothing: the pool is the caller's."""
 
 
-def source_of(given: object) -> AsyncSource:
+def source_of(
+    given: object,
+    *,
+    max_connections: int = MAX_CONNECTIONS,
+    timeout: float | None = TIMEOUT_SECONDS,
+) -> AsyncSource:
     """The source that an AsyncQueue was given."""
     if isinstance(given, str):
-        return AsyncDsnSource(given)
+        return AsyncDsnSource(given, max_connections=max_connections, timeout=timeout)
     if isinstance(given, AsyncConnection):
         return AsyncConnectionSource(given)
     if callable(getattr(given, "connection", None)):
@@ -182,11 +114,13 @@ async def run(source: AsyncSource, call: Call[Answer]) -> Answer:
         return await run_on(connection, call, prepare=source.prepare)
 
 
-async def run_dequeue(source: AsyncSource, call: Call[Answer]) -> Answer:
+async def run_dequeue(
+    source: AsyncSource, call: Call[Answer], *, timeout: float | None = None
+) -> Answer:
     """Run a dequeue, which needs a READ COMMITTED transaction of its own."""
     if isinstance(source, AsyncDsnSource) and not source.isolate:
         try:
-            return await source.run(call)
+            return await source.run(call, timeout=timeout)
         except WrongIsolation:
             source.isolate = True
     async with source.connection() as connection:
@@ -213,31 +147,16 @@ async def run_on(
         return await execute(connection, call, prepare=prepare)
 
 
-async def execute(
-    connection: AsyncConnection[Any], call: Call[Answer], *, prepare: bool | None
-) -> Answer:
-    """Run a call on a connection as it stands, whatever rows and cursors it makes by itself."""
-    cursor = cursor_for(connection, call.sql)
-    await cursor.execute(encoded_statement(call.sql), call.parameters, prepare=prepare, binary=True)
-    rows = await cursor.fetchall()
-    if cursor.pgresult is not None:
-        cursor.pgresult.clear()  # a cursor that is kept must not keep what it read
-    return call.parse(rows)
-
-
-def cursor_for(connection: AsyncConnection[Any], sql: str) -> AsyncCursor[Any]:
-    """The cursor that this connection keeps for the statement, or a new one on somebody else's connection."""
-    if not isinstance(connection, AsyncReusableConnection):
-        return AsyncCursor(connection, row_factory=tuple_row)
-    cursor = connection.cursors.get(sql)
-    if cursor is None:
-        cursor = connection.cursors[sql] = AsyncCursor(connection, row_factory=tuple_row)
-    return cursor
+def remove_limit(connection: AsyncConnection[Any]) -> None:
+    """Let statements take as long as they need, until the connection is given back."""
+    if isinstance(connection, AsyncReusableConnection):
+        connection.limit = None
 
 
 async def copy_messages(source: AsyncSource, bulk: Bulk) -> int:
     """Copy messages in and announce them, in one transaction."""
     async with source.connection() as connection:
+        remove_limit(connection)
         with translated():
             async with connection.transaction():
                 now = await execute(connection, bulk.clock(), prepare=False)

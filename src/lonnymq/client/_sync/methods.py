@@ -6,111 +6,162 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from lonnymq import results
 from lonnymq.client import calls
 from lonnymq.client._sync.base import Base
 from lonnymq.client.arguments import Bytes, Duration, Moment
-from lonnymq.results import (
-    CancelAnswer,
-    Cancelled,
-    ChannelActivity,
-    ChannelPolicy,
-    ChannelStats,
-    CompleteAnswer,
-    Completed,
-    ConfineAnswer,
-    ConfirmAnswer,
-    DeadMessage,
-    DeferAnswer,
-    Deferred,
-    Explanation,
-    FailAnswer,
-    Failed,
-    ForgetAnswer,
-    FreeAnswer,
-    Heartbeat,
-    HeartbeatAnswer,
-    HistoryLag,
-    HistoryPart,
-    HistoryReader,
-    HistoryResume,
-    HistoryRow,
-    Horizon,
-    Installed,
-    Leased,
-    MaintenanceResult,
-    Misfire,
-    PauseAnswer,
-    PeekedMessage,
-    QueueStats,
-    Redriven,
-    Repair,
-    Restricted,
-    ResumeAnswer,
-    RetireAnswer,
-    Schedule,
-    ScheduleDeleteAnswer,
-    ScheduleRan,
-    ScheduleSetAnswer,
-    Ticked,
-    Violation,
-    WorkerGoneAnswer,
-    WorkerSeen,
-    WorkerSeenAnswer,
-)
 
 
 class Methods(Base):
     """One method a SQL function."""
 
-    def channel_pause(self, channel: str) -> PauseAnswer:
-        """Stop a channel: no message of the channel is dequeued until you resume the channel."""
-        return self._run(calls.channel_pause(self.schema, channel))
+    def history_horizon(self, start: int = 0, *, rows: int = 10_000) -> results.Horizon:
+        """Answer how far you can read from `start` for about `rows` finished attempts."""
+        return self._run(calls.history_horizon(self.schema, start, rows=rows))
 
-    def channel_resume(self, channel: str) -> ResumeAnswer:
-        """Resume a paused channel."""
-        return self._run(calls.channel_resume(self.schema, channel))
+    def history_read(self, start: int = 0, *, upto: int | None = None) -> list[results.HistoryRow]:
+        """Read the finished attempts from `start` up to `upto`. Each time you read the same attempts."""
+        return self._run(calls.history_read(self.schema, start, upto=upto))
 
-    def channel_retire(self, channel: str) -> RetireAnswer:
-        """Retire a channel: the channel takes no new messages and is removed when the last message is done."""
-        return self._run(calls.channel_retire(self.schema, channel))
+    def history_cut(
+        self, start: int = 0, *, rows: int = 100_000, parts: int = 10
+    ) -> list[results.HistoryPart]:
+        """Cut the history from `start` on into parts of about `rows` finished attempts, for parallel readers."""
+        return self._run(calls.history_cut(self.schema, start, rows=rows, parts=parts))
 
-    def channel_stats(
-        self, channel: str | None = None, *, after: str | None = None, limit: int = 100
-    ) -> list[ChannelStats]:
-        """Show the state and the options of a channel, or of all channels page by page, after a name."""
-        return self._run(calls.channel_stats(self.schema, channel, after=after, limit=limit))
+    def history_lag(self, start: int = 0, *, most: int = 1_000_000) -> results.HistoryLag:
+        """Show how far a reader at position `start` is behind, and which transaction holds back the rest."""
+        return self._run(calls.history_lag(self.schema, start, most=most))
 
-    def channel_policy_list(
-        self, *, after: str | None = None, limit: int = 1000
-    ) -> list[ChannelPolicy]:
-        """List the default options and then the options of all channels, page by page, after a name."""
-        return self._run(calls.channel_policy_list(self.schema, after=after, limit=limit))
+    def history_resume(self, reader: str, position: int) -> results.HistoryResume:
+        """Answer where a reader at `position` continues, also after a failover or a restore."""
+        return self._run(calls.history_resume(self.schema, reader, position))
 
-    def channel_active(
-        self, channels: Iterable[str] | None = None, *, limit: int = 100, count: int = 1000
-    ) -> list[ChannelActivity]:
-        """List channels with work: up to `limit` of each kind, or the channels that you name."""
-        return self._run(calls.channel_active(self.schema, channels, limit=limit, count=count))
+    def history_reader_list(self) -> list[results.HistoryReader]:
+        """List the readers of history. History that a reader has not confirmed is kept."""
+        return self._run(calls.history_reader_list(self.schema))
 
-    def channel_permitted(self, channel: str) -> bool:
-        """Tell whether the connected login may use a channel: True unless the login is restricted to other channels."""
-        return self._run(calls.channel_permitted(self.schema, channel))
+    def history_forget(self, reader: str) -> results.ForgetAnswer:
+        """Forget a reader of history, so that no history is kept for the reader."""
+        return self._run(calls.history_forget(self.schema, reader))
 
-    def producer_restrict(
-        self, role: str, *, channels: Iterable[str] = (), prefixes: Iterable[str] = ()
-    ) -> ConfineAnswer:
-        """Confine a role and its members to some channels: by name, or by the beginning of the name."""
+    def history_confirm(self, reader: str, *, upto: int) -> results.ConfirmAnswer:
+        """Confirm that a reader has stored the history up to `upto`. Later history is kept for the reader."""
+        return self._run(calls.history_confirm(self.schema, reader, upto=upto))
+
+    def history_prune(self) -> int:
+        """Drop history that is old enough and confirmed by every reader. Answer how many days were dropped."""
+        return self._run(calls.history_prune(self.schema))
+
+    def heartbeat(
+        self, message: results.Leased, *, lease_ms: Duration = 30_000
+    ) -> results.HeartbeatAnswer:
+        """Extend the lease of a message to `lease_ms` from now."""
+        return self._run(calls.message_heartbeat(self.schema, message, lease_ms=lease_ms))
+
+    def heartbeat_many(
+        self, messages: Iterable[results.Leased], *, lease_ms: Duration = 30_000
+    ) -> list[results.Heartbeat]:
+        """Extend the leases of many messages to `lease_ms` from now, in one call."""
+        return self._run(calls.message_heartbeat_many(self.schema, messages, lease_ms=lease_ms))
+
+    def complete(self, message: results.Leased, *, using: Any = None) -> results.CompleteAnswer:
+        """Complete a message."""
+        return self._run(calls.message_complete(self.schema, message), using)
+
+    def complete_many(
+        self, messages: Iterable[results.Leased], *, using: Any = None
+    ) -> list[results.Completed]:
+        """Complete many messages in one call. The answers have the order of the messages."""
+        return self._run(calls.message_complete_many(self.schema, messages), using)
+
+    def defer(
+        self,
+        message: results.Leased,
+        *,
+        delay_ms: Duration | None = None,
+        dequeue_at: Moment | None = None,
+        state: Bytes | None = None,
+        using: Any = None,
+    ) -> results.DeferAnswer:
+        """Put a message back for later and keep `state` with the message. This attempt does not count."""
         return self._run(
-            calls.producer_restrict(self.schema, role, channels=channels, prefixes=prefixes)
+            calls.message_defer(
+                self.schema, message, delay_ms=delay_ms, dequeue_at=dequeue_at, state=state
+            ),
+            using,
         )
 
-    def producer_unrestrict(self, role: str) -> FreeAnswer:
-        """Let a role use every channel again."""
-        return self._run(calls.producer_unrestrict(self.schema, role))
+    def defer_many(
+        self,
+        messages: Iterable[results.Leased],
+        *,
+        delay_ms: Duration | None = None,
+        dequeue_at: Moment | None = None,
+        state: Bytes | None = None,
+        using: Any = None,
+    ) -> list[results.Deferred]:
+        """Put many messages back for later, all with the same delay and state."""
+        return self._run(
+            calls.message_defer_many(
+                self.schema, messages, delay_ms=delay_ms, dequeue_at=dequeue_at, state=state
+            ),
+            using,
+        )
 
-    def producer_list(self) -> list[Restricted]:
-        """List the roles that are restricted to some channels."""
-        return self._run(calls.producer_list(self.schema))
+    def fail(
+        self,
+        message: results.Leased,
+        *,
+        error: str | BaseException | None = None,
+        retry_ms: Duration | None = None,
+        dead: bool = False,
+        using: Any = None,
+    ) -> results.FailAnswer:
+        """Fail this attempt. The message is retried after `retry_ms` or as the channel says, or is dead."""
+        return self._run(
+            calls.message_fail(self.schema, message, error=error, retry_ms=retry_ms, dead=dead),
+            using,
+        )
+
+    def fail_many(
+        self,
+        messages: Iterable[results.Leased],
+        *,
+        error: str | BaseException | None = None,
+        retry_ms: Duration | None = None,
+        dead: bool = False,
+        using: Any = None,
+    ) -> list[results.Failed]:
+        """Fail an attempt of many messages, all with the same error."""
+        return self._run(
+            calls.message_fail_many(
+                self.schema, messages, error=error, retry_ms=retry_ms, dead=dead
+            ),
+            using,
+        )
+
+    def cancel(self, message_id: int, *, using: Any = None) -> results.CancelAnswer:
+        """Delete a message that is not leased."""
+        return self._run(calls.message_cancel(self.schema, message_id), using)
+
+    def cancel_many(
+        self, message_ids: Iterable[int], *, using: Any = None
+    ) -> list[results.Cancelled]:
+        """Delete many messages that are not leased."""
+        return self._run(calls.message_cancel_many(self.schema, message_ids), using)
+
+    def purge(self, channel: str, *, limit: int = 10_000) -> int:
+        """Delete up to `limit` waiting messages of a channel, and answer how many."""
+        return self._run(calls.message_purge(self.schema, channel, limit=limit))
+
+    def peek(self, channel: str, *, limit: int = 10) -> list[results.PeekedMessage]:
+        """Show the first messages of a channel without a lease."""
+        return self._run(calls.message_peek(self.schema, channel, limit=limit))
+
+    def explain(self, message_id: int) -> results.Explanation:
+        """Explain why a message is not running."""
+        return self._run(calls.message_explain(self.schema, message_id))
 
     def dead_list(
         self,
@@ -119,7 +170,7 @@ class Methods(Base):
         kind: str | None = None,
         after: int | None = None,
         limit: int = 100,
-    ) -> list[DeadMessage]:
+    ) -> list[results.DeadMessage]:
         """List dead messages page by page, after an id."""
         return self._run(calls.dead_list(self.schema, channel, kind=kind, after=after, limit=limit))
 
@@ -141,7 +192,7 @@ class Methods(Base):
         channel: str | None = None,
         kind: str | None = None,
         limit: int = 1000,
-    ) -> list[Redriven]:
+    ) -> list[results.Redriven]:
         """Put dead messages back into their channels, by id or by channel. The channel '*' means all channels."""
         return self._run(
             calls.dead_redrive(self.schema, message_ids, channel=channel, kind=kind, limit=limit)
@@ -160,149 +211,7 @@ class Methods(Base):
             calls.dead_purge(self.schema, message_ids, channel=channel, kind=kind, limit=limit)
         )
 
-    def history_horizon(self, start: int = 0, *, rows: int = 10_000) -> Horizon:
-        """Answer how far you can read from `start` for about `rows` finished attempts."""
-        return self._run(calls.history_horizon(self.schema, start, rows=rows))
-
-    def history_read(self, start: int = 0, *, upto: int | None = None) -> list[HistoryRow]:
-        """Read the finished attempts from `start` up to `upto`. Each time you read the same attempts."""
-        return self._run(calls.history_read(self.schema, start, upto=upto))
-
-    def history_cut(
-        self, start: int = 0, *, rows: int = 100_000, parts: int = 10
-    ) -> list[HistoryPart]:
-        """Cut the history from `start` on into parts of about `rows` finished attempts, for parallel readers."""
-        return self._run(calls.history_cut(self.schema, start, rows=rows, parts=parts))
-
-    def history_lag(self, start: int = 0, *, most: int = 1_000_000) -> HistoryLag:
-        """Show how far a reader at position `start` is behind, and which transaction holds back the rest."""
-        return self._run(calls.history_lag(self.schema, start, most=most))
-
-    def history_resume(self, reader: str, position: int) -> HistoryResume:
-        """Answer where a reader at `position` continues, also after a failover or a restore."""
-        return self._run(calls.history_resume(self.schema, reader, position))
-
-    def history_reader_list(self) -> list[HistoryReader]:
-        """List the readers of history. History that a reader has not confirmed is kept."""
-        return self._run(calls.history_reader_list(self.schema))
-
-    def history_forget(self, reader: str) -> ForgetAnswer:
-        """Forget a reader of history, so that no history is kept for the reader."""
-        return self._run(calls.history_forget(self.schema, reader))
-
-    def history_confirm(self, reader: str, *, upto: int) -> ConfirmAnswer:
-        """Confirm that a reader has stored the history up to `upto`. Later history is kept for the reader."""
-        return self._run(calls.history_confirm(self.schema, reader, upto=upto))
-
-    def history_prune(self) -> int:
-        """Drop history that is old enough and confirmed by every reader. Answer how many days were dropped."""
-        return self._run(calls.history_prune(self.schema))
-
-    def heartbeat(self, message: Leased, *, lease_ms: Duration = 30_000) -> HeartbeatAnswer:
-        """Extend the lease of a message to `lease_ms` from now."""
-        return self._run(calls.message_heartbeat(self.schema, message, lease_ms=lease_ms))
-
-    def heartbeat_many(
-        self, messages: Iterable[Leased], *, lease_ms: Duration = 30_000
-    ) -> list[Heartbeat]:
-        """Extend the leases of many messages to `lease_ms` from now, in one call."""
-        return self._run(calls.message_heartbeat_many(self.schema, messages, lease_ms=lease_ms))
-
-    def complete(self, message: Leased, *, using: Any = None) -> CompleteAnswer:
-        """Complete a message."""
-        return self._run(calls.message_complete(self.schema, message), using)
-
-    def complete_many(self, messages: Iterable[Leased], *, using: Any = None) -> list[Completed]:
-        """Complete many messages in one call. The answers have the order of the messages."""
-        return self._run(calls.message_complete_many(self.schema, messages), using)
-
-    def defer(
-        self,
-        message: Leased,
-        *,
-        delay_ms: Duration | None = None,
-        dequeue_at: Moment | None = None,
-        state: Bytes | None = None,
-        using: Any = None,
-    ) -> DeferAnswer:
-        """Put a message back for later and keep `state` with the message. This attempt does not count."""
-        return self._run(
-            calls.message_defer(
-                self.schema, message, delay_ms=delay_ms, dequeue_at=dequeue_at, state=state
-            ),
-            using,
-        )
-
-    def defer_many(
-        self,
-        messages: Iterable[Leased],
-        *,
-        delay_ms: Duration | None = None,
-        dequeue_at: Moment | None = None,
-        state: Bytes | None = None,
-        using: Any = None,
-    ) -> list[Deferred]:
-        """Put many messages back for later, all with the same delay and state."""
-        return self._run(
-            calls.message_defer_many(
-                self.schema, messages, delay_ms=delay_ms, dequeue_at=dequeue_at, state=state
-            ),
-            using,
-        )
-
-    def fail(
-        self,
-        message: Leased,
-        *,
-        error: str | BaseException | None = None,
-        retry_ms: Duration | None = None,
-        dead: bool = False,
-        using: Any = None,
-    ) -> FailAnswer:
-        """Fail this attempt. The message is retried after `retry_ms` or as the channel says, or is dead."""
-        return self._run(
-            calls.message_fail(self.schema, message, error=error, retry_ms=retry_ms, dead=dead),
-            using,
-        )
-
-    def fail_many(
-        self,
-        messages: Iterable[Leased],
-        *,
-        error: str | BaseException | None = None,
-        retry_ms: Duration | None = None,
-        dead: bool = False,
-        using: Any = None,
-    ) -> list[Failed]:
-        """Fail an attempt of many messages, all with the same error."""
-        return self._run(
-            calls.message_fail_many(
-                self.schema, messages, error=error, retry_ms=retry_ms, dead=dead
-            ),
-            using,
-        )
-
-    def cancel(self, message_id: int, *, using: Any = None) -> CancelAnswer:
-        """Delete a message that is not leased."""
-        return self._run(calls.message_cancel(self.schema, message_id), using)
-
-    def cancel_many(self, message_ids: Iterable[int], *, using: Any = None) -> list[Cancelled]:
-        """Delete many messages that are not leased."""
-        return self._run(calls.message_cancel_many(self.schema, message_ids), using)
-
-    def purge(self, channel: str, *, limit: int = 10_000) -> int:
-        """Delete up to `limit` waiting messages of a channel, and answer how many."""
-        return self._run(calls.message_purge(self.schema, channel, limit=limit))
-
-    def peek(self, channel: str, *, limit: int = 10) -> list[PeekedMessage]:
-        """Show the first messages of a channel without a lease."""
-        return self._run(calls.message_peek(self.schema, channel, limit=limit))
-
-    def explain(self, message_id: int) -> Explanation:
-        """Explain why a message is not running."""
-        return self._run(calls.message_explain(self.schema, message_id))
-
-    def installed(self) -> Installed:
+    def installed(self) -> results.Installed:
         """Show which version of the queue is installed in the schema."""
         return self._run(calls.queue_installed(self.schema))
 
@@ -310,21 +219,71 @@ class Methods(Base):
         """Answer the time of the database in epoch milliseconds."""
         return self._run(calls.epoch(self.schema))
 
-    def stats(self) -> QueueStats:
+    def stats(self) -> results.QueueStats:
         """Show the state and the options of the queue."""
         return self._run(calls.queue_stats(self.schema))
 
-    def maintain(self, *, limit: int = 1000) -> MaintenanceResult:
+    def maintain(self, *, limit: int = 1000) -> results.MaintenanceResult:
         """Expire leases, remove idle channels and drop old history. Any number of processes can run this at once."""
         return self._run(calls.queue_maintain(self.schema, limit=limit))
 
-    def check(self) -> list[Violation]:
+    def check(self) -> list[results.Violation]:
         """Check the queue for broken invariants. An empty list means that the queue is healthy."""
         return self._run(calls.queue_check(self.schema))
 
-    def repair(self) -> list[Repair]:
+    def repair(self) -> list[results.Repair]:
         """Repair broken invariants, and list the repairs."""
         return self._run(calls.queue_repair(self.schema))
+
+    def channel_pause(self, channel: str) -> results.PauseAnswer:
+        """Stop a channel: no message of the channel is dequeued until you resume the channel."""
+        return self._run(calls.channel_pause(self.schema, channel))
+
+    def channel_resume(self, channel: str) -> results.ResumeAnswer:
+        """Resume a paused channel."""
+        return self._run(calls.channel_resume(self.schema, channel))
+
+    def channel_retire(self, channel: str) -> results.RetireAnswer:
+        """Retire a channel: the channel takes no new messages and is removed when the last message is done."""
+        return self._run(calls.channel_retire(self.schema, channel))
+
+    def channel_stats(
+        self, channel: str | None = None, *, after: str | None = None, limit: int = 100
+    ) -> list[results.ChannelStats]:
+        """Show the state and the options of a channel, or of all channels page by page, after a name."""
+        return self._run(calls.channel_stats(self.schema, channel, after=after, limit=limit))
+
+    def channel_policy_list(
+        self, *, after: str | None = None, limit: int = 1000
+    ) -> list[results.ChannelPolicy]:
+        """List the default options and then the options of all channels, page by page, after a name."""
+        return self._run(calls.channel_policy_list(self.schema, after=after, limit=limit))
+
+    def channel_active(
+        self, channels: Iterable[str] | None = None, *, limit: int = 100, count: int = 1000
+    ) -> list[results.ChannelActivity]:
+        """List channels with work: up to `limit` of each kind, or the channels that you name."""
+        return self._run(calls.channel_active(self.schema, channels, limit=limit, count=count))
+
+    def channel_permitted(self, channel: str) -> bool:
+        """Tell whether the connected login may use a channel: True unless the login is restricted to other channels."""
+        return self._run(calls.channel_permitted(self.schema, channel))
+
+    def producer_restrict(
+        self, role: str, *, channels: Iterable[str] = (), prefixes: Iterable[str] = ()
+    ) -> results.RestrictAnswer:
+        """Restrict a role and its members to some channels, by name or by prefix."""
+        return self._run(
+            calls.producer_restrict(self.schema, role, channels=channels, prefixes=prefixes)
+        )
+
+    def producer_unrestrict(self, role: str) -> results.UnrestrictAnswer:
+        """Let a role use every channel again."""
+        return self._run(calls.producer_unrestrict(self.schema, role))
+
+    def producer_list(self) -> list[results.Restricted]:
+        """List the roles that are restricted to some channels."""
+        return self._run(calls.producer_list(self.schema))
 
     def schedule_set(
         self,
@@ -337,8 +296,8 @@ class Methods(Base):
         content: Bytes = b"",
         kind: str | None = None,
         headers: Mapping[str, Any] | None = None,
-        misfire: Misfire = "once",
-    ) -> ScheduleSetAnswer:
+        misfire: results.Misfire = "once",
+    ) -> results.ScheduleSetAnswer:
         """Create or change a schedule, with a cron line or an interval. Workers create the messages."""
         return self._run(
             calls.schedule_set(
@@ -355,11 +314,13 @@ class Methods(Base):
             )
         )
 
-    def schedule_list(self, *, after: str | None = None, limit: int = 100) -> list[Schedule]:
+    def schedule_list(
+        self, *, after: str | None = None, limit: int = 100
+    ) -> list[results.Schedule]:
         """List schedules page by page, after a name."""
         return self._run(calls.schedule_list(self.schema, after=after, limit=limit))
 
-    def schedule_due(self, *, within_ms: Duration = 0, limit: int = 1000) -> list[Schedule]:
+    def schedule_due(self, *, within_ms: Duration = 0, limit: int = 1000) -> list[results.Schedule]:
         """List the schedules with a run within `within_ms`, and the schedules whose next run is not known yet."""
         return self._run(calls.schedule_due(self.schema, within_ms=within_ms, limit=limit))
 
@@ -371,7 +332,7 @@ class Methods(Base):
         upto_at: Moment,
         runs: Iterable[Moment],
         next_at: Moment | None = None,
-    ) -> Ticked:
+    ) -> results.ScheduleAdvanced:
         """Create the messages of runs that are due, each message once."""
         return self._run(
             calls.schedule_advance(
@@ -379,19 +340,19 @@ class Methods(Base):
             )
         )
 
-    def schedule_run(self, name: str) -> ScheduleRan:
+    def schedule_run(self, name: str) -> results.ScheduleRan:
         """Create the message of a schedule now, in addition to the runs."""
         return self._run(calls.schedule_run(self.schema, name))
 
-    def schedule_pause(self, name: str) -> PauseAnswer:
+    def schedule_pause(self, name: str) -> results.PauseAnswer:
         """Stop a schedule until you resume the schedule."""
         return self._run(calls.schedule_pause(self.schema, name))
 
-    def schedule_resume(self, name: str) -> ResumeAnswer:
+    def schedule_resume(self, name: str) -> results.ResumeAnswer:
         """Resume a paused schedule with the first run after now."""
         return self._run(calls.schedule_resume(self.schema, name))
 
-    def schedule_delete(self, name: str) -> ScheduleDeleteAnswer:
+    def schedule_delete(self, name: str) -> results.ScheduleDeleteAnswer:
         """Delete a schedule. Messages of the schedule that exist already stay."""
         return self._run(calls.schedule_delete(self.schema, name))
 
@@ -404,7 +365,7 @@ class Methods(Base):
         stopping: bool = False,
         about: Mapping[str, Any] | None = None,
         interval_ms: Duration = 10_000,
-    ) -> WorkerSeenAnswer:
+    ) -> results.WorkerSeenAnswer:
         """Report that a worker is alive. The next report is due within `interval_ms`."""
         return self._run(
             calls.worker_seen(
@@ -418,10 +379,12 @@ class Methods(Base):
             )
         )
 
-    def worker_gone(self, name: str) -> WorkerGoneAnswer:
+    def worker_gone(self, name: str) -> results.WorkerGoneAnswer:
         """Report that a worker has ended."""
         return self._run(calls.worker_gone(self.schema, name))
 
-    def worker_list(self, *, after: str | None = None, limit: int = 100) -> list[WorkerSeen]:
+    def worker_list(
+        self, *, after: str | None = None, limit: int = 100
+    ) -> list[results.WorkerSeen]:
         """List workers page by page, after a name."""
         return self._run(calls.worker_list(self.schema, after=after, limit=limit))

@@ -1,46 +1,157 @@
 # scripts/make_sync.py writes this file from _async/queue.py: do not edit it.
-"""The queue for synchronous code: one method a SQL function, over a DSN, a pool or a connection."""
+"""The queue for synchronous code, its messages and its channels, over a DSN, a pool or a connection."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Self, Unpack
 
-from lonnymq import tracing
+from lonnymq import results, tracing
 from lonnymq.client import calls
-from lonnymq.client._sync.connections import copy_messages, run_dequeue
-from lonnymq.client._sync.handles import Channel, Message
+from lonnymq.client._sync.connections import copy_messages, remove_limit, run_dequeue
 from lonnymq.client._sync.install import install
 from lonnymq.client._sync.methods import Methods
 from lonnymq.client.arguments import Bytes, Duration, Moment
 from lonnymq.client.arguments import name as checked_name
 from lonnymq.client.bulk import Bulk
-from lonnymq.client.cursors import DequeueCursors, retry_pauses
-from lonnymq.client.new_message import NewMessage
-from lonnymq.client.options import ChannelOptions, QueueOptions
-from lonnymq.results import (
-    Batch,
-    ChannelSetAnswer,
-    CreateManyResult,
-    CreateResult,
-    QueueSetAnswer,
-)
+from lonnymq.client.calls.lease import DequeueCursors, retry_pauses
+from lonnymq.client.calls.message import NewMessage
+from lonnymq.client.calls.queue import ChannelOptions, QueueOptions
+
+
+@dataclass(slots=True, eq=False)
+class Message(results.LeasedMessage):
+    """A leased message: complete, defer or fail the message before `lease_until`, or extend the lease."""
+
+    queue: Queue = field(repr=False)
+
+    def heartbeat(self, lease_ms: Duration = 30_000) -> results.HeartbeatAnswer:
+        """Extend the lease to `lease_ms` from now."""
+        return self.queue.heartbeat(self, lease_ms=lease_ms)
+
+    def complete(self, *, using: Any = None) -> results.CompleteAnswer:
+        """Complete the message. With `using`, the message is completed when your transaction commits."""
+        return self.queue.complete(self, using=using)
+
+    def defer(
+        self,
+        *,
+        delay_ms: Duration | None = None,
+        dequeue_at: Moment | None = None,
+        state: Bytes | None = None,
+        using: Any = None,
+    ) -> results.DeferAnswer:
+        """Put the message back for later and keep `state` with the message. This attempt does not count."""
+        return self.queue.defer(
+            self, delay_ms=delay_ms, dequeue_at=dequeue_at, state=state, using=using
+        )
+
+    def fail(
+        self,
+        error: str | BaseException | None = None,
+        *,
+        retry_ms: Duration | None = None,
+        dead: bool = False,
+        using: Any = None,
+    ) -> results.FailAnswer:
+        """Fail this attempt. The message is retried after `retry_ms` or as the channel says, or is dead."""
+        return self.queue.fail(self, error=error, retry_ms=retry_ms, dead=dead, using=using)
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """One tenant's channel by name. The channel exists from the first message on, or once you set options."""
+
+    name: str
+    queue: Queue = field(repr=False)
+
+    def set(self, **options: Unpack[ChannelOptions]) -> results.ChannelSetAnswer:
+        """Set options of the channel. Options that you do not give stay as they are."""
+        return self.queue.channel_set(self.name, **options)
+
+    def pause(self) -> results.PauseAnswer:
+        """Stop the channel: no message is dequeued until you resume the channel."""
+        return self.queue.channel_pause(self.name)
+
+    def resume(self) -> results.ResumeAnswer:
+        """Resume the channel."""
+        return self.queue.channel_resume(self.name)
+
+    def retire(self) -> results.RetireAnswer:
+        """Retire the channel: the channel takes no new messages and is removed when the last message is done."""
+        return self.queue.channel_retire(self.name)
+
+    def stats(self) -> results.ChannelStats | None:
+        """Show the state and the options of the channel, or None if the channel does not exist."""
+        return next(iter(self.queue.channel_stats(self.name)), None)
+
+    def create(
+        self,
+        content: Bytes,
+        *,
+        delay_ms: Duration | None = None,
+        dequeue_at: Moment | None = None,
+        key: str | None = None,
+        kind: str | None = None,
+        headers: Mapping[str, Any] | None = None,
+        using: Any = None,
+    ) -> results.CreateResult:
+        """Add a message. With `using`, the message is created when your transaction commits."""
+        return self.queue.create(
+            self.name,
+            content,
+            delay_ms=delay_ms,
+            dequeue_at=dequeue_at,
+            key=key,
+            kind=kind,
+            headers=headers,
+            using=using,
+        )
+
+    def create_many(
+        self, messages: Iterable[Bytes | NewMessage], *, using: Any = None
+    ) -> list[results.CreateManyResult]:
+        """Add many messages in one call, in this order. Each message has a result, and rejections are not raised."""
+        return self.queue.create_many(messages, channel=self.name, using=using)
+
+    def copy(self, messages: Iterable[Bytes | NewMessage]) -> int:
+        """Load messages with COPY and answer how many."""
+        return self.queue.copy(messages, channel=self.name)
+
+    def purge(self, *, limit: int = 10_000) -> int:
+        """Delete up to `limit` waiting messages of the channel, and answer how many."""
+        return self.queue.purge(self.name, limit=limit)
+
+    def peek(self, *, limit: int = 10) -> list[results.PeekedMessage]:
+        """Look at its first messages and take none."""
+        return self.queue.peek(self.name, limit=limit)
 
 
 class Queue(Methods):
     """A queue in one schema of a PostgreSQL database.
 
-    With a DSN, the queue opens connections when calls need them, and can be used from many threads.
+    With a DSN, the queue opens up to `max_connections` connections when calls need them, and can be used by many
+    tasks. A call waits up to `timeout_ms` for a free connection, and then for its answer.
     `close` closes the idle connections.
     With a pool, each call borrows a connection.
     With a connection, each call joins the open transaction, or commits by itself if no transaction is open.
     A method with `using` runs on the connection that you give, inside your transaction, and commits nothing.
     """
 
-    def __init__(self, source: Any, *, schema: str = "lonnymq") -> None:
-        super().__init__(source, schema=schema)
+    def __init__(
+        self,
+        source: Any,
+        *,
+        schema: str = "lonnymq",
+        max_connections: int = 10,
+        timeout_ms: Duration | None = 30_000,
+    ) -> None:
+        super().__init__(
+            source, schema=schema, max_connections=max_connections, timeout_ms=timeout_ms
+        )
         self._cursors = DequeueCursors()
 
     def __enter__(self) -> Self:
@@ -59,17 +170,20 @@ class Queue(Methods):
         With `roles=True` the functions are granted to roles. With None the roles stay as they are.
         """
         with self._source.connection() as connection:
+            remove_limit(connection)
             install(connection, schema=self.schema, roles=roles)
 
     def channel(self, name: str) -> Channel:
         """Get a channel by name. Nothing is stored yet."""
         return Channel(checked_name("channel", name), self)
 
-    def set(self, **options: Unpack[QueueOptions]) -> QueueSetAnswer:
+    def set(self, **options: Unpack[QueueOptions]) -> results.QueueSetAnswer:
         """Set options of the queue and defaults of new channels. Options that you do not give stay as they are."""
         return self._run(calls.queue_set(self.schema, options))
 
-    def channel_set(self, channel: str, **options: Unpack[ChannelOptions]) -> ChannelSetAnswer:
+    def channel_set(
+        self, channel: str, **options: Unpack[ChannelOptions]
+    ) -> results.ChannelSetAnswer:
         """Set options of a channel. Options that you do not give stay as they are."""
         return self._run(calls.channel_set(self.schema, channel, options))
 
@@ -84,7 +198,7 @@ class Queue(Methods):
         kind: str | None = None,
         headers: Mapping[str, Any] | None = None,
         using: Any = None,
-    ) -> CreateResult:
+    ) -> results.CreateResult:
         """Add a message to a channel. Raises ChannelFull or ChannelRetiring if the channel rejects the message."""
         message = NewMessage(content, channel, dequeue_at, delay_ms, key, kind, headers)
         if tracing.PACKAGE in tracing.modules:
@@ -98,7 +212,7 @@ class Queue(Methods):
         *,
         channel: str | None = None,
         using: Any = None,
-    ) -> list[CreateManyResult]:
+    ) -> list[results.CreateManyResult]:
         """Add many messages in one call, in this order. Each message has a result, and rejections are not raised."""
         if tracing.PACKAGE in tracing.modules:
             with tracing.creating_many(self.schema, messages, NewMessage) as carrying:
@@ -115,7 +229,7 @@ class Queue(Methods):
 
     def dequeue(
         self, limit: int = 1, *, lease_ms: Duration = 30_000, worker: str | None = None
-    ) -> Batch[Message]:
+    ) -> results.Batch[Message]:
         """Lease up to `limit` messages, fair to all channels. An empty batch says why, and when to dequeue again."""
         for pause in retry_pauses():
             batch = self._dequeue_once(limit, lease_ms, worker)
@@ -124,7 +238,9 @@ class Queue(Methods):
             time.sleep(pause)
         return batch
 
-    def _dequeue_once(self, limit: int, lease_ms: Duration, worker: str | None) -> Batch[Message]:
+    def _dequeue_once(
+        self, limit: int, lease_ms: Duration, worker: str | None
+    ) -> results.Batch[Message]:
         with self._cursors.lend() as cursor:
             call = calls.message_dequeue(
                 self.schema,

@@ -3,13 +3,10 @@
 `lonnymq.client.describe` tells how to describe one more.
 """
 
-from lonnymq.client.calls.channel import *
-from lonnymq.client.calls.dead import *
 from lonnymq.client.calls.history import *
 from lonnymq.client.calls.lease import *
 from lonnymq.client.calls.message import *
 from lonnymq.client.calls.monitoring import *
 from lonnymq.client.calls.queue import *
-from lonnymq.client.calls.schedule import *
 from lonnymq.client.calls.spark import *
 from lonnymq.client.describe import DESCRIPTIONS as DESCRIPTIONS

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import random
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from json import loads
 from typing import Any, Generic
 
+from lonnymq import results
 from lonnymq.client import arguments as check
 from lonnymq.client.arguments import (
     Bytes,
@@ -20,22 +24,12 @@ from lonnymq.client.arguments import (
 )
 from lonnymq.client.call import Call, Record, Row, scalar, statement
 from lonnymq.client.describe import CONSUMER, sql_builder, sql_function
-from lonnymq.results import (
-    Batch,
-    CompleteAnswer,
-    Completed,
-    DeferAnswer,
-    Deferred,
-    FailAnswer,
-    Failed,
-    Handle,
-    Heartbeat,
-    HeartbeatAnswer,
-    Leased,
-)
 
-DEFERRED = Record(Deferred)
-FAILED = Record(Failed)
+MAX_TRIES = 50
+MAX_SECONDS = 0.25
+MAX_PAUSE = 0.02
+DEFERRED = Record(results.Deferred)
+FAILED = Record(results.Failed)
 DEQUEUED_COLUMNS = (
     "r.answer, r.retry_at, r.cursor, "
     "r.id, r.token, r.channel, r.content, r.state, r.attempt, r.kind, r.headers::text, r.key, "
@@ -45,31 +39,70 @@ HEADERS = 10
 DEQUEUED_AT = 14  # in the row of a dequeue that leased nothing: the database's time
 
 
+@dataclass(slots=True)
+class DequeueCursor:
+    """Where one consumer goes on, as its last dequeue answered it."""
+
+    position: list[int] | None = None
+
+
+class DequeueCursors:
+    """Lends a cursor to each dequeue that runs at the moment.
+
+    A cursor has one user at a time, so that W calls at once are W consumers, each with its own round of the channels.
+    A single cursor for all would jump back when a slow call ends after a quick one, and favour the channels there.
+    """
+
+    def __init__(self) -> None:
+        self.idle: list[DequeueCursor] = []
+
+    @contextmanager
+    def lend(self) -> Iterator[DequeueCursor]:
+        """Lend the cursor that was used last, or a new one if all are in use."""
+        try:
+            cursor = self.idle.pop()
+        except IndexError:
+            cursor = DequeueCursor()
+        try:
+            yield cursor
+        finally:
+            self.idle.append(cursor)
+
+
+def retry_pauses() -> Iterator[float]:
+    """The pauses, short and random, between tries of a contended dequeue."""
+    give_up_at = time.monotonic() + MAX_SECONDS
+    for attempt in range(MAX_TRIES):
+        yield random.uniform(0, min(MAX_PAUSE, 0.0005 * 2**attempt))  # noqa: S311 - spreads load, hides nothing
+        if time.monotonic() >= give_up_at:
+            return
+
+
 @dataclass(frozen=True, slots=True)
-class Dequeued(Generic[Handle]):
+class Dequeued(Generic[results.Handle]):
     """One answer: the batch, and the cursor to hand in next time."""
 
-    batch: Batch[Handle]
+    batch: results.Batch[results.Handle]
     cursor: list[int] | None
 
 
 @sql_builder(CONSUMER, method=False)
 def message_dequeue(
     schema: str,
-    make: Callable[..., Handle],
+    make: Callable[..., results.Handle],
     *,
     limit: int,
     lease_ms: Duration,
     worker: str | None,
     cursor: list[int] | None,
-) -> Call[Dequeued[Handle]]:
+) -> Call[Dequeued[results.Handle]]:
     """Lease up to `limit` messages. `make` gets the values of each message in the order of LeasedMessage."""
 
-    def parse(rows: Sequence[Row]) -> Dequeued[Handle]:
+    def parse(rows: Sequence[Row]) -> Dequeued[results.Handle]:
         answer, retry_at, position = rows[-1][:3]
         if answer != "leased":
-            return Dequeued(Batch((), answer, retry_at, rows[-1][DEQUEUED_AT]), position)
-        return Dequeued(Batch(tuple(make(*lease_values(row)) for row in rows)), position)
+            return Dequeued(results.Batch((), answer, retry_at, rows[-1][DEQUEUED_AT]), position)
+        return Dequeued(results.Batch(tuple(make(*lease_values(row)) for row in rows)), position)
 
     values = (
         check.count("limit", limit),
@@ -89,36 +122,38 @@ def lease_values(row: Row) -> Sequence[Any]:
 
 
 @sql_function(CONSUMER)
-def message_heartbeat(message: LeaseArgument, *, lease_ms: Period = 30_000) -> HeartbeatAnswer:
+def message_heartbeat(
+    message: LeaseArgument, *, lease_ms: Period = 30_000
+) -> results.HeartbeatAnswer:
     """Extend the lease of a message to `lease_ms` from now."""
 
 
 @sql_function(CONSUMER, function="message_heartbeat")
 def message_heartbeat_many(
     messages: LeaseArguments, *, lease_ms: Period = 30_000
-) -> list[Heartbeat]:
+) -> list[results.Heartbeat]:
     """Extend the leases of many messages to `lease_ms` from now, in one call."""
 
 
 @sql_function(CONSUMER, using=True)
-def message_complete(message: LeaseArgument) -> CompleteAnswer:
+def message_complete(message: LeaseArgument) -> results.CompleteAnswer:
     """Complete a message."""
 
 
 @sql_function(CONSUMER, function="message_complete", using=True)
-def message_complete_many(messages: LeaseArguments) -> list[Completed]:
+def message_complete_many(messages: LeaseArguments) -> list[results.Completed]:
     """Complete many messages in one call. The answers have the order of the messages."""
 
 
 @sql_builder(CONSUMER, using=True)
 def message_defer(
     schema: str,
-    message: Leased,
+    message: results.Leased,
     *,
     delay_ms: Duration | None = None,
     dequeue_at: Moment | None = None,
     state: Bytes | None = None,
-) -> Call[DeferAnswer]:
+) -> Call[results.DeferAnswer]:
     """Put a message back for later and keep `state` with the message. This attempt does not count."""
     values = (*check.lease_of("message", message), *deferral_values(delay_ms, dequeue_at, state))
     return scalar(schema, "message_defer", "bigint uuid bigint bytea bigint", values)
@@ -127,12 +162,12 @@ def message_defer(
 @sql_builder(CONSUMER, function="message_defer", using=True)
 def message_defer_many(
     schema: str,
-    messages: Iterable[Leased],
+    messages: Iterable[results.Leased],
     *,
     delay_ms: Duration | None = None,
     dequeue_at: Moment | None = None,
     state: Bytes | None = None,
-) -> Call[list[Deferred]]:
+) -> Call[list[results.Deferred]]:
     """Put many messages back for later, all with the same delay and state."""
     ids, tokens = check.leases_of("messages", messages)
     shared = ([value] * len(ids) for value in deferral_values(delay_ms, dequeue_at, state))
@@ -159,19 +194,19 @@ def message_fail(
     error: Error | None = None,
     retry_ms: Period | None = None,
     dead: Flag = False,
-) -> FailAnswer:
+) -> results.FailAnswer:
     """Fail this attempt. The message is retried after `retry_ms` or as the channel says, or is dead."""
 
 
 @sql_builder(CONSUMER, function="message_fail", using=True)
 def message_fail_many(
     schema: str,
-    messages: Iterable[Leased],
+    messages: Iterable[results.Leased],
     *,
     error: str | BaseException | None = None,
     retry_ms: Duration | None = None,
     dead: bool = False,
-) -> Call[list[Failed]]:
+) -> Call[list[results.Failed]]:
     """Fail an attempt of many messages, all with the same error."""
     ids, tokens = check.leases_of("messages", messages)
     values = (

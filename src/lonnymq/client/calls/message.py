@@ -1,39 +1,117 @@
-"""The functions of messages that need no lease: create, cancel, purge, peek, explain."""
+"""The functions of messages that need no lease: create, cancel, purge, peek, explain, and the dead messages."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
-from lonnymq.client.arguments import Bytes, Count, Identifier, Ids, Name
+from lonnymq import results
+from lonnymq.client import arguments as check
+from lonnymq.client.arguments import (
+    Bytes,
+    Contents,
+    Count,
+    Identifier,
+    Ids,
+    Name,
+    Texts,
+    optional_column,
+)
 from lonnymq.client.call import Call, Row, scalar, statement
 from lonnymq.client.describe import ADMIN, NOBODY, PRODUCER, VIEWER, sql_builder, sql_function
-from lonnymq.client.new_message import NewMessage, check_message, message_columns
 from lonnymq.errors import ChannelFull, ChannelRetiring
-from lonnymq.results import (
-    CancelAnswer,
-    Cancelled,
-    Created,
-    CreateManyResult,
-    CreateResult,
-    Dropped,
-    Duplicate,
-    Explanation,
-    PeekedMessage,
-    Rejected,
-)
 
 CREATED = "r.answer, r.id, r.reason, r.size, r.max_size"
 CREATE_TYPES = "text bytea bigint bigint text text jsonb"
 CREATE_MANY_TYPES = "text[] bytea[] bigint[] bigint[] text[] text[] jsonb[]"
 
 
+@dataclass(frozen=True, slots=True)
+class NewMessage:
+    """One message of a batch: bytes, and what else `create` takes."""
+
+    content: check.Bytes
+    channel: str | None = None
+    dequeue_at: check.Moment | None = None
+    delay_ms: check.Duration | None = None
+    key: str | None = None
+    kind: str | None = None
+    headers: Mapping[str, Any] | None = None
+
+
+class Checked(NamedTuple):
+    """A new message in the order and the types of `message_create`'s parameters."""
+
+    channel: str
+    content: bytes
+    dequeue_at: int | None
+    delay_ms: int | None
+    key: str | None
+    kind: str | None
+    headers: str | None
+
+
+def check_message(message: NewMessage, *, channel: str | None = None) -> Checked:
+    """The message's values, each of them storable; one that names no channel goes to `channel`."""
+    check.not_both("dequeue_at", message.dequeue_at, "delay_ms", message.delay_ms)
+    return Checked(
+        channel=check.name("channel", channel if message.channel is None else message.channel),
+        content=check.content("content", message.content),
+        dequeue_at=check.optional(check.moment, "dequeue_at", message.dequeue_at),
+        delay_ms=check.optional(check.milliseconds, "delay_ms", message.delay_ms),
+        key=check.optional(check.name, "key", message.key),
+        kind=check.optional(check.name, "kind", message.kind),
+        headers=check.optional(check.headers, "headers", message.headers),
+    )
+
+
+def check_messages(
+    messages: Iterable[check.Bytes | NewMessage], *, channel: str | None
+) -> Iterator[Checked]:
+    """The messages, checked, one by one."""
+    for item in messages:
+        message = item if isinstance(item, NewMessage) else NewMessage(item)
+        yield check_message(message, channel=channel)
+
+
+def message_columns(
+    messages: Iterable[check.Bytes | NewMessage], *, channel: str | None
+) -> tuple[object, ...]:
+    """The messages, checked, as `message_create_many`'s arrays; bare bytes are the quick way."""
+    given = list(messages)
+    if not given:
+        return ([],) * 7
+    if not any(isinstance(each, NewMessage) for each in given):
+        contents = Contents([check.content("content", each) for each in given])
+        return Texts([check.name("channel", channel)] * len(given)), contents, *(None,) * 5
+    told = [each if isinstance(each, NewMessage) else NewMessage(each) for each in given]
+    if all(map(is_plain, told)):
+        names = [channel if each.channel is None else each.channel for each in told]
+        contents = Contents([check.content("content", each.content) for each in told])
+        return Texts([check.name("channel", each) for each in names]), contents, *(None,) * 5
+    channels, contents_of, *others = zip(*check_messages(told, channel=channel), strict=True)
+    return Texts(channels), Contents(contents_of), *map(optional_column, others)
+
+
+def is_plain(message: NewMessage) -> bool:
+    """Whether a message says nothing but its content and perhaps its channel."""
+    return (
+        message.dequeue_at is None
+        and message.delay_ms is None
+        and message.key is None
+        and message.kind is None
+        and message.headers is None
+    )
+
+
 @sql_builder(PRODUCER, method=False)
-def message_create(schema: str, message: NewMessage) -> Call[CreateResult]:
+def message_create(schema: str, message: NewMessage) -> Call[results.CreateResult]:
     """Add a message to a channel. A rejection is raised."""
     values = check_message(message)
 
-    def parse(rows: Sequence[Row]) -> CreateResult:
-        return raise_refusal(values.channel, decode_creation(rows[0]))
+    def parse(rows: Sequence[Row]) -> results.CreateResult:
+        return raise_rejection(values.channel, decode_creation(rows[0]))
 
     return Call(statement(schema, "message_create", CREATE_TYPES, CREATED), tuple(values), parse)
 
@@ -41,8 +119,8 @@ def message_create(schema: str, message: NewMessage) -> Call[CreateResult]:
 @sql_builder(PRODUCER, method=False)
 def message_create_many(
     schema: str, messages: Iterable[Bytes | NewMessage], *, channel: str | None
-) -> Call[list[CreateManyResult]]:
-    """Add many messages in this order. Refusals are among the results."""
+) -> Call[list[results.CreateManyResult]]:
+    """Add many messages in this order. Rejections are among the results."""
     values = message_columns(messages, channel=channel)
     sql = statement(schema, "message_create_many", CREATE_MANY_TYPES, CREATED)
     return Call(
@@ -50,19 +128,19 @@ def message_create_many(
     )
 
 
-def decode_creation(row: Row) -> CreateManyResult:
+def decode_creation(row: Row) -> results.CreateManyResult:
     """What became of one new message."""
     answer, message_id, reason, size, max_size = row
     if answer == "created":
-        return Created(message_id)
+        return results.Created(message_id)
     if answer == "duplicate":
-        return Duplicate(message_id)
-    return (Dropped if answer == "dropped" else Rejected)(reason, size, max_size)
+        return results.Duplicate(message_id)
+    return (results.Dropped if answer == "dropped" else results.Rejected)(reason, size, max_size)
 
 
-def raise_refusal(channel: str, result: CreateManyResult) -> CreateResult:
+def raise_rejection(channel: str, result: results.CreateManyResult) -> results.CreateResult:
     """The result, unless it is a rejection: that is raised."""
-    if not isinstance(result, Rejected):
+    if not isinstance(result, results.Rejected):
         return result
     if result.reason == "retiring":
         raise ChannelRetiring(channel)
@@ -76,12 +154,12 @@ def message_announce(schema: str, channels: Iterable[str]) -> Call[int]:
 
 
 @sql_function(PRODUCER, using=True)
-def message_cancel(message_id: Identifier) -> CancelAnswer:
+def message_cancel(message_id: Identifier) -> results.CancelAnswer:
     """Delete a message that is not leased."""
 
 
 @sql_function(PRODUCER, function="message_cancel", using=True)
-def message_cancel_many(message_ids: Ids) -> list[Cancelled]:
+def message_cancel_many(message_ids: Ids) -> list[results.Cancelled]:
     """Delete many messages that are not leased."""
 
 
@@ -91,10 +169,54 @@ def message_purge(channel: Name, *, limit: Count = 10_000) -> int:
 
 
 @sql_function(VIEWER)
-def message_peek(channel: Name, *, limit: Count = 10) -> list[PeekedMessage]:
+def message_peek(channel: Name, *, limit: Count = 10) -> list[results.PeekedMessage]:
     """Show the first messages of a channel without a lease."""
 
 
 @sql_function(VIEWER)
-def message_explain(message_id: Identifier) -> Explanation:
+def message_explain(message_id: Identifier) -> results.Explanation:
     """Explain why a message is not running."""
+
+
+@sql_function(VIEWER)
+def dead_list(
+    channel: Name | None = None,
+    *,
+    kind: Name | None = None,
+    after: Identifier | None = None,
+    limit: Count = 100,
+) -> list[results.DeadMessage]:
+    """List dead messages page by page, after an id."""
+
+
+@sql_function(VIEWER)
+def dead_ids(
+    channel: Name | None = None,
+    *,
+    kind: Name | None = None,
+    after: Identifier | None = None,
+    limit: Count = 1000,
+) -> list[int]:
+    """List the ids of dead messages page by page, after an id."""
+
+
+@sql_function(ADMIN)
+def dead_redrive(
+    message_ids: Ids | None = None,
+    *,
+    channel: Name | None = None,
+    kind: Name | None = None,
+    limit: Count = 1000,
+) -> list[results.Redriven]:
+    """Put dead messages back into their channels, by id or by channel. The channel '*' means all channels."""
+
+
+@sql_function(ADMIN)
+def dead_purge(
+    message_ids: Ids | None = None,
+    *,
+    channel: Name | None = None,
+    kind: Name | None = None,
+    limit: Count = 10_000,
+) -> int:
+    """Delete dead messages, by id or by channel, and answer how many. The channel '*' means all channels."""

@@ -7,16 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 from uuid import UUID
 
-from lonnymq.client.arguments import (
-    Argument,
-    Count,
-    Identifier,
-    Ids,
-    Names,
-    Period,
-    Text,
-    Time,
-)
+from lonnymq.client.arguments import Argument, Count, Identifier, Ids, Names, Period, Text, Time
 from lonnymq.client.describe import ADMIN, CONSUMER, PRODUCER, READER, VIEWER, sql_function
 
 Value = TypeVar("Value")
@@ -34,20 +25,6 @@ States = Annotated[Sequence[bytes | None], Argument("bytea[]", "Sequence[bytes |
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
-    """A load that was published, and what became of its rows."""
-
-    app: str
-    version: int
-    published_at: int
-    created: int
-    duplicate: int
-    dropped: int
-    rejected: int
-    invalid: int
-
-
-@dataclass(frozen=True, slots=True)
 class StageTaken:
     """What became of the rows of a stage."""
 
@@ -59,7 +36,16 @@ class StageTaken:
 
 
 @dataclass(frozen=True, slots=True)
-class StageSwept:
+class Load(StageTaken):
+    """A load that was published, and what became of its rows."""
+
+    app: str
+    version: int
+    published_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class StageCleanup:
     """How many stages were dropped and how many loads forgotten."""
 
     dropped: int
@@ -198,7 +184,9 @@ def stage_drop(stages: Ids) -> int:
 
 
 @sql_function(PRODUCER, method=False)
-def stage_cleanup(stage_ms: Period = 86_400_000, *, load_ms: Period = 2_592_000_000) -> StageSwept:
+def stage_cleanup(
+    stage_ms: Period = 86_400_000, *, load_ms: Period = 2_592_000_000
+) -> StageCleanup:
     """Drop stages that nobody has published, and forget old loads."""
 
 
@@ -272,6 +260,11 @@ def claim_acknowledge(
     stream: Text, epoch: Identifier, seq: Identifier, token: Text
 ) -> ClaimSettled:
     """Settle a claim, a part at a time."""
+
+
+@sql_function(CONSUMER, method=False)
+def claim_reset(stream: Text, epoch: Identifier, seq: Identifier) -> str:
+    """Forget what was decided for the messages of a claim."""
 
 
 @sql_function(CONSUMER, method=False)
