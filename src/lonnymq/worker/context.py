@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from datetime import datetime
+from math import inf
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +41,7 @@ class HandlerContext:
         "committing",
         "ended_at",
         "error",
+        "expires_at",
         "lease_until",
         "leased_at",
         "lost",
@@ -58,8 +60,9 @@ class HandlerContext:
         self.settled: str | None = None
         self.error: BaseException | None = None
         self.started_at = self.ended_at = 0.0
-        # when the lease had its full length
+        # when the lease had its full length, and when the lease ends unless somebody extends it
         self.leased_at = monotonic() if leased_at is None else leased_at
+        self.expires_at = inf
 
     @property
     def id(self) -> int:

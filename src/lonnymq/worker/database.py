@@ -11,9 +11,11 @@ from typing import Any, TypeVar
 import psycopg
 
 from lonnymq.client import calls
-from lonnymq.client._async.connections import AsyncDsnSource, run, run_dequeue
+from lonnymq.client._async.connections import run_dequeue
+from lonnymq.client._async.pool import AsyncDsnSource
 from lonnymq.client.call import Call
 from lonnymq.client.calls.lease import Dequeued
+from lonnymq.client.connection_state import TIMEOUT_SECONDS
 from lonnymq.results import LeasedMessage
 from lonnymq.worker.error_text import hide_password
 
@@ -21,7 +23,9 @@ logger = logging.getLogger("lonnymq.worker")
 
 Answer = TypeVar("Answer")
 
-CALL_SECONDS = 30.0
+OWN_CONNECTIONS = (
+    7  # fetcher, settler, heartbeats, presence, scheduler, maintenance, and the report of the end
+)
 REPEAT_LOG_SECONDS = 10.0
 CONNECTION_ERRORS = (
     psycopg.OperationalError,
@@ -33,18 +37,17 @@ CONNECTION_ERRORS = (
 
 
 class Database:
-    """Runs calls on connections of its own, as many at the same time as there are callers."""
+    """Runs calls on connections of its own. A call has `seconds`, in all, to get a connection and an answer."""
 
-    def __init__(self, dsn: str, schema: str) -> None:
-        self.dsn, self.schema = dsn, schema
-        self.source = AsyncDsnSource(dsn)
+    def __init__(self, dsn: str, schema: str, *, seconds: float = TIMEOUT_SECONDS) -> None:
+        self.dsn, self.schema, self.seconds = dsn, schema, seconds
+        self.source = AsyncDsnSource(dsn, max_connections=OWN_CONNECTIONS, timeout=seconds)
         self.is_down = False
         self.silent_until = 0.0
 
-    async def run(self, call: Call[Answer]) -> Answer:
+    async def run(self, call: Call[Answer], *, seconds: float | None = None) -> Answer:
         """Run a call."""
-        async with asyncio.timeout(CALL_SECONDS):
-            answer = await run(self.source, call)
+        answer = await self.source.run(call, timeout=seconds)
         self.mark_up()
         return answer
 
@@ -60,8 +63,7 @@ class Database:
             worker=worker,
             cursor=cursor,
         )
-        async with asyncio.timeout(CALL_SECONDS):
-            dequeued = await run_dequeue(self.source, call)
+        dequeued = await run_dequeue(self.source, call)
         self.mark_up()
         return dequeued
 
@@ -80,6 +82,9 @@ class Database:
 
     def log_error(self, error: BaseException) -> None:
         """Log an outage once, and other errors at most every 10 seconds."""
+        if isinstance(error, psycopg.errors.ReadOnlySqlTransaction):
+            self.log_read_only()
+            return
         text = f"{type(error).__name__}: {hide_password(str(error), self.dsn)}"
         if isinstance(error, CONNECTION_ERRORS) and not self.is_down:
             self.is_down = True
@@ -87,6 +92,13 @@ class Database:
         if not isinstance(error, CONNECTION_ERRORS) and monotonic() > self.silent_until:
             self.silent_until = monotonic() + REPEAT_LOG_SECONDS
             logger.error("database rejected a call, retrying: %s", text)
+
+    def log_read_only(self) -> None:
+        """Log at most every 10 seconds that the server takes no writes. The connections are closed already."""
+        self.is_down = True
+        if monotonic() > self.silent_until:
+            self.silent_until = monotonic() + REPEAT_LOG_SECONDS
+            logger.warning("the database session is read-only, connecting again")
 
     async def close(self) -> None:
         """Close the idle connections."""

@@ -8,6 +8,7 @@ handler's own back-off for this attempt, and the handler's limit of attempts.
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import Sequence
 from typing import Any
 
@@ -36,10 +37,12 @@ async def execute(handler: Handler, contexts: Sequence[Context]) -> list[Outcome
     if arguments is not None:
         try:
             if handler.timeout_ms is None:
-                await handler.function(*arguments)
+                answer = await handler.function(*arguments)
             else:
                 async with asyncio.timeout(handler.timeout_ms / 1000):
-                    await handler.function(*arguments)
+                    answer = await handler.function(*arguments)
+            if answer is not None:
+                require_finished(handler, answer)
         except asyncio.CancelledError as error:
             if any(each.lost or each.stopping for each in contexts):
                 if span is not None:
@@ -59,12 +62,25 @@ def execute_sync(handler: Handler, contexts: Sequence[SyncContext]) -> list[Outc
     span = start_span(contexts) if tracing.PACKAGE in tracing.modules else None
     if arguments is not None:
         try:
-            handler.function(*arguments)
+            answer = handler.function(*arguments)
+            if answer is not None:
+                require_finished(handler, answer)
         except BaseException as error:
             fail_all(handler, contexts, error)
     if span is not None:
         end_span(span, contexts)
     return outcomes_of(contexts)
+
+
+def require_finished(handler: Handler, answer: object) -> None:
+    """Raise if a handler returned work that nobody has done yet."""
+    if inspect.iscoroutine(answer):
+        answer.close()
+    if inspect.isawaitable(answer) or inspect.isgenerator(answer) or inspect.isasyncgen(answer):
+        raise TypeError(
+            f"handler {handler.title} returned a {type(answer).__name__}, which nobody runs: "
+            "declare the handler with async def, and await the call"
+        )
 
 
 def outcomes_of(contexts: Sequence[HandlerContext]) -> list[Outcome]:

@@ -8,9 +8,10 @@ import random
 from time import monotonic
 from typing import Any
 
-from psycopg import AsyncConnection, sql
+from psycopg import AsyncConnection, OperationalError, sql
 
 from lonnymq.backoff import Backoff
+from lonnymq.client._async.pool import AsyncReusableConnection
 from lonnymq.worker.context import HandlerContext
 from lonnymq.worker.database import Database, wait_for
 from lonnymq.worker.heartbeats import LeaseHeartbeats
@@ -20,7 +21,7 @@ from lonnymq.worker.settings import Settings
 logger = logging.getLogger("lonnymq.worker")
 
 POLL_SECONDS, POLL_SECONDS_WITHOUT_LISTEN = 5.0, 0.5
-CHECK_CONNECTION_SECONDS = 60.0
+CHECK_CONNECTION_SECONDS = 20.0
 
 
 class Fetcher:
@@ -70,6 +71,7 @@ class Fetcher:
 
     async def fetch(self, limit: int) -> float | None:
         """Fetch and start messages. Return the seconds to wait then, or None if other workers held the channels."""
+        expires_at = monotonic() + self.settings.lease_ms / 1000
         dequeued = await self.database.dequeue(
             limit=limit,
             lease_ms=self.settings.lease_ms,
@@ -82,7 +84,7 @@ class Fetcher:
                 for message in batch.messages:
                     self.runner.give_back(HandlerContext(message))
             else:
-                self.runner.start(batch.messages)
+                self.runner.start(batch.messages, expires_at=expires_at)
             return 0
         if batch.reason == "contended":
             return None
@@ -109,21 +111,23 @@ class Listener:
         backoff = Backoff()
         while True:
             try:
-                async with await AsyncConnection.connect(
-                    self.database.dsn, autocommit=True, prepare_threshold=None
-                ) as connection:
+                connection = await AsyncReusableConnection.open(
+                    self.database.source.dsn, self.database.seconds
+                )
+                try:
                     if await is_pooled(connection):
                         logger.info("the pooler passes no notifications on, polling instead")
                         return
-                    backoff.reset()
-                    await self.listen(connection)
+                    await self.listen(connection, backoff)
+                finally:
+                    await connection.close()
             except Exception as error:
                 self.database.log_error(error)
             finally:
                 self.fetcher.is_listening = False
             await backoff.sleep()
 
-    async def listen(self, connection: AsyncConnection[Any]) -> None:
+    async def listen(self, connection: AsyncConnection[Any], backoff: Backoff) -> None:
         """Wake the fetcher as long as the connection lasts, and check the connection now and then."""
         connection.add_notify_handler(lambda _: self.fetcher.wake.set())
         await connection.execute(sql.SQL("listen {}").format(sql.Identifier(self.database.schema)))
@@ -131,7 +135,10 @@ class Listener:
         self.fetcher.wake.set()  # for notifications from before
         while True:
             await self.read_notifications(connection)
-            await connection.execute("select 1")
+            row = await (await connection.execute("show transaction_read_only")).fetchone()
+            if row != ("off",):
+                raise OperationalError("the listening session is read-only")
+            backoff.reset()
 
     async def read_notifications(self, connection: AsyncConnection[Any]) -> None:
         """Read notifications for a while. psycopg's own generator wakes ten times a second, this only on data."""

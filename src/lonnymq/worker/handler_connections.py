@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import os
+import socket
+import threading
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
-from functools import cached_property
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any
 
+import psycopg
 from psycopg import AsyncConnection, Connection
 
 from lonnymq.client import AsyncQueue, Queue, calls
 from lonnymq.client._async import connections as connections_async
+from lonnymq.client._async.pool import AsyncDsnSource
 from lonnymq.client._sync import connections
+from lonnymq.client._sync.pool import DsnSource
 from lonnymq.client.arguments import Duration
 from lonnymq.client.call import Call
+from lonnymq.client.connection_state import MAX_CONNECTIONS, TIMEOUT_SECONDS
 from lonnymq.results import Heartbeat
 from lonnymq.worker.context import Context, HandlerContext, SyncContext
 from lonnymq.worker.outcomes import (
@@ -25,25 +31,35 @@ from lonnymq.worker.outcomes import (
     settle_call,
 )
 
+QUEUE_CONNECTIONS = 5  # for context.queue and context.heartbeat
 PREPARE_AFTER = 5  # psycopg's default: only our own statements are prepared at once
 
 
 class AsyncHandlerConnections:
-    """Connections for the contexts of async handlers."""
+    """Connections for the contexts of async handlers: `max_connections` for transactions, and a few for short calls.
 
-    def __init__(self, dsn: str, *, schema: str, lease_ms: int) -> None:
-        self.schema, self.lease_ms, self.dsn = schema, lease_ms, dsn
-        self.source = connections_async.AsyncDsnSource(dsn)
+    A handler may create messages and extend its lease inside its transaction, so that both have connections apart.
+    """
 
-    @cached_property
-    def queue(self) -> AsyncQueue:
-        """The queue in which handlers create messages."""
-        return AsyncQueue(self.dsn, schema=self.schema)
+    def __init__(
+        self,
+        dsn: str,
+        *,
+        schema: str,
+        lease_ms: int,
+        max_connections: int = MAX_CONNECTIONS,
+        seconds: float = TIMEOUT_SECONDS,
+    ) -> None:
+        self.schema, self.lease_ms, self.seconds = schema, lease_ms, seconds
+        self.source = AsyncDsnSource(dsn, max_connections=max_connections)
+        self.queue = AsyncQueue(
+            dsn, schema=schema, max_connections=QUEUE_CONNECTIONS, timeout_ms=int(seconds * 1000)
+        )
 
     async def heartbeat(self, context: Context, lease_ms: Duration | None) -> None:
         """Extend one lease."""
         call = heartbeat_call(self.schema, context, self.lease_ms if lease_ms is None else lease_ms)
-        note_heartbeat(context, await connections_async.run(self.source, call))
+        note_heartbeat(context, await self.queue._run(call))
 
     @asynccontextmanager
     async def transaction(self, contexts: Sequence[Context]) -> AsyncIterator[AsyncConnection[Any]]:
@@ -51,7 +67,11 @@ class AsyncHandlerConnections:
         async with self.source.connection() as connection:
             restore_prepare_threshold(connection)
             async with connection.transaction():
-                yield connection
+                connection.limit = None  # for the statements of the handler
+                try:
+                    yield connection
+                finally:
+                    connection.limit = self.seconds
                 with mark_committing(contexts):
                     answers = [
                         await connections_async.run_on(connection, call, prepare=None)
@@ -60,37 +80,53 @@ class AsyncHandlerConnections:
                     require_leases(contexts, answers)
         mark_settled(contexts)
 
+    async def trim(self) -> None:
+        """Close the connections that nobody needed for a while."""
+        await self.source.trim()
+        await self.queue._source.trim()
+
     async def close(self) -> None:
         """Close the idle connections."""
         await self.source.close()
-        if "queue" in self.__dict__:
-            await self.queue.close()
+        await self.queue.close()
 
 
 class SyncHandlerConnections:
-    """Connections for the contexts of plain functions, from any thread."""
+    """The same for the contexts of plain functions, from any thread."""
 
-    def __init__(self, dsn: str, *, schema: str, lease_ms: int) -> None:
-        self.schema, self.lease_ms, self.dsn = schema, lease_ms, dsn
-        self.source = connections.DsnSource(dsn)
-
-    @cached_property
-    def queue(self) -> Queue:
-        """The queue in which handlers create messages."""
-        return Queue(self.dsn, schema=self.schema)
+    def __init__(
+        self,
+        dsn: str,
+        *,
+        schema: str,
+        lease_ms: int,
+        max_connections: int = MAX_CONNECTIONS,
+        seconds: float = TIMEOUT_SECONDS,
+    ) -> None:
+        self.schema, self.lease_ms, self.seconds = schema, lease_ms, seconds
+        self.source = DsnSource(dsn, max_connections=max_connections)
+        self.queue = Queue(
+            dsn, schema=schema, max_connections=QUEUE_CONNECTIONS, timeout_ms=int(seconds * 1000)
+        )
+        self.lent: dict[HandlerContext, Connection[Any]] = {}
+        self.lock = threading.Lock()
 
     def heartbeat(self, context: SyncContext, lease_ms: Duration | None) -> None:
         """Extend one lease."""
         call = heartbeat_call(self.schema, context, self.lease_ms if lease_ms is None else lease_ms)
-        note_heartbeat(context, connections.run(self.source, call))
+        note_heartbeat(context, self.queue._run(call))
 
     @contextmanager
     def transaction(self, contexts: Sequence[SyncContext]) -> Iterator[Connection[Any]]:
         """Lend a connection in a transaction, and settle the messages just before the commit."""
-        with self.source.connection() as connection:
+        with self.source.connection() as connection, self.note_lent(contexts, connection):
             restore_prepare_threshold(connection)
             with connection.transaction():
-                yield connection
+                connection.limit = None  # for the statements of the handler
+                try:
+                    yield connection
+                finally:
+                    connection.limit = self.seconds
                 with mark_committing(contexts):
                     answers = [
                         connections.run_on(connection, call, prepare=None)
@@ -99,11 +135,37 @@ class SyncHandlerConnections:
                     require_leases(contexts, answers)
         mark_settled(contexts)
 
+    @contextmanager
+    def note_lent(
+        self, contexts: Sequence[SyncContext], connection: Connection[Any]
+    ) -> Iterator[None]:
+        """Note which connection handlers have."""
+        with self.lock:
+            self.lent |= dict.fromkeys(contexts, connection)
+        try:
+            yield
+        finally:
+            with self.lock:
+                for context in contexts:
+                    self.lent.pop(context, None)
+
+    def cut(self, context: HandlerContext) -> None:
+        """Cut the connection of a handler's transaction, which ends a statement that nobody answers."""
+        with self.lock, suppress(OSError, psycopg.Error):
+            if context in self.lent:
+                number = os.dup(self.lent[context].fileno())
+                with socket.socket(fileno=number) as own:
+                    own.shutdown(socket.SHUT_RDWR)
+
+    def trim(self) -> None:
+        """Close the connections that nobody needed for a while."""
+        self.source.trim()
+        self.queue._source.trim()
+
     def close(self) -> None:
         """Close the idle connections."""
         self.source.close()
-        if "queue" in self.__dict__:
-            self.queue.close()
+        self.queue.close()
 
 
 def restore_prepare_threshold(connection: AsyncConnection[Any] | Connection[Any]) -> None:
@@ -127,6 +189,7 @@ def note_heartbeat(context: HandlerContext, beats: list[Heartbeat]) -> None:
         longer = beat.lease_until - context.lease_until
         context.lease_until = beat.lease_until
         context.leased_at += max(0, longer) / 1000
+        context.expires_at += longer / 1000
     elif beat.answer != "settling":
         context.lost = True
     context.check()

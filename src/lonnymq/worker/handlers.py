@@ -96,6 +96,10 @@ class Handlers:
         for what, value in (("batch", batch), ("max_attempts", max_attempts)):
             if value is not None:
                 number(f"{what} must be a whole number from 1", value, least=1, most=MAX_INT32)
+        if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+            raise InvalidArgument(
+                f"a handler cannot be a generator: {function!r} contains yield, so that a call runs nothing"
+            )
         is_async = is_coroutine_function(function)
         if timeout_ms is not None and not is_async:
             raise InvalidArgument("timeout_ms needs an async handler: a thread cannot be stopped")

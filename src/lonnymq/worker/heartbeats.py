@@ -7,6 +7,7 @@ import os
 import random
 import socket
 import time
+from math import inf
 from typing import Any
 
 import lonnymq
@@ -18,7 +19,8 @@ from lonnymq.worker.runner import Runner
 from lonnymq.worker.settings import Settings
 
 MAX_LEASES = 10_000  # in one statement
-PRESENCE_SECONDS, SWEEP_SECONDS = 10.0, 10.0
+PRESENCE_SECONDS, SWEEP_SECONDS, MAINTENANCE_SECONDS = 10.0, 10.0, 30.0
+LATE_SECONDS = 0.1
 MAX_KINDS_BYTES = 8192
 SWEEP_LIMIT = 1000
 REPORTED_ANSWERS = ("completed", "deferred", "retrying", "dead", "lease_lost")
@@ -29,7 +31,7 @@ class LeaseHeartbeats:
 
     def __init__(self, database: Database, runner: Runner, settings: Settings) -> None:
         self.database, self.runner, self.lease_ms = database, runner, settings.lease_ms
-        self.interval = settings.lease_ms / 3000
+        self.interval, self.seconds = settings.lease_ms / 3000, settings.heartbeat_seconds
 
     async def run(self) -> None:
         """Extend leases until cancelled."""
@@ -58,12 +60,38 @@ class LeaseHeartbeats:
         call = calls.message_heartbeat_many(
             self.database.schema, [each.message for each in contexts], lease_ms=self.lease_ms
         )
-        beats = await self.database.run(call)
+        expires_at = time.monotonic() + self.lease_ms / 1000
+        beats = await self.database.run(call, seconds=self.seconds)
         for context, beat in zip(contexts, beats, strict=True):
             if beat.lease_until is not None:
                 context.lease_until = beat.lease_until
+                context.expires_at = max(context.expires_at, expires_at)
             elif beat.answer in ("lease_lost", "not_found"):
                 self.runner.lose(context)
+
+    async def end_expired(self) -> None:
+        """Give up leases that nobody could extend, at the time when another worker may get the message."""
+        planned = time.monotonic()
+        while True:
+            now = time.monotonic()
+            expired = [each for each in self.runner.leases if each.expires_at <= now]
+            if expired and now - planned > LATE_SECONDS:
+                await self.extend_late(expired)
+            for context in expired:
+                if context.expires_at <= now:
+                    self.runner.expire(context)
+            ends = (each.expires_at for each in self.runner.leases)
+            pause = min((end for end in ends if end > now), default=inf) - time.monotonic()
+            pause = max(0.0, min(pause, self.interval))
+            planned = time.monotonic() + pause
+            await asyncio.sleep(pause)
+
+    async def extend_late(self, contexts: list[HandlerContext]) -> None:
+        """Ask the database for leases that ended while this process or its event loop stood still."""
+        try:
+            await self.extend(contexts)
+        except Exception as error:
+            self.database.log_error(error)
 
 
 class Presence:
@@ -119,7 +147,9 @@ async def maintain_forever(database: Database) -> None:
 async def maintain(database: Database) -> None:
     """Run maintenance until fewer leases than a full batch had run out: thousands may end together."""
     call = calls.queue_maintain(database.schema, limit=SWEEP_LIMIT)
-    while (result := await database.run(call)).expired + result.died >= SWEEP_LIMIT:
+    while (
+        result := await database.run(call, seconds=MAINTENANCE_SECONDS)
+    ).expired + result.died >= SWEEP_LIMIT:
         pass
 
 

@@ -13,14 +13,15 @@ from typing import TypeVar
 from lonnymq.client.arguments import (
     Bytes,
     Duration,
+    Identifiers,
     Moment,
+    Tokens,
     milliseconds,
     moment,
     not_both,
     optional,
 )
 from lonnymq.client.arguments import state as checked_state
-from lonnymq.client.arrays import Identifiers, Tokens
 from lonnymq.client.call import Call, Row, schema_name, statement
 from lonnymq.errors import LonnyMQError
 from lonnymq.results import LeasedMessage

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Awaitable, Iterator, Sequence
 from functools import partial
+from math import inf
 from typing import Any
 
 from lonnymq.results import LeasedMessage
@@ -21,8 +23,10 @@ from lonnymq.worker.handler_connections import AsyncHandlerConnections, SyncHand
 from lonnymq.worker.handlers import Handler, Handlers
 from lonnymq.worker.outcomes import Defer, Outcome
 from lonnymq.worker.pools import TaskPool, ThreadPool
-from lonnymq.worker.reporter import Hooks, Leases, call_hooks
+from lonnymq.worker.reporter import Hooks, Leases, call_hooks, message_fields
 from lonnymq.worker.settler import Settler
+
+logger = logging.getLogger("lonnymq.worker")
 
 MAX_FETCH = 1000
 MAX_BACKLOG = 1000  # settlements, and four times the slots on top
@@ -82,14 +86,15 @@ class Runner:
 
     # From the fetcher
 
-    def start(self, messages: Sequence[LeasedMessage]) -> None:
-        """Start the handlers of messages at once. Each message has a slot."""
+    def start(self, messages: Sequence[LeasedMessage], *, expires_at: float = inf) -> None:
+        """Start the handlers of messages at once. Each message has a slot, and a lease that ends at `expires_at`."""
         now = time.monotonic()
         for handler, batch in self.split_batches(messages):
             job = Job(handler, [self.create_context(handler, each, now) for each in batch])
             self.free -= len(batch)
             self.running.add(job)
             for context in job.contexts:
+                context.expires_at = expires_at
                 self.leases[context] = job
             self.tasks.add(job)
 
@@ -212,6 +217,25 @@ class Runner:
             self.settler.skip(context, "lease_lost")
         elif all(each.lost for each in job.contexts):
             job.task.cancel()
+
+    def expire(self, context: HandlerContext) -> None:
+        """Cancel an async handler whose lease nobody could extend: another worker may have the message from now on.
+
+        A thread cannot be cancelled. Its settlement finds out whether the lease is lost.
+        """
+        context.expires_at = inf
+        job: Job | None = self.leases.get(context)
+        if job is None or job.is_handed_on:
+            return
+        logger.warning(
+            "cannot extend the lease of message %s, which another worker may get now",
+            context.id,
+            extra=message_fields(context),
+        )
+        if job.handler.is_async:
+            self.lose(context)
+        else:
+            self.sync_connections.cut(context)
 
     async def cancel(self, seconds: float) -> None:
         """Cancel running handlers, and give back what has not ended after some seconds or not started."""

@@ -9,11 +9,13 @@ from typing import Any
 
 from lonnymq.backoff import Backoff
 from lonnymq.client import calls
+from lonnymq.client.dsn import describe_dsn
 from lonnymq.worker.database import CONNECTION_ERRORS, Database, wait_for
 from lonnymq.worker.fetcher import Fetcher, Listener
 from lonnymq.worker.handler_connections import AsyncHandlerConnections, SyncHandlerConnections
 from lonnymq.worker.handlers import Handlers
 from lonnymq.worker.heartbeats import LeaseHeartbeats, Presence, maintain_forever
+from lonnymq.worker.loop_monitor import LoopMonitor
 from lonnymq.worker.reporter import Hooks, Leases, Reporter
 from lonnymq.worker.runner import Runner
 from lonnymq.worker.scheduler import DeclaredSchedule, Scheduler
@@ -26,6 +28,7 @@ CANCEL_SECONDS = 2.0  # for handlers to end after they are cancelled
 DRAIN_SECONDS = 5.0
 TASK_SECONDS = 5.0
 RECANCEL_SECONDS = 0.5
+TRIM_SECONDS = 10.0
 
 
 class Session:
@@ -42,10 +45,22 @@ class Session:
         self.settings, self.schedules = settings, tuple(schedules)
         dsn, schema, lease_ms = settings.dsn, settings.schema, settings.lease_ms
         leases: Leases = {}
-        self.database = Database(dsn, schema)
+        self.database = Database(dsn, schema, seconds=settings.call_seconds)
         self.connections = (
-            AsyncHandlerConnections(dsn, schema=schema, lease_ms=lease_ms),
-            SyncHandlerConnections(dsn, schema=schema, lease_ms=lease_ms),
+            AsyncHandlerConnections(
+                dsn,
+                schema=schema,
+                lease_ms=lease_ms,
+                max_connections=settings.max_connections,
+                seconds=settings.call_seconds,
+            ),
+            SyncHandlerConnections(
+                dsn,
+                schema=schema,
+                lease_ms=lease_ms,
+                max_connections=settings.max_connections,
+                seconds=settings.call_seconds,
+            ),
         )
         self.reporter = Reporter(hooks, leases, worker=settings.name)
         self.settler = Settler(
@@ -104,12 +119,15 @@ class Session:
 
     async def work(self) -> None:
         """Run all parts until stopped or until a part fails."""
-        logger.info("worker %s started", self.settings.name, extra=self.log_fields())
+        self.log_start()
         self.reporter.on_report = self.fetcher.wake.set
         self.fetch_task = self.start(self.fetcher.run())
         for part in (
             self.settler.run(),
             self.heartbeats.run(),
+            self.heartbeats.end_expired(),
+            LoopMonitor(self.runner).run(),
+            self.trim_connections(),
             Listener(self.database, self.fetcher).run(),
             Scheduler(self.database).run(),
             self.presence.run(),
@@ -171,6 +189,26 @@ class Session:
         await self.connections[0].close()
         self.connections[1].close()
         logger.info("worker %s ended", self.settings.name, extra=self.log_fields())
+
+    async def trim_connections(self) -> None:
+        """Close idle connections now and then until cancelled."""
+        while True:
+            await asyncio.sleep(TRIM_SECONDS)
+            await self.database.source.trim()
+            await self.connections[0].trim()
+            self.connections[1].trim()
+
+    def log_start(self) -> None:
+        """Log the start of the worker with the database."""
+        host, database = describe_dsn(self.settings.dsn)
+        logger.info(
+            "worker %s started: database %s at %s, schema %s",
+            self.settings.name,
+            database,
+            host,
+            self.settings.schema,
+            extra=self.log_fields() | {"host": host, "database": database},
+        )
 
     async def drain(self) -> None:
         """Wait for settlements and for hooks."""

@@ -7,18 +7,12 @@ import secrets
 import socket
 from dataclasses import dataclass
 
-from psycopg import ProgrammingError
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
-
 from lonnymq.client.arguments import MAX_NAME_BYTES, Duration, milliseconds, number
+from lonnymq.client.connection_state import MAX_CONNECTIONS
 from lonnymq.errors import InvalidArgument
 
 MAX_PORT = 65_535
-DSN_DEFAULTS: dict[str, str | int] = {
-    "application_name": "lonnymq worker",
-    "connect_timeout": 5,
-    "tcp_user_timeout": 15_000,
-}
+MIN_HEARTBEAT_SECONDS, MIN_CALL_SECONDS, MAX_CALL_SECONDS = 0.25, 1.0, 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +27,17 @@ class Settings:
     shutdown_timeout_ms: int
     poll_interval_ms: int | None
     flush_interval_ms: int
+    max_connections: int = MAX_CONNECTIONS
+
+    @property
+    def heartbeat_seconds(self) -> float:
+        """The time limit of a heartbeat: a third of the lease, so that a second try is in time."""
+        return max(MIN_HEARTBEAT_SECONDS, min(self.lease_ms / 3000, MAX_CALL_SECONDS))
+
+    @property
+    def call_seconds(self) -> float:
+        """The time limit of other calls, which nobody needs after the lease."""
+        return max(MIN_CALL_SECONDS, self.heartbeat_seconds)
 
 
 def unique_worker_name(given: str | None) -> str:
@@ -58,14 +63,3 @@ def parse_address(given: str | int) -> tuple[str, int]:
     if not port.isascii() or not port.isdigit() or int(port) > MAX_PORT:
         raise InvalidArgument(f"metrics must be a port or host:port, not {given!r}")
     return host.strip("[]") or "127.0.0.1", int(port)
-
-
-def add_dsn_defaults(dsn: str, defaults: dict[str, str | int] = DSN_DEFAULTS) -> str:
-    """Add the worker's defaults to a DSN. An unreadable DSN may hold a password, so the error does not quote it."""
-    try:
-        given = conninfo_to_dict(dsn)
-    except ProgrammingError:
-        raise InvalidArgument(
-            "cannot read the DSN: write postgresql://user@host/database or host=… dbname=…"
-        ) from None
-    return make_conninfo(dsn, **{key: value for key, value in defaults.items() if key not in given})

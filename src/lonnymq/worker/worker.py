@@ -12,10 +12,12 @@ from typing import Any, TypeVar
 import psycopg
 
 from lonnymq.client import Queue
-from lonnymq.client.arguments import Bytes, Duration, milliseconds, optional
+from lonnymq.client.arguments import Bytes, Duration, connection_count, milliseconds, optional
 from lonnymq.client.arguments import name as checked_name
 from lonnymq.client.call import schema_name
-from lonnymq.embedded_postgres import EmbeddedServer, embedded
+from lonnymq.client.dsn import complete_dsn
+from lonnymq.embedded_postgres import EmbeddedServer
+from lonnymq.embedded_postgres import embedded as start_embedded
 from lonnymq.embedded_postgres.server import DSN_VARIABLE
 from lonnymq.errors import InvalidArgument
 from lonnymq.results import Misfire
@@ -26,7 +28,6 @@ from lonnymq.worker.scheduler import DeclaredSchedule, declare_schedule
 from lonnymq.worker.session import Session
 from lonnymq.worker.settings import (
     Settings,
-    add_dsn_defaults,
     check_count,
     check_lease,
     parse_address,
@@ -35,6 +36,7 @@ from lonnymq.worker.settings import (
 from lonnymq.worker.supervisor import Supervisor, stop_signals
 
 Registered = TypeVar("Registered", bound=Function)
+APPLICATION_NAME = "lonnymq worker"
 MAX_PORTS = 256  # to try, when several processes serve metrics
 
 
@@ -46,6 +48,8 @@ class Worker:
     After a stop, handlers have `shutdown_timeout_ms` to end. The worker gives back the other messages.
     The worker collects outcomes for `flush_interval_ms` and stores them together.
     The worker looks for messages at least every `poll_interval_ms`, even without a notification.
+    The handlers of a process share `max_connections` connections for their transactions.
+    `embedded=True` starts an embedded server if no DSN is named.
     `metrics` is a port or host:port for /metrics, /health and /ready. Each process takes the next free port.
     """
 
@@ -61,9 +65,11 @@ class Worker:
         shutdown_timeout_ms: Duration = 30_000,
         poll_interval_ms: Duration | None = None,
         flush_interval_ms: Duration = 2,
+        max_connections: int = 10,
         metrics: str | int | None = None,
+        embedded: bool = False,
     ) -> None:
-        self.dsn, self.processes = dsn, check_count("processes", processes)
+        self.dsn, self.embedded, self.processes = dsn, embedded, check_count("processes", processes)
         self.metrics = checked_address(metrics)
         self.name = optional(checked_name, "name", name)
         self.settings = Settings(
@@ -75,6 +81,7 @@ class Worker:
             shutdown_timeout_ms=milliseconds("shutdown_timeout_ms", shutdown_timeout_ms),
             poll_interval_ms=optional(milliseconds, "poll_interval_ms", poll_interval_ms),
             flush_interval_ms=milliseconds("flush_interval_ms", flush_interval_ms),
+            max_connections=connection_count(max_connections),
         )
         self.handlers, self.hooks = Handlers(), Hooks()
         self._schedules: dict[str, DeclaredSchedule] = {}
@@ -166,7 +173,7 @@ class Worker:
         """Work until SIGTERM or SIGINT, and return when every message is settled or given back.
 
         A worker that starts with SIGINT ignored, as under `nohup worker &`, obeys SIGTERM only.
-        The DSN is this argument, else the worker's, else LONNYMQ_DSN. Without a DSN an embedded server starts.
+        The DSN is this argument, else the worker's, else LONNYMQ_DSN.
         """
         self._require_handlers()
         count = self.processes if processes is None else check_count("processes", processes)
@@ -213,12 +220,17 @@ class Worker:
 
     @contextmanager
     def _server(self, dsn: str | None) -> Iterator[str]:
-        """Yield the DSN, of an embedded server if there is no other."""
+        """Yield the DSN, of an embedded server if there is no other and the program asks for one."""
         named = dsn or self.dsn or os.environ.get(DSN_VARIABLE)
         if named:
             yield named
             return
-        with embedded() as server:
+        if not self.embedded:
+            raise InvalidArgument(
+                "the worker has no database: pass a DSN, set LONNYMQ_DSN, "
+                "or pass embedded=True for a private server"
+            )
+        with start_embedded() as server:
             if isinstance(server, EmbeddedServer):
                 Queue(server.dsn, schema=self.settings.schema).install()
             yield server.dsn
@@ -232,7 +244,12 @@ class Worker:
         if shutdown_timeout_ms is not None:
             given["shutdown_timeout_ms"] = milliseconds("shutdown_timeout_ms", shutdown_timeout_ms)
         name = unique_worker_name(self.name)
-        return replace(self.settings, dsn=add_dsn_defaults(dsn), name=name, **given)
+        return replace(
+            self.settings,
+            dsn=complete_dsn(dsn, application_name=APPLICATION_NAME),
+            name=name,
+            **given,
+        )
 
     def _create_session(self, settings: Settings) -> Session:
         self._session = Session(

@@ -1,11 +1,12 @@
 """When a worker takes messages, and how many."""
 
 import asyncio
+from functools import partial
 
 import pytest
 
 from lonnymq import Worker
-from working import outcomes, soon, working
+from working import is_completed, outcomes, session_of, soon, working
 
 NEVER = 600_000  # a poll that comes after the test has failed
 
@@ -19,7 +20,7 @@ async def test_no_more_is_leased_than_there_are_free_slots(dsn, queue) -> None:
 
     queue.create_many([b"x"] * 20, channel="acme")
     async with working(worker, dsn):
-        await soon(lambda: worker._session.runner.free == 0)
+        await soon(lambda: session_of(worker).runner.free == 0)
         assert queue.channel_stats("acme")[0].leased == 5
         gate.set()
         await soon(lambda: outcomes(queue) == ["completed"] * 20)
@@ -29,10 +30,10 @@ async def test_a_worker_wakes_when_it_is_notified(dsn_18, queue_18) -> None:
     worker = Worker(poll_interval_ms=NEVER)
     worker.handler()(lambda content: None)
     async with working(worker, dsn_18):
-        await soon(lambda: worker._session.fetcher.is_listening)
+        await soon(lambda: session_of(worker).fetcher.is_listening)
         for number in range(1, 4):
             queue_18.create("acme", b"x")
-            await soon(lambda number=number: outcomes(queue_18) == ["completed"] * number)
+            await soon(partial(is_completed, queue_18, number))
 
 
 async def test_a_worker_wakes_when_a_message_is_due(dsn_18, queue_18) -> None:
@@ -77,7 +78,7 @@ async def test_behind_a_pooler_a_worker_polls(dsn, queue, caplog) -> None:
     worker.handler()(lambda content: None)
     async with working(worker, dsn):
         await soon(lambda: "polling instead" in caplog.text)
-        assert not worker._session.fetcher.is_listening
+        assert not session_of(worker).fetcher.is_listening
         queue.create("acme", b"x")
         await soon(lambda: outcomes(queue) == ["completed"])
 

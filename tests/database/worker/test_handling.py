@@ -3,11 +3,12 @@
 import asyncio
 import threading
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
 from lonnymq import Context, Dead, RetryAfter, SyncContext, Worker
-from working import outcomes, soon, working
+from working import outcomes, session_of, soon, working
 
 
 @dataclass
@@ -16,7 +17,7 @@ class Video:
 
 
 async def test_messages_go_to_the_handler_of_their_kind_and_are_completed(dsn, queue) -> None:
-    worker, seen = Worker(), []
+    worker, seen = Worker(), list[Any]()
 
     @worker.handler("encode")
     async def encode(video: Video, context: Context) -> None:
@@ -200,7 +201,7 @@ async def test_a_worker_works_in_any_schema(dsn_18) -> None:
     queue.install()
     worker.handler()(lambda content: None)
     async with working(worker, dsn_18):
-        await soon(lambda: worker._session.fetcher.is_listening)
+        await soon(lambda: session_of(worker).fetcher.is_listening)
         await asyncio.sleep(0)
         queue.create("acme", b"x")
         await soon(lambda: outcomes(queue) == ["completed"])

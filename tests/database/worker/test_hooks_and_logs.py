@@ -1,6 +1,7 @@
 """Hooks for the user's own metrics, and the worker's log: fields, and neither payloads nor passwords."""
 
 import logging
+from functools import partial
 
 from lonnymq import Context, Worker
 from working import outcomes, soon, working
@@ -31,10 +32,13 @@ async def test_hooks_are_called_before_after_and_at_errors(dsn, queue) -> None:
     def error(context: Context, error: BaseException) -> None:
         seen.append(f"error {context.kind} {error!r}")
 
+    def has_ended(kind: str) -> bool:
+        return any(each.startswith(f"after {kind}") for each in seen)
+
     for kind in ("good", "bad"):
         queue.create("acme", b"x", kind=kind)
         async with working(worker, dsn):
-            await soon(lambda kind=kind: any(each.startswith(f"after {kind}") for each in seen))
+            await soon(partial(has_ended, kind))
     assert seen == [
         "before good",
         "handler",

@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import time
 
 import pytest
 
@@ -12,23 +13,41 @@ STEAL = "update lonnymq.message set token = gen_random_uuid()"
 
 
 async def test_heartbeats_keep_handlers_that_run_longer_than_their_lease(dsn, queue) -> None:
-    worker = Worker(lease_ms=300)
+    worker = Worker(lease_ms=1500)
 
     @worker.handler("async")
     async def long(content: bytes, context: Context) -> None:
         until = context.lease_until
-        await soon(lambda: context.lease_until > until + 900)
+        await soon(lambda: context.lease_until > until + 1800)
 
     @worker.handler("plain")
     def long_too(content: bytes, context: SyncContext) -> None:
         until, waiting = context.lease_until, threading.Event()
-        while context.lease_until <= until + 900:
+        while context.lease_until <= until + 1800:
             waiting.wait(0.01)
 
     for kind in ("async", "async", "plain"):
         queue.create("acme", b"x", kind=kind)
     async with working(worker, dsn):
         await soon(lambda: outcomes(queue) == ["completed"] * 3)
+
+
+async def test_a_lease_that_ended_while_the_loop_was_blocked_is_extended_if_it_is_still_ours(
+    dsn_18, queue_18
+) -> None:
+    worker, began = Worker(lease_ms=1500, concurrency=1), []
+
+    @worker.handler()
+    async def blocks(content: bytes, context: Context) -> None:
+        began.append(context.attempt)
+        time.sleep(2)
+        until = context.lease_until
+        await soon(lambda: context.lease_until > until)
+
+    queue_18.create("acme", b"x")
+    async with working(worker, dsn_18):
+        await soon(lambda: outcomes(queue_18) == ["completed"])
+    assert began == [1]
 
 
 async def test_a_handler_whose_lease_is_lost_is_cancelled_and_told_so(
@@ -79,7 +98,7 @@ async def test_a_thread_whose_lease_is_lost_is_told_so_and_its_result_is_dropped
 async def test_a_batch_goes_on_with_the_leases_that_are_left(
     dsn, queue, connect, direct_dsn
 ) -> None:
-    worker = Worker(lease_ms=300)
+    worker = Worker(lease_ms=1500)
 
     @worker.handler(batch=2)
     async def both(contents: list[bytes], contexts) -> None:

@@ -11,7 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from lonnymq import Worker
 from lonnymq.metrics import REST
 from lonnymq.worker.metrics import MAX_CHANNELS, MAX_WATCHED, ChannelLabels
-from working import outcomes, soon, working
+from working import outcomes, session_of, soon, working
 
 
 def scraped(text: str) -> dict[tuple[str, ...], float]:
@@ -51,9 +51,9 @@ async def test_a_worker_tells_prometheus_what_it_has_done(dsn_18, queue_18, capl
     async with working(worker, dsn_18), httpx.AsyncClient() as client:
         await soon(lambda: len(outcomes(queue_18)) == 6)
         address = f"http://127.0.0.1:{await port_of(caplog)}"
-        told: dict[str, int] = (
-            worker._session.reporter.counts
-        )  # history is written before it is told
+        told: dict[str, int] = session_of(
+            worker
+        ).reporter.counts  # history is written before it is told
         await soon(lambda: (told.get("completed"), told.get("dead")) == (5, 1))
         answer = await client.get(f"{address}/metrics")
         assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")

@@ -83,7 +83,7 @@ async def test_an_error_that_the_database_s_encoding_lacks_is_kept_in_plain_lett
         queue.create("acme", b"x")
         async with working(worker, dsn):
             [dead] = await soon(queue.dead_list)
-    assert dead.error.endswith("ValueError: no snow ?")
+    assert str(dead.error).endswith("ValueError: no snow ?")
     run(dsn_18, "drop database latin with (force)")
 
 

@@ -1,11 +1,12 @@
 """How a worker inside somebody's loop ends: told to, cancelled, or broken."""
 
 import asyncio
+from functools import partial
 
 import pytest
 
 from lonnymq import Context, Worker
-from working import outcomes, soon, working
+from working import is_completed, outcomes, session_of, soon, working
 
 
 async def test_a_worker_whose_task_is_cancelled_gives_back_what_it_has(dsn, queue) -> None:
@@ -50,7 +51,7 @@ async def test_a_stopped_worker_may_run_again(dsn, queue) -> None:
     for number in (1, 2):
         queue.create("acme", b"x")
         async with working(worker, dsn):
-            await soon(lambda number=number: outcomes(queue) == ["completed"] * number)
+            await soon(partial(is_completed, queue, number))
 
 
 async def test_a_worker_of_which_a_part_breaks_ends_with_the_error(dsn_18, monkeypatch) -> None:
@@ -62,7 +63,7 @@ async def test_a_worker_of_which_a_part_breaks_ends_with_the_error(dsn_18, monke
     async def breaks() -> None:
         raise ZeroDivisionError
 
-    worker._session.start(breaks())
+    session_of(worker).start(breaks())
     with pytest.raises(ZeroDivisionError):
         await task
 
@@ -70,7 +71,7 @@ async def test_a_worker_of_which_a_part_breaks_ends_with_the_error(dsn_18, monke
 async def test_what_a_dequeue_brings_after_the_worker_was_told_to_stop_is_given_back(
     dsn_18, queue_18, connect
 ) -> None:
-    worker, seen, watcher = Worker(), [], connect(dsn_18)
+    worker, seen, watcher = Worker(), list[bytes](), connect(dsn_18)
     other = connect(dsn_18, autocommit=False)
     worker.handler()(seen.append)
     queue_18.create("acme", b"x")
@@ -78,7 +79,7 @@ async def test_what_a_dequeue_brings_after_the_worker_was_told_to_stop_is_given_
     task = asyncio.create_task(worker.run_async(dsn_18))
     await soon(lambda: watcher.execute(WAITING).fetchone()[0])
     worker.stop()
-    await soon(lambda: worker._session.fetcher.is_stopping)
+    await soon(lambda: session_of(worker).fetcher.is_stopping)
     other.commit()
     await task
     [message] = queue_18.peek("acme")

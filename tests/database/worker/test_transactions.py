@@ -1,9 +1,12 @@
 """The transaction of a context: the handler's own writes and the end of its message, together or not at all."""
 
+from functools import partial
+from typing import Any
+
 import pytest
 
 from lonnymq import Context, Contexts, LeaseLost, SyncContext, Worker
-from working import outcomes, soon, working
+from working import is_completed, outcomes, soon, working
 
 INSERT = "insert into result values (%s)"
 
@@ -13,6 +16,10 @@ def results(connect, dsn):
     connection = connect(dsn)
     connection.execute("create table result (id bigint)")
     return lambda: [row[0] for row in connection.execute("select id from result order by id")]
+
+
+def has_length(seen: list[Any], length: int) -> bool:
+    return len(seen) == length
 
 
 async def test_writes_and_completion_commit_together(dsn, queue, results) -> None:
@@ -35,7 +42,8 @@ async def test_writes_and_completion_commit_together(dsn, queue, results) -> Non
     for number, kind in enumerate(("async", "plain"), 1):
         created = queue.create("acme", b"x", kind=kind)
         async with working(worker, dsn):
-            await soon(lambda number=number: len(seen) == 2 * number)
+            await soon(partial(is_completed, queue, number))
+            await soon(partial(has_length, seen, 2 * number))
         assert created.id in results()
     [one, two] = results()
     assert seen == [

@@ -82,7 +82,7 @@ def test_looking_back_sees_what_looking_ahead_saw(timezone: str, line: str) -> N
     for day in ("03-07", "03-28", "04-04", "10-03", "10-24", "10-31"):  # before clocks change
         start = ms(f"2026-{day} 12:00", timezone)
         end = start + 2 * DAY
-        ahead = list(takewhile(lambda run, end=end: run <= end, runs_after(table, start)))
+        ahead = list(takewhile(end.__ge__, runs_after(table, start)))
         back = list(islice(runs_before(table, end), len(ahead)))
         assert back[::-1] == ahead
 

@@ -1,6 +1,7 @@
 """The engine without a worker and without a queue: what comes of a message by what its handler does."""
 
 import asyncio
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -25,11 +26,11 @@ def handler_of(function, **options):
 
 async def run(function, *messages: LeasedMessage, **options):
     handler = handler_of(function, **options)
-    kind = Context if handler.is_async else SyncContext
-    contexts = [kind(each, None) for each in messages or (message(),)]  # type: ignore[arg-type]
+    nowhere: Any = None  # a session, which the engine does not use
+    given = messages or (message(),)
     if handler.is_async:
-        return await execute(handler, contexts)
-    return execute_sync(handler, contexts)
+        return await execute(handler, [Context(each, nowhere) for each in given])
+    return execute_sync(handler, [SyncContext(each, nowhere) for each in given])
 
 
 async def test_a_handler_that_returns_completes_its_message() -> None:
@@ -175,3 +176,27 @@ def test_a_message_of_a_kind_nobody_takes_says_which_are_taken() -> None:
     assert said == Fail(
         "this worker has no handler for messages of kind 'later' (kinds with a handler: encode)"
     )
+
+
+async def later() -> None: ...
+
+
+async def returns_coroutine() -> object:
+    return later()
+
+
+@pytest.mark.parametrize(
+    ("function", "said"),
+    [
+        (lambda: later(), "returned a coroutine"),
+        (lambda: (each for each in "ab"), "returned a generator"),
+        (lambda: asyncio.get_running_loop().create_future(), "returned a _asyncio.Future"),
+        (returns_coroutine, "returned a coroutine"),
+    ],
+)
+@pytest.mark.filterwarnings("error")  # a coroutine that was never awaited
+async def test_a_handler_that_returns_work_nobody_does_fails(function, said: str) -> None:
+    [outcome] = await run(function)
+    assert isinstance(outcome, Fail)
+    assert said.replace("_asyncio.", "") in outcome.error
+    assert "which nobody runs: declare the handler with async def" in outcome.error

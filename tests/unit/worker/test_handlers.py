@@ -22,7 +22,7 @@ async def context_only(context: Context) -> None: ...
 async def unannotated(data, context) -> None: ...
 async def with_default(data: str, times: int = 3) -> None: ...
 async def optional_context(data: str, context: Context | None = None) -> None: ...
-async def default_context(data: str, context: Context = None) -> None: ...  # type: ignore[assignment]
+async def default_context(data: str, context: Context = None) -> None: ...  # type: ignore[assignment]  # as some write it
 
 
 @pytest.mark.parametrize(
@@ -118,8 +118,8 @@ def test_a_kind_goes_to_its_handler_then_to_that_of_any_kind() -> None:
     handlers.add(nothing, None)
     assert handlers.get("other") is None
     handlers.add(both, "*")
-    found = [handlers.get(kind).function for kind in ("k", None, "other")]
-    assert found == [payload, nothing, both]
+    found = [handlers.get(kind) for kind in ("k", None, "other")]
+    assert [each and each.function for each in found] == [payload, nothing, both]
 
 
 def test_delays_go_by_the_attempt_and_the_last_one_repeats_with_jitter_on_top() -> None:
@@ -156,6 +156,29 @@ def test_settings_out_of_range_are_refused(settings, said: str) -> None:
 def test_a_schedule_that_cannot_be_is_refused_where_it_is_declared(schedule, said: str) -> None:
     with pytest.raises(InvalidArgument, match=said):
         Worker().schedule("nightly", channel="reports", **schedule)
+
+
+def test_a_generator_is_no_handler() -> None:
+    def plain(data: bytes):
+        yield data
+
+    async def asynchronous(data: bytes):
+        yield data
+
+    for function in (plain, asynchronous):
+        with pytest.raises(InvalidArgument, match="a handler cannot be a generator"):
+            Worker().handler()(function)
+
+
+async def test_a_worker_without_a_database_does_not_start_a_private_one(monkeypatch) -> None:
+    monkeypatch.delenv("LONNYMQ_DSN", raising=False)
+    monkeypatch.setattr("lonnymq.worker.worker.start_embedded", lambda: pytest.fail("started"))
+    worker = Worker()
+    worker.handler()(lambda: None)
+    with pytest.raises(InvalidArgument, match="pass a DSN, set LONNYMQ_DSN, or pass embedded=True"):
+        worker.run()
+    with pytest.raises(InvalidArgument, match="no database"):
+        await worker.run_async()
 
 
 def test_a_worker_without_handlers_does_not_start() -> None:

@@ -1,25 +1,20 @@
-"""The options of a worker: the DSN with the worker's defaults, and the address for metrics."""
+"""The options of a worker: the time limits of calls, and the address for metrics."""
 
 import pytest
 
 from lonnymq import Worker
 from lonnymq.errors import InvalidArgument
-from lonnymq.worker.settings import add_dsn_defaults, parse_address
+from lonnymq.worker.settings import Settings, parse_address
 
 
-def test_a_dsn_keeps_what_it_says_and_gets_what_it_does_not() -> None:
-    dsn = add_dsn_defaults(
-        "postgresql://u:p@h/d?connect_timeout=9", {"connect_timeout": 5, "user": "x"}
-    )
-    assert "connect_timeout=9" in dsn
-    assert "user=x" not in dsn
-    assert "application_name=w" in add_dsn_defaults("host=h", {"application_name": "w"})
+def settings(lease_ms: int) -> Settings:
+    return Worker(lease_ms=lease_ms).settings
 
 
-def test_a_dsn_that_cannot_be_read_is_not_quoted() -> None:
-    with pytest.raises(InvalidArgument) as caught:
-        add_dsn_defaults("postgresql:/user:canary@host")
-    assert "canary" not in f"{caught.value!r} {caught.value.__cause__!r}"
+def test_a_heartbeat_has_a_third_of_the_lease_and_other_calls_a_second_at_least() -> None:
+    assert settings(30_000).heartbeat_seconds == settings(30_000).call_seconds == 10
+    assert (settings(1500).heartbeat_seconds, settings(1500).call_seconds) == (0.5, 1)
+    assert (settings(100).heartbeat_seconds, settings(3_600_000).call_seconds) == (0.25, 30)
 
 
 def test_an_address_is_a_port_or_a_host_and_a_port() -> None:
