@@ -30,7 +30,9 @@ def cluster(folder: Path, *, workers: int = 2, memory: str = "600m") -> Iterator
         for number in range(workers):
             name = f"worker-{number}"
             own = ("--cores", "1", "--memory", memory, "--work-dir", str(folder / name))
-            stack.enter_context(running(folder, name, WORKER, *HERE, *own, found[0]))
+            # Spark starts a second copy of a slow task on another host only.
+            host = ("--host", f"127.0.0.{number + 1}" if sys.platform == "linux" else "127.0.0.1")
+            stack.enter_context(running(folder, name, WORKER, *HERE, *own, *host, found[0]))
         joined = re.compile("Registering worker")
         eventually(lambda: len(joined.findall(log.read_text())) == workers, within=180)
         yield found[0]

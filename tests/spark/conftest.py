@@ -3,9 +3,10 @@
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from pyspark.sql import DataFrameReader, DataFrameWriter, SparkSession
+from pyspark.sql import DataFrame, DataFrameReader, DataFrameWriter, SparkSession
 
 import lonnymq.spark
 from support import only_here
@@ -47,10 +48,10 @@ class Format:
     def __init__(self, spark: SparkSession, dsn: str) -> None:
         self.spark, self.dsn = spark, dsn
 
-    def read(self, **options: object) -> DataFrameReader:
+    def read(self, **options: Any) -> DataFrameReader:
         return self.spark.read.format("lonnymq").options(url=self.dsn, **options)
 
-    def write(self, frame, **options: object) -> DataFrameWriter:
+    def write(self, frame: DataFrame, **options: Any) -> DataFrameWriter:
         return frame.write.format("lonnymq").mode("append").options(url=self.dsn, **options)
 
 

@@ -67,11 +67,11 @@ class DyingSource(LonnyMQDataSource):
 def write_batch(spark: SparkSession, dsn: str) -> None:
     """The batch write, which may be done again."""
     frame = spark.range(0, ROWS, 1, 2).selectExpr(*COLUMNS)
-    options = {"url": dsn, "txnAppId": "nightly", "txnVersion": 1}
+    options: dict[str, Any] = {"url": dsn, "txnAppId": "nightly", "txnVersion": 1}
     frame.write.format("lonnymq").mode("append").options(**options).save()
 
 
-def write_stream(spark: SparkSession, dsn: str, folder: Path, **options: object) -> DataFrame:
+def write_stream(spark: SparkSession, dsn: str, folder: Path, **options: Any) -> DataFrame:
     """The stream, from files: a file a batch, all that are there now."""
     files = spark.readStream.schema("id bigint").option("maxFilesPerTrigger", 1)
     frame = files.json(str(folder / "in")).selectExpr(*COLUMNS)

@@ -8,15 +8,15 @@ from typing import Any
 
 import psycopg
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming.query import StreamingQuery
 
 
 class Table:
     """What a query writes, and from where it goes on."""
 
-    def __init__(self, spark: SparkSession, dsn: str, folder: Path, **options: object) -> None:
+    def __init__(self, spark: SparkSession, dsn: str, folder: Path, **options: Any) -> None:
         self.spark, self.dsn, self.folder = spark, dsn, folder
-        self.options = {"url": dsn, "stream": "s", "numPartitions": 2, **options}
+        self.options: dict[str, Any] = {"url": dsn, "stream": "s", "numPartitions": 2, **options}
 
     def frame(self) -> DataFrame:
         return self.spark.readStream.format("lonnymq").options(**self.options).load("messages")

@@ -229,7 +229,12 @@ def test_parts_that_are_read_at_different_times_are_one_state(
     connection = connect(dsn_18)
     given = {"url": dsn_18, "path": "messages", "numpartitions": "4"}
     reader = BatchReader(read_options(given, "read"), StructType([StructField("id", LongType())]))
-    parts = reader.partitions()
+
+    def plan() -> list[ReadPartition]:
+        parts = reader.partitions()
+        return [part for part in parts if isinstance(part, ReadPartition)]
+
+    parts = plan()
     assert len(parts) == 4
 
     def read(part: ReadPartition) -> list[int]:
@@ -239,7 +244,7 @@ def test_parts_that_are_read_at_different_times_are_one_state(
 
     assert sorted(each for part in parts for each in read(part)) == list(range(1, 1_001))
     queue.channel("acme").copy(b"x" * 500 for _ in range(1_000))
-    bare = [replace(part, held=None) for part in reader.partitions()]
+    bare = [replace(part, held=None) for part in plan()]
     assert sum(len(read(part)) for part in bare) < 1_000
 
 

@@ -15,8 +15,8 @@ SHOWN = "import sys, {}; print(*(each for each in {} if each in sys.modules))"
         ("data_source", set()),
         ("read.batch_reader", set()),  # a task of a read, and what plans it until it connects
         ("stream.reader", set()),
-        ("write.writers", set()),  # a commit of a direct write
-        ("write.direct", {"psycopg", "pyarrow.compute"}),  # a task of a direct write
+        ("write.writers", set()),
+        ("write.staged", {"psycopg", "pyarrow.compute"}),  # a task of a write, and its commit
     ],
 )
 def test_a_process_imports_nothing_slow_that_it_does_not_need(

@@ -85,10 +85,6 @@ def test_a_right_that_is_missing_is_named_before_tasks_start(
     with pytest.raises(PySparkException, match=r"a_spark_viewer may not select .*pg_read_all_data"):
         Format(spark, login("viewer")).read(schema=SCHEMA).load("history").count()
     frame = spark.createDataFrame([("a", "b")], "channel string, content string")
-    with pytest.raises(
-        PySparkException, match=r"a_spark_producer may not insert .*commitMode=staged"
-    ):
-        Format(spark, login("producer")).write(frame, schema=SCHEMA, commitMode="direct").save()
     with pytest.raises(PySparkException, match="permission denied"):
         Format(spark, login("consumer")).write(frame, schema=SCHEMA).save()
 
@@ -122,7 +118,7 @@ def test_streams_go_through_pgbouncer_in_transaction_mode(
         with psycopg.connect(direct, autocommit=True) as connection:
             assert numbers(connection) == list(range(2_000))
         frame = spark.range(0, 100, 1, 2).selectExpr("'a' as channel", "'x' as content")
-        Format(spark, dsn).write(frame, commitMode="direct").save()
+        Format(spark, dsn).write(frame).save()
         read = Format(spark, dsn).read(numPartitions=2).load("messages")
         assert read.count() == 2_100
         table = Table(spark, dsn, tmp_path / "out", maxMessagesPerTrigger=1_500)

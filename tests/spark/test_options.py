@@ -13,7 +13,7 @@ def test_names_are_read_in_any_case() -> None:
 
 def test_an_option_that_is_not_set_has_its_default() -> None:
     options = read_options({"url": URL}, "write")
-    assert (options.schema, options["commitMode"], options.table) == ("lonnymq", "staged", None)
+    assert (options.schema, options["failOnReject"], options.table) == ("lonnymq", False, None)
 
 
 def test_an_unknown_option_is_refused_with_those_that_are_known() -> None:

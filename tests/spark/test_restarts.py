@@ -24,7 +24,7 @@ from lonnymq.spark import set_outcomes
 from lonnymq.spark.stream.reader import StreamReader, default_schema
 from lonnymq.spark.write import writers
 from spark.streams import Table, finished, left
-from support import eventually
+from support import eventually, message_id
 
 pytestmark = pytest.mark.timeout(900)  # a Spark on a machine that may be busy
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
@@ -41,7 +41,7 @@ def server() -> Iterator[TemporaryServer]:
 
 def made(dsn: str, messages: list[NewMessage]) -> list[int]:
     with Queue(dsn) as queue:
-        return [each.id for each in queue.create_many(messages) if each.id is not None]
+        return [message_id(each) for each in queue.create_many(messages)]
 
 
 def restart(
@@ -59,7 +59,7 @@ def restart(
 class Interrupted(Table):
     """Has the server restarted at another point of each of its batches."""
 
-    def __init__(self, server: TemporaryServer, *arguments: Any, **options: object) -> None:
+    def __init__(self, server: TemporaryServer, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.server = server
 

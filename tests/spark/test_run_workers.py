@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -11,6 +12,7 @@ from lonnymq import Context, NewMessage, Queue, Worker
 from lonnymq.errors import InvalidArgument, NotInstalled, Unreachable
 from lonnymq.spark import run_workers
 from spark.streams import finished, left
+from support import message_id
 
 pytestmark = pytest.mark.timeout(900)  # a Spark on a machine that may be busy
 
@@ -42,7 +44,7 @@ def handlers(dsn: str) -> Worker:
 
 def test_what_came_of_each_message_is_a_row(spark: SparkSession, queue: Queue, dsn_18: str) -> None:
     made = [NewMessage(b"%d" % each, "a", kind="count", key=f"n{each}") for each in range(5)]
-    ids = [each.id for each in queue.create_many(made)]
+    ids = [message_id(each) for each in queue.create_many(made)]
     more = queue.create_many([NewMessage(b"1", f"c{each}", kind="many") for each in range(20)])
     rows = run_workers(spark, handlers(dsn_18), num_workers=2, until_empty=True, duration=120_000)
     seen = {row.id: row for row in rows.collect()}
@@ -52,7 +54,7 @@ def test_what_came_of_each_message_is_a_row(spark: SparkSession, queue: Queue, d
     first = seen[ids[1]]
     known = (first.channel, first.kind, first.key, first.attempt, first.error)
     assert known == ("a", "count", "n1", 1, "ValueError: one")
-    assert {seen[each.id].answer for each in more} == {"completed"}
+    assert {seen[message_id(each)].answer for each in more} == {"completed"}
     assert rows.count() == 25
     assert len(finished(dsn_18)) == 25
     assert queue.check() == []
@@ -86,10 +88,11 @@ def test_what_is_wrong_is_said_before_any_task_starts(spark: SparkSession, dsn_1
         run_workers(spark, print)
     with pytest.raises(InvalidArgument, match="the worker has no handlers"):
         run_workers(spark, Worker(dsn_18))
+    no_worker: Any = 5
     with pytest.raises(
         InvalidArgument, match="takes a Worker, the handlers of a Worker, or a function, not int"
     ):
-        run_workers(spark, 5)  # type: ignore[arg-type]
+        run_workers(spark, no_worker)
     with pytest.raises(InvalidArgument, match="num_workers must be a whole number"):
         run_workers(spark, print, url=dsn_18, num_workers=0)
     with pytest.raises(NotInstalled):

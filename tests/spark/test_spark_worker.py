@@ -15,7 +15,7 @@ from commands import environment, run
 from lonnymq import NewMessage, Queue
 from spark.clusters import bare_python, cluster
 from spark.streams import finished, left
-from support import eventually
+from support import eventually, message_id
 
 JOBS = """
 from dataclasses import dataclass
@@ -112,7 +112,7 @@ def work(dsn: str, folder: Path, *options: str) -> str:
     said = (folder / "log").read_text()
     assert code == 0, said
     assert "stopped" in said
-    ends = [[end for end in finished(dsn)[each.id or 0] if end != "deferred"] for each in made]
+    ends = [[end for end in finished(dsn)[message_id(each)] if end != "deferred"] for each in made]
     assert ends == [["completed"], ["completed"], ["dead"]]
     assert left(dsn) == []
     return said

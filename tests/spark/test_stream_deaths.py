@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 
 from lonnymq import NewMessage, Queue
 from spark.streams import Table, finished, left
-from support import eventually
+from support import eventually, message_id
 
 PROGRAM = Path(__file__).with_name("dying.py")
 pytestmark = pytest.mark.timeout(900)  # a second Spark, on a machine that may be busy
@@ -41,7 +41,7 @@ def test_a_killed_driver_s_batch_is_gone_on_with(
         claimed = queue.stats().leased
         assert 60 <= claimed <= 100  # the batch, and what was claimed for the next one by then
         Table(spark, dsn_18, tmp_path, maxMessagesPerTrigger=60).run()
-    ids = [each.id for each in made]
+    ids = [message_id(each) for each in made]
     assert Table(spark, dsn_18, tmp_path).ids() == ids
     assert finished(dsn_18) == {each: ["completed"] for each in ids}
     assert left(dsn_18) == []
@@ -55,7 +55,7 @@ def test_a_driver_that_comes_back_after_another_took_over_is_refused(
     old.mkdir()
     with Queue(dsn_18) as queue:
         made = queue.create_many([NewMessage(b"%d" % each, f"c{each % 5}") for each in range(100)])
-        ids = [each.id for each in made]
+        ids = [message_id(each) for each in made]
         with running("late", dsn_18, old) as process:
             eventually(
                 lambda: (old / "standing").exists() or process.poll() is not None, within=400

@@ -14,7 +14,7 @@ import lonnymq.spark
 from lonnymq import NewMessage, Queue
 from lonnymq.embedded_postgres import temporary
 from spark.streams import Table, finished, left
-from support import eventually
+from support import eventually, message_id
 
 pytestmark = pytest.mark.timeout(900)  # a Spark on a machine that may be busy
 
@@ -23,7 +23,7 @@ def fill(queue: Queue, count: int, channels: int = 5) -> list[int]:
     made = queue.create_many(
         [NewMessage(b"%d" % each, f"c{each % channels}") for each in range(count)]
     )
-    return [each.id for each in made if each.id is not None]
+    return [message_id(each) for each in made]
 
 
 @pytest.fixture
@@ -137,6 +137,7 @@ def test_a_stream_without_a_name_is_refused_when_it_starts(
     assert "a stream read needs a stream name" in str(query.exception())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("options", "said"),
     [

@@ -15,9 +15,9 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType
 from lonnymq import NewMessage, Queue
 from lonnymq.embedded_postgres import temporary
 from lonnymq.errors import InvalidArgument, NotInstalled, StreamFenced, Unreachable
-from lonnymq.spark.stream.claim_reader import ClaimLost
-from lonnymq.spark.stream.reader import StreamReader, default_schema
-from support import eventually
+from lonnymq.spark.stream.outcomes import set_outcomes
+from lonnymq.spark.stream.reader import ClaimLost, StreamReader, default_schema
+from support import eventually, fetch_row, message_id
 
 ALL = ReadAllAvailable()
 Make = Callable[..., "Query"]
@@ -71,7 +71,7 @@ def history(queue: Queue) -> list[tuple[str, str | None]]:
 def test_a_batch_has_the_messages_with_what_is_known_of_them(queue: Queue, query: Make) -> None:
     made = queue.create("acme", b"hello", kind="greeting", key="one", headers={"a": 1})
     _, [row] = query().batch()
-    assert row["id"] == made.id
+    assert row["id"] == message_id(made)
     known = ("channel", "kind", "key", "attempt", "headers", "content")
     assert [row[name] for name in known] == ["acme", "greeting", "one", 1, '{"a": 1}', b"hello"]
     assert row["created_at"].tzinfo is not None
@@ -301,8 +301,8 @@ def test_a_claim_is_renewed_as_long_as_its_driver_lives(
     stream.batch()
     with psycopg.connect(dsn_18, autocommit=True) as connection:
         until = "select lease_until from lonnymq.message"
-        first = connection.execute(until).fetchone()
-        eventually(lambda: connection.execute(until).fetchone() > first)
+        first = fetch_row(connection, until)
+        eventually(lambda: fetch_row(connection, until) > first)
 
 
 def test_a_claim_times_out_though_its_driver_lives(queue: Queue, query: Make) -> None:
@@ -499,3 +499,37 @@ def test_a_batch_that_is_asked_for_again_is_the_same_though_the_next_is_claimed(
     second, more = stream.batch(first)
     assert len(more) == 5
     assert len(stream.batch(second)[1]) == 2
+
+
+def test_messages_of_a_batch_get_outcomes_of_their_own(
+    dsn_18: str, queue: Queue, query: Make
+) -> None:
+    queue.create_many([b"dies", b"waits", b"is done"], channel="a")
+    stream = query()
+    end, rows = stream.batch()
+    dies, waits, _ = ({"id": row["id"], "token": row["token"]} for row in rows)
+    outcomes = [
+        {**dies, "outcome": "dead", "error": "no such file"},
+        {**waits, "outcome": "defer", "delay_ms": 3_600_000, "state": b"half"},
+        {"id": 999, "token": dies["token"], "outcome": "dead"},
+    ]
+    assert set_outcomes(outcomes, url=dsn_18) == {"decided": 2, "not_found": 1}
+    stream.batch(end)
+    assert sorted(outcome for outcome, _ in history(queue)) == ["completed", "dead", "deferred"]
+    [dead] = queue.dead_list()
+    assert (dead.id, dead.error) == (dies["id"], "no such file")
+    [deferred] = queue.peek("a")
+    assert (deferred.id, deferred.state) == (waits["id"], b"half")
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ({"id": 1, "outcome": "dead"}, "needs the columns token"),
+        ({"id": 1, "token": "t", "outcome": "dead", "why": "?"}, "does not know the columns why"),
+    ],
+)
+def test_outcomes_need_their_columns_and_no_others(row: dict[str, object], said: str) -> None:
+    with pytest.raises(InvalidArgument, match=said):
+        set_outcomes([row], url="postgresql://127.0.0.1:1/x")
+    assert set_outcomes([], url="postgresql://127.0.0.1:1/x") == {}

@@ -11,6 +11,7 @@ import tarfile
 from collections.abc import Iterator
 from importlib.metadata import files
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pyspark
@@ -21,6 +22,7 @@ from lonnymq import NewMessage, Queue
 from lonnymq.spark import package_library
 from spark.clusters import bare_python, cluster
 from spark.streams import left
+from support import message_id
 
 JOB = Path(__file__).with_name("submitted.py")
 SUBMIT = Path(pyspark.__file__).parent / "bin" / "spark-submit"
@@ -41,7 +43,7 @@ def master(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 def submit(
     master: str, dsn: str, folder: Path, *options: str, **environment: str
-) -> dict[str, list]:
+) -> dict[str, Any]:
     """Submit the job from a folder, and read what it saw."""
     hidden = ("PYTHONPATH", "VIRTUAL_ENV")
     known = {
@@ -62,7 +64,7 @@ def submit(
     return json.loads(ran.stdout.splitlines()[-1])
 
 
-def check(seen: dict[str, list], dsn: str, ids: list[int]) -> None:
+def check(seen: dict[str, Any], dsn: str, ids: list[int]) -> None:
     """Everything was done once."""
     assert seen["ids"] == ids
     assert seen["answers"] == {"completed": 2_000}
@@ -79,7 +81,7 @@ def check(seen: dict[str, list], dsn: str, ids: list[int]) -> None:
 def ids(dsn_18: str) -> list[int]:
     with Queue(dsn_18) as queue:
         made = queue.create_many([NewMessage(b"%d" % each, f"c{each % 5}") for each in range(100)])
-    return [each.id for each in made if each.id is not None]
+    return [message_id(each) for each in made]
 
 
 def test_the_packed_library_goes_along_as_a_py_file(

@@ -97,11 +97,12 @@ def test_a_handler_on_an_executor_belongs_to_the_trace_of_the_request(
     }
     assert sorted(processed) == sorted(ids.values())
     first, second = processed[ids["acme"]], processed[ids["globex"]]
-    context = created.get_span_context()
+    context, parent = created.get_span_context(), request.get_span_context()
     assert context is not None
+    assert parent is not None
     assert first["context"]["trace_id"] == f"0x{context.trace_id:032x}"
     assert first["parent_id"] == f"0x{context.span_id:016x}"
-    assert request.get_span_context().trace_id == context.trace_id
+    assert parent.trace_id == context.trace_id
     assert second["context"]["trace_id"] == f"0x{TRACE}"
     assert second["parent_id"] == f"0x{SPAN}"
     for name, attempt in (("ship one", first), ("ship two", second)):

@@ -7,7 +7,11 @@ import pytest
 from lonnymq.spark.write.validation import validate_batch
 
 
-def validated(measure=lambda texts: [len(text) for text in texts], **columns):
+def lengths(texts: list[str]) -> list[int]:
+    return [len(text) for text in texts]
+
+
+def validated(measure=lengths, **columns):
     rows = max(len(column) for column in columns.values())
     given = {"channel": ["a"] * rows, "content": pa.array([b"1"] * rows, pa.binary()), **columns}
     return validate_batch(pa.RecordBatch.from_pydict(given), measure)

@@ -9,7 +9,9 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pyarrow as pa
@@ -22,7 +24,6 @@ from lonnymq import Queue
 from lonnymq.embedded_postgres import temporary
 from lonnymq.spark.options import Options, read_options
 from lonnymq.spark.write import writers
-from lonnymq.spark.write.direct import write_direct
 from lonnymq.spark.write.staged import publish_load, stage_rows
 from spark.dying_writer import ROWS, write_batch, write_stream
 from support import eventually
@@ -72,7 +73,7 @@ def test_a_database_that_crashes_before_the_rows_are_published_publishes_none_of
         frame = spark.range(0, ROWS, 1, 2).selectExpr(
             "'a' as channel", "concat(id, repeat('.', 500)) as content"
         )
-        options = {"url": server.dsn, "txnAppId": "nightly", "txnVersion": 1}
+        options: dict[str, Any] = {"url": server.dsn, "txnAppId": "nightly", "txnVersion": 1}
 
         def crash() -> None:
             eventually((tmp_path / "staged").exists, within=240)
@@ -138,16 +139,6 @@ def options(dsn_18: str) -> Options:
 
 
 @pytest.mark.long
-def test_a_direct_task_that_runs_again_after_its_commit_adds_nothing(
-    options: Options, connect, dsn_18: str
-) -> None:
-    assert write_direct(options, ROWS_OF_A_TASK, ("once 1", 0)).created == 1_000
-    assert write_direct(options, ROWS_OF_A_TASK, ("once 1", 0)).created == 0
-    assert write_direct(options, ROWS_OF_A_TASK, ("once 1", 1)).created == 1_000
-    assert connect(dsn_18).execute("select count(*) from lonnymq.message").fetchone() == (2_000,)
-
-
-@pytest.mark.long
 def test_of_a_staged_task_that_ran_twice_one_run_is_published(
     options: Options, connect, dsn_18: str
 ) -> None:
@@ -170,6 +161,42 @@ def test_a_load_published_by_two_drivers_is_published_once(
     for driver in drivers:
         driver.join()
     connection = connect(dsn_18)
+    assert numbers(connection) == list(range(1_000))
+    assert connection.execute("select count(*) from lonnymq.stage").fetchone() == (0,)
+
+
+CUT = """
+    select pg_terminate_backend(pid) from pg_stat_activity
+    where application_name = 'lonnymq spark' and datname = current_database() and wait_event is not null
+"""
+
+
+def test_a_connection_that_is_cut_while_rows_are_staged_leaves_nothing(
+    options: Options, connect, dsn_18: str
+) -> None:
+    connection = connect(dsn_18)
+
+    def cut_halfway() -> Iterator[pa.RecordBatch]:
+        yield from ROWS_OF_A_TASK
+        eventually(lambda: connection.execute(CUT).fetchall() == [(True,)])
+        yield from ROWS_OF_A_TASK
+
+    with pytest.raises(psycopg.OperationalError):
+        stage_rows(options, cut_halfway(), partition=0, query=None)
+    assert connection.execute("select count(*) from lonnymq.stage").fetchone() == (0,)
+
+
+def test_a_connection_that_is_cut_while_rows_are_published_publishes_them_once(
+    options: Options, connect, dsn_18: str
+) -> None:
+    connection, other = connect(dsn_18), connect(dsn_18)
+    staged = stage_rows(options, ROWS_OF_A_TASK, partition=0, query=None)
+    driver = threading.Thread(target=publish_load, args=(options, ("app", 1), [staged]))
+    with other.transaction(force_rollback=True):
+        other.execute("select lonnymq.load_begin('app', 1)")  # the driver waits for the key
+        driver.start()
+        eventually(lambda: connection.execute(CUT).fetchall() == [(True,)], within=60)
+    driver.join()
     assert numbers(connection) == list(range(1_000))
     assert connection.execute("select count(*) from lonnymq.stage").fetchone() == (0,)
 

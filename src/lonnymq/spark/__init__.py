@@ -38,13 +38,15 @@ for required in REQUIRED:
         raise ImportError(f'Spark needs {required}: pip install "lonnymq[spark]"', name=required)
 
 
-def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used: an executor needs one of them, not all."""
-    if name not in MODULES:
-        raise AttributeError(f"module 'lonnymq.spark' has no attribute {name!r}")
-    value = getattr(import_module(MODULES[name]), name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # a type checker would take every name for a public one
+
+    def __getattr__(name: str) -> Any:
+        """Import a public name when it is first used: an executor needs one of them, not all."""
+        if name not in MODULES:
+            raise AttributeError(f"module 'lonnymq.spark' has no attribute {name!r}")
+        value = getattr(import_module(MODULES[name]), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

@@ -18,14 +18,10 @@ class MissingPrivilege(LonnyMQError):
 
 
 def conninfo(options: Options, *, name: str = "lonnymq spark") -> str:
-    """The address for libpq, with a name that shows in pg_stat_activity and a timeout."""
-    from psycopg.conninfo import conninfo_to_dict, make_conninfo
+    """The address for libpq, with a name that shows in pg_stat_activity, a timeout and keepalives."""
+    from lonnymq.client.dsn import complete_dsn
 
-    given = conninfo_to_dict(options.url)
-    added: dict[str, str | int] = {"application_name": name, "connect_timeout": CONNECT_SECONDS}
-    return make_conninfo(
-        options.url, **{key: value for key, value in added.items() if key not in given}
-    )
+    return complete_dsn(options.url, application_name=name, connect_timeout=CONNECT_SECONDS)
 
 
 def open_connection(options: Options, *, name: str = "lonnymq spark") -> Connection[Any]:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSource
 
+from lonnymq.spark.spark_process import plain_errors
+
 if TYPE_CHECKING:
     from pyspark.sql.datasource import (
         DataSourceReader,
@@ -25,12 +27,14 @@ class LonnyMQDataSource(DataSource):
         """The name that you pass to `format`."""
         return "lonnymq"
 
+    @plain_errors()
     def schema(self) -> StructType:
         """The columns of a read without a schema from the user."""
         module = "stream.reader" if "stream" in self.options else "read.schemas"
         schema: StructType = load_module(module).default_schema(self.options)
         return schema
 
+    @plain_errors()
     def reader(self, schema: StructType) -> DataSourceReader:
         """A batch read of messages, history or channels."""
         reader: DataSourceReader = load_module("read.batch_reader").create_reader(
@@ -38,6 +42,7 @@ class LonnyMQDataSource(DataSource):
         )
         return reader
 
+    @plain_errors()
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         """A batch write into the queue."""
         writer: DataSourceWriter = load_module("write.writers").create_batch_writer(
@@ -46,12 +51,16 @@ class LonnyMQDataSource(DataSource):
         return writer
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 (Spark's name)
-        """A stream read from the queue, by durable claims."""
+        """A stream read from the queue, by durable claims.
+
+        Errors keep their traceback: Spark answers with an error of its own, and only the traceback names ours.
+        """
         reader: DataSourceStreamReader = load_module("stream.reader").StreamReader(
             self.options, schema
         )
         return reader
 
+    @plain_errors()
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: N802 (Spark's name)
         """A stream write into the queue."""
         writer: DataSourceStreamWriter = load_module("write.writers").create_stream_writer(

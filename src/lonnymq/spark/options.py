@@ -19,6 +19,10 @@ DURATION = re.compile(r"(\d+)\s*(ms|s|m|h|d)?")
 UNITS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 # Options of Spark itself, which Spark passes on to every source and sink.
 SPARK_OPTIONS = {"checkpointlocation", "queryname", "outputmode", "mergeschema"}
+VIEW_ADVICE = (
+    "use create temporary view … using lonnymq options (…), "
+    "because Spark does not pass on the options of a table in its catalog"
+)
 
 
 def parse_text(value: str) -> str:
@@ -32,14 +36,16 @@ def parse_url(url: str, *, user: str | None = None, password: str | None = None)
     """An address for libpq, with the user and password if given separately. No error shows the password."""
     if url.startswith("jdbc:"):
         raise ValueError("must not begin with jdbc: write postgresql://user@host/database")
+    from psycopg.conninfo import make_conninfo
+
+    from lonnymq.client.dsn import DRIVER, read_dsn
+
+    url = DRIVER.sub(r"\1", url, count=1)
     if not url.startswith(URL_PREFIXES) and "=" not in url:
         raise ValueError("must look like postgresql://user@host/database")
-    from psycopg import ProgrammingError
-    from psycopg.conninfo import conninfo_to_dict, make_conninfo
-
     try:
-        conninfo_to_dict(url)
-    except ProgrammingError:  # its text may quote the password
+        read_dsn(url)
+    except InvalidArgument:
         raise ValueError(
             "cannot be parsed: in postgresql://user:password@host/database, "
             "write the characters % : / @ # as %25 %3A %2F %40 %23"
@@ -148,79 +154,29 @@ OPTIONS: tuple[Option, ...] = (
     Option("password", "password, if the url has none", parse_text, None, ALL),
     Option("schema", "schema of the queue", parse_schema, "lonnymq", ALL),
     Option("path", "table to read", parse_choice(*TABLES), None, READS),
-    Option("table", "table to read, instead of path", parse_choice(*TABLES), None, READS),
+    Option(
+        "table", "table to read, instead of path", parse_choice(*TABLES), None, (*READS, "write")
+    ),
     Option("numPartitions", "number of tasks that read", parse_count, 4, READS),
     Option("includeContent", "read the columns content and state", parse_boolean, True, READS),
-    Option(
-        "pushDownPredicate",
-        "filter channel, kind, outcome and times in PostgreSQL",
-        parse_boolean,
-        False,
-        ("read",),
-    ),
-    Option(
-        "snapshotTimeout",
-        "time to keep a snapshot after the last task has read",
-        parse_duration,
-        300_000,
-        ("read",),
-    ),
+    Option("pushDownPredicate", "filter channel, kind, outcome and times in PostgreSQL",
+           parse_boolean, False, ("read",)),
+    Option("snapshotTimeout", "time to keep a snapshot after the last task has read",
+           parse_duration, 300_000, ("read",)),
     Option("stream", "name of the stream", parse_text, None, STREAM),
     Option("subscribe", "channels, separated by commas", parse_names, None, STREAM),
-    Option(
-        "subscribePattern",
-        "regular expression for the whole name of a channel",
-        parse_pattern,
-        None,
-        STREAM,
-    ),
-    Option(
-        "maxMessagesPerTrigger",
-        "maximum number of messages per batch",
-        parse_count,
-        10_000,
-        STREAM,
-    ),
-    Option(
-        "startingOffsets",
-        "start of a new stream, always earliest",
-        parse_offsets,
-        "earliest",
-        STREAM,
-    ),
-    Option(
-        "leaseDuration",
-        "time until a claim returns to the queue after the query has died",
-        parse_lease,
-        600_000,
-        STREAM,
-    ),
-    Option(
-        "claimTimeout",
-        "maximum age of a claim, 0 for no limit",
-        parse_duration,
-        0,
-        STREAM,
-    ),
-    Option(
-        "failOnLeaseLost",
-        "stop the query when a claim has returned to the queue",
-        parse_boolean,
-        True,
-        STREAM,
-    ),
-    Option(
-        "commitMode",
-        "staged: publish all rows in one transaction. direct: each task commits its rows",
-        parse_choice("staged", "direct"),
-        "staged",
-        WRITES,
-    ),
-    Option("txnAppId", "name of the application that writes", parse_text, None, WRITES),
+    Option("subscribePattern", "regular expression for the whole name of a channel", parse_pattern, None, STREAM),
+    Option("maxMessagesPerTrigger", "maximum number of messages per batch", parse_count, 10_000, STREAM),
+    Option("startingOffsets", "start of a new stream, always earliest", parse_offsets, "earliest", STREAM),
+    Option("leaseDuration", "time until a claim returns to the queue after the query has died",
+           parse_lease, 600_000, STREAM),
+    Option("claimTimeout", "maximum age of a claim, 0 for no limit", parse_duration, 0, STREAM),
+    Option("failOnLeaseLost", "stop the query when a claim has returned to the queue", parse_boolean, True, STREAM),
+    Option("txnAppId", "name of the application that writes", parse_text, None, ("write",)),
     Option("txnVersion", "number of this write", parse_version, None, ("write",)),
     Option("rejectsTable", "table for rejected rows", parse_text, None, WRITES),
     Option("failOnReject", "write nothing if a row is rejected", parse_boolean, False, WRITES),
-)
+)  # fmt: skip
 BY_NAME = {option.name.lower(): option for option in OPTIONS}
 
 
@@ -254,13 +210,18 @@ class Options:
 def read_options(given: Mapping[str, str], *operations: Operation) -> Options:
     """Parse the options of one of these operations, and raise for an unknown option or a wrong value."""
     lowered = {key.lower(): value for key, value in given.items()}
+    if "provider" in lowered:  # Spark's catalog asks for the columns of a new table
+        raise InvalidArgument(f"a table in Spark's catalog cannot be a queue: {VIEW_ADVICE}")
     ours = {key: value for key, value in lowered.items() if key not in SPARK_OPTIONS}
     check_names(ours, operations)
     values = {key: option.default for key, option in BY_NAME.items()}
     for key, value in ours.items():
         values[key] = parse_option(BY_NAME[key], value)
     if "url" not in ours:
-        raise InvalidArgument('the option url is missing: add .option("url", "postgresql://…")')
+        raise InvalidArgument(
+            'the option url is missing: add .option("url", "postgresql://…"). '
+            f"In SQL, {VIEW_ADVICE}"
+        )
     values["url"] = parse_url(ours["url"], user=values["user"], password=values["password"])
     return Options(values, frozenset(ours))
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
-import random
 from collections.abc import Callable
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from lonnymq import backoff
 from lonnymq.errors import Unreachable
 from lonnymq.spark.connection import conninfo, open_connection
 from lonnymq.spark.options import Options
@@ -20,24 +20,22 @@ Answer = TypeVar("Answer")
 logger = logging.getLogger("lonnymq.spark")
 RETRY_SECONDS = 120.0  # for a server that answered a moment ago
 FIRST_RETRY_SECONDS = 30.0  # for a server that perhaps never existed
-FIRST_PAUSE, MAX_PAUSE = 0.05, 2.0
-TRANSIENT_STATES = (
-    "08",
-    "57P",
-)  # SQLSTATEs of broken connections and of servers that start or stop
+CALL_SECONDS = 120.0  # for an answer to a call with many messages
+TRANSIENT_STATES = ("08", "57P")  # SQLSTATEs of broken connections, servers that start or stop
 
 
-class Backoff:
-    """Pauses between tries: each twice as long as the pause before, until `seconds` have passed since the first."""
+class Backoff(backoff.Backoff):
+    """Pauses between tries, each about twice as long as the pause before, until `seconds` have passed."""
 
     def __init__(self, seconds: float, *, wait: Callable[[float], object] | None = None) -> None:
+        super().__init__()
         self.seconds, self.wait = seconds, wait or sleep
-        self.reset()
+        self.until: float | None = None
 
     def reset(self) -> None:
         """Start again, after a try that made progress."""
-        self.until: float | None = None
-        self.length = FIRST_PAUSE
+        super().reset()
+        self.until = None
 
     def pause(self, reason: object) -> bool:
         """Log the reason and wait for the next try; False: the time is over."""
@@ -45,8 +43,7 @@ class Backoff:
         if monotonic() > self.until:
             return False
         logger.warning("database unreachable, retrying: %s", str(reason).strip())
-        self.wait(random.uniform(self.length / 2, self.length))  # noqa: S311 - spreads load
-        self.length = min(self.length * 2, MAX_PAUSE)
+        self.wait(self.next_delay())
         return True
 
 
@@ -60,12 +57,12 @@ def run_with_retries(work: Callable[[], Answer], *, seconds: float = RETRY_SECON
     """Run work that is safe to run twice, again and again while the database is unreachable."""
     from psycopg import InterfaceError, OperationalError
 
-    backoff = Backoff(seconds)
+    pauses = Backoff(seconds)
     while True:
         try:
             return work()
         except (Unreachable, OperationalError, InterfaceError) as error:
-            if not is_transient(error) or not backoff.pause(error):
+            if not is_transient(error) or not pauses.pause(error):
                 raise
 
 
@@ -78,9 +75,8 @@ def wait_until_reachable(options: Options) -> None:
     """Wait for a server that gives no answer or is starting. Any other answer ends the wait."""
     from psycopg.pq import PGconn, Ping
 
-    backoff, address = Backoff(FIRST_RETRY_SECONDS), conninfo(options).encode()
+    pauses, address = Backoff(FIRST_RETRY_SECONDS), conninfo(options).encode()
     while (found := PGconn.ping(address)) in (Ping.REJECT, Ping.NO_RESPONSE):
-        if not backoff.pause(
-            "no answer" if found == Ping.NO_RESPONSE else "the server is starting"
-        ):
+        reason = "no answer" if found == Ping.NO_RESPONSE else "the server is starting"
+        if not pauses.pause(reason):
             return

@@ -15,8 +15,8 @@ from adbc_driver_manager import AdbcConnection, AdbcStatement, Error
 from pyspark import TaskContext
 
 from lonnymq.errors import Unreachable
-from lonnymq.spark.gc import freeze_imports
 from lonnymq.spark.read.schemas import INSTANT, Column, arrow_schema
+from lonnymq.spark.spark_process import freeze_imports
 
 __all__ = ["ArrowConnection", "Error", "read_batches", "read_transaction"]
 

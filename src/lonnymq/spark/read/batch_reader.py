@@ -2,12 +2,17 @@
 
 All tasks see one state. History only grows, and each of its rows has a position: a snapshot as text is enough and stays
 valid for ever. Messages come and go: where several tasks read them, a process holds a snapshot open for the tasks.
+
+Each task reads ranges of pages, which cost nothing to find and are read in the order of the file. A row that a snapshot
+sees lies in one place only, unless the table is rewritten (VACUUM FULL, CLUSTER): so each range remembers the file that
+the table was in.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import ceil
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -24,17 +29,11 @@ from lonnymq.spark.connection import (
     open_connection,
     queue_outdated,
 )
-from lonnymq.spark.gc import freeze_imports
 from lonnymq.spark.options import Options, read_options
 from lonnymq.spark.read.arrow_reader import ArrowConnection, Error, read_batches, read_transaction
-from lonnymq.spark.read.partitions import (
-    PageRange,
-    count_partitions,
-    fetch_leaf_tables,
-    split_tables,
-)
 from lonnymq.spark.read.schemas import Column, all_columns, select_columns
 from lonnymq.spark.read.sql import build_select, filter_conditions, quote_literal
+from lonnymq.spark.spark_process import freeze_imports, plain_errors
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -46,6 +45,8 @@ GRANT_ADVICE = (
 )
 MAY_CALL = "select has_function_privilege(to_regprocedure(%s), 'execute'), current_user::text"
 TABLE_NAMES = {"messages": "message", "history": "history", "channels": "channel"}
+PARTITION_BYTES = 32 * 1024 * 1024
+MAX_PARTITIONS = 200
 
 
 class SnapshotExpired(LonnyMQError):
@@ -91,7 +92,7 @@ class BatchReader(DataSourceReader):
         """The partitions of the read, on the driver."""
         address = conninfo(self.options, name="lonnymq read")
         freeze_imports()
-        with open_connection(self.options) as connection:
+        with plain_errors(), open_connection(self.options) as connection:
             check_installed(connection, self.options, table=TABLE_NAMES[self.table])
             if self.table != "channels":
                 check_granted(connection, self.relation, "select", advice=GRANT_ADVICE)
@@ -137,9 +138,9 @@ class BatchReader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of a partition, on an executor."""
         assert isinstance(partition, ReadPartition)  # noqa: S101 (`partitions` made it)
-        if self.table == "channels":
-            return self.read_channels(partition)
-        return self.read_pages(partition)
+        read = self.read_channels if self.table == "channels" else self.read_pages
+        with plain_errors():
+            yield from read(partition)
 
     def read_pages(self, partition: ReadPartition) -> Iterator[pa.RecordBatch]:
         """The rows on the pages of a partition."""
@@ -221,3 +222,73 @@ def plan_relations(plan: Any) -> Iterator[str]:
     if isinstance(plan, list):
         for each in plan:
             yield from plan_relations(each)
+
+
+@dataclass(frozen=True, slots=True)
+class LeafTable:
+    """A table with rows of its own: name, file, number of pages, and bytes including TOAST."""
+
+    name: str
+    file: int
+    pages: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class PageRange:
+    """The pages of a leaf table from `first` up to but not including `end`."""
+
+    table: str
+    file: int
+    first: int
+    end: int
+
+    @property
+    def condition(self) -> str:
+        """The SQL condition for the rows on these pages."""
+        return f"r.ctid >= '({self.first},0)'::tid and r.ctid < '({self.end},0)'::tid"
+
+
+PARTITION_LEAVES = """
+    select t.relid::regclass::text, pg_relation_filenode(t.relid),
+      pg_relation_size(t.relid) / current_setting('block_size')::bigint, pg_table_size(t.relid)
+    from pg_partition_tree(%s::regclass) t
+    where t.isleaf
+    order by t.relid
+"""
+SINGLE_TABLE = """
+    select %s::regclass::text, pg_relation_filenode(%s::regclass),
+      pg_relation_size(%s::regclass) / current_setting('block_size')::bigint,
+      pg_table_size(%s::regclass)
+"""
+
+
+def fetch_leaf_tables(connection: Connection[Any], table: str) -> list[LeafTable]:
+    """The tables that hold the rows of a table: the table itself, or its partitions."""
+    found = connection.execute(PARTITION_LEAVES, (table,)).fetchall()
+    rows = found or connection.execute(SINGLE_TABLE, (table,) * 4).fetchall()
+    return [LeafTable(*row) for row in rows]
+
+
+def count_partitions(tables: Sequence[LeafTable], requested: int | None) -> int:
+    """The requested number of partitions, or one per 32 MiB; never more than pages."""
+    size = sum(table.bytes for table in tables)
+    wanted = requested or min(ceil(size / PARTITION_BYTES), MAX_PARTITIONS)
+    return max(1, min(wanted, sum(table.pages for table in tables)))
+
+
+def split_tables(tables: Sequence[LeafTable], count: int) -> list[list[PageRange]]:
+    """The page ranges of each of `count` partitions, with equal numbers of pages."""
+    per_partition = max(1, ceil(sum(table.pages for table in tables) / count))
+    partitions: list[list[PageRange]] = [[]]
+    room = per_partition
+    for table in tables:
+        first = 0
+        while first < table.pages:
+            if room == 0:
+                partitions.append([])
+                room = per_partition
+            end = min(first + room, table.pages)
+            partitions[-1].append(PageRange(table.name, table.file, first, end))
+            first, room = end, room - (end - first)
+    return partitions

@@ -9,11 +9,11 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 
-from lonnymq.spark.stream.claims import TakenMessages
+from lonnymq.client.calls.spark import ClaimTaken
 
 MESSAGES_PER_CALL = 10_000
 Cursor = list[int] | None
-Take = Callable[[int, Cursor], TakenMessages]  # takes up to so many messages, from a cursor on
+Take = Callable[[int, Cursor], ClaimTaken]  # takes up to so many messages, from a cursor on
 
 
 class ClaimBuilder:
@@ -23,7 +23,7 @@ class ClaimBuilder:
         self.cursors: list[Cursor] = [None, None]
         self.second = ThreadPoolExecutor(1, thread_name_prefix="claims, second lane")
 
-    def start_claim(self, take: Take, limit: int | None) -> TakenMessages:
+    def start_claim(self, take: Take, limit: int | None) -> ClaimTaken:
         """Take the first messages of a claim."""
         first = MESSAGES_PER_CALL if limit is None else min(MESSAGES_PER_CALL, limit)
         return self.take_once(0, take, first)
@@ -52,7 +52,7 @@ class ClaimBuilder:
                 break
         return added
 
-    def take_once(self, lane: int, take: Take, limit: int) -> TakenMessages:
+    def take_once(self, lane: int, take: Take, limit: int) -> ClaimTaken:
         """Make one call."""
         taken = take(limit, self.cursors[lane])
         self.cursors[lane] = taken.cursor

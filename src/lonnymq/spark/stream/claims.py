@@ -1,4 +1,4 @@
-"""The claims of a stream in the database: one method per SQL function, with retries, on the driver."""
+"""The claims of a stream in the database: a method per SQL function, with retries, on the driver."""
 
 from __future__ import annotations
 
@@ -9,68 +9,24 @@ from typing import TypeVar
 
 import psycopg
 
+from lonnymq.client import calls
 from lonnymq.client._sync import connections
-from lonnymq.client.call import Call, Record, scalar
+from lonnymq.client._sync.pool import DsnSource
+from lonnymq.client.call import Call
+from lonnymq.client.calls.spark import (
+    ClaimPart,
+    ClaimRenewed,
+    ClaimSettled,
+    ClaimTaken,
+    StreamOpened,
+)
 from lonnymq.errors import Unreachable
-from lonnymq.spark.retry import Backoff
+from lonnymq.spark.retry import CALL_SECONDS, Backoff
 
 Answer = TypeVar("Answer")
 
 FIRST_RETRY_SECONDS = 5.0  # before the first call worked
 RETRY_SECONDS = 600.0  # and after it
-
-
-@dataclass(frozen=True, slots=True)
-class OpenedStream:
-    """A stream that belongs to this driver from now on."""
-
-    epoch: int
-    acknowledged: int
-    last_id: int
-    now_at: int
-
-
-@dataclass(frozen=True, slots=True)
-class TakenMessages:
-    """The messages that a call added to a claim, or the reason that it added none."""
-
-    answer: str
-    token: str | None
-    messages: int
-    is_limited: bool
-    retry_at: int | None
-    cursor: list[int]
-
-
-@dataclass(frozen=True, slots=True)
-class ClaimPart:
-    """A part of a claim that is not acknowledged yet."""
-
-    seq: int
-    token: str
-    part: int
-    messages: int
-
-
-@dataclass(frozen=True, slots=True)
-class AcknowledgedPart:
-    """The outcomes of the messages in a part of a claim."""
-
-    completed: int
-    deferred: int
-    retrying: int
-    dead: int
-    lost: int
-    is_more: bool
-
-
-@dataclass(frozen=True, slots=True)
-class HeldClaim:
-    """How many messages a claim still holds, and how many it has lost."""
-
-    seq: int
-    held: int
-    lost: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,23 +39,18 @@ class Selection:
     last_at: int | None = None
 
 
-OPENED, TAKEN, PART = Record(OpenedStream), Record(TakenMessages), Record(ClaimPart)
-ACKNOWLEDGED, HELD = Record(AcknowledgedPart), Record(HeldClaim)
-TAKE_TYPES = "text bigint bigint integer bigint bigint bigint[] text[] text bigint bigint"
-
-
 class Claims:
     """The claims of one stream. Every call is safe to make twice, which allows retries."""
 
     def __init__(self, dsn: str, *, schema: str, stream: str) -> None:
-        self.source = connections.DsnSource(dsn)
+        self.source = DsnSource(dsn, timeout=CALL_SECONDS)
         self.schema, self.stream = schema, stream
         self.retry_seconds = FIRST_RETRY_SECONDS
         self.closing = threading.Event()
 
-    def open(self) -> OpenedStream:
+    def open(self) -> StreamOpened:
         """Take the stream over."""
-        return self.run(OPENED.call_one(self.schema, "stream_open", "text", (self.stream,)))
+        return self.run(calls.stream_open(self.schema, self.stream))
 
     def take(
         self,
@@ -111,41 +62,39 @@ class Claims:
         timeout_ms: int | None,
         cursor: Sequence[int] | None,
         selection: Selection,
-    ) -> TakenMessages:
+    ) -> ClaimTaken:
         """Add messages to a claim, up to 10,000 per call."""
-        chosen = None if selection.channels is None else list(selection.channels)
-        values = (self.stream, epoch, seq, limit, lease_ms, timeout_ms, cursor, chosen)
-        more = (selection.pattern, selection.last_id, selection.last_at)
-        return self.run(
-            TAKEN.call_one(self.schema, "claim_take", TAKE_TYPES, (*values, *more)),
-            is_dequeue=True,
-        )
+        call = calls.claim_take(
+            self.schema, self.stream, epoch, seq, limit=limit, lease_ms=lease_ms,
+            timeout_ms=timeout_ms, cursor=cursor, channels=selection.channels,
+            pattern=selection.pattern, last_id=selection.last_id, last_at=selection.last_at,
+        )  # fmt: skip
+        return self.run(call, is_dequeue=True)
 
     def list_parts(self) -> list[ClaimPart]:
         """All parts of claims that are not acknowledged yet."""
-        return self.run(PART.call(self.schema, "claim_list", "text", (self.stream,)))
+        return self.run(calls.claim_list(self.schema, self.stream))
 
-    def acknowledge(self, epoch: int, seq: int, token: str) -> Iterator[AcknowledgedPart]:
+    def acknowledge(self, epoch: int, seq: int, token: str) -> Iterator[ClaimSettled]:
         """Acknowledge a claim, part by part."""
-        values = (self.stream, epoch, seq, token)
-        call = ACKNOWLEDGED.call_one(
-            self.schema, "claim_acknowledge", "text bigint bigint text", values
-        )
+        call = calls.claim_acknowledge(self.schema, self.stream, epoch, seq, token)
         while True:
             part = self.run(call)
             yield part
             if not part.is_more:
                 return
 
+    def reset(self, epoch: int, seq: int) -> None:
+        """Remove the outcomes of a claim whose batch is tried again."""
+        self.run(calls.claim_reset(self.schema, self.stream, epoch, seq))
+
     def release(self, epoch: int, seq: int) -> None:
         """Return the messages of a claim that no batch has used."""
-        values = (self.stream, epoch, seq)
-        self.run(scalar(self.schema, "claim_release", "text bigint bigint", values))
+        self.run(calls.claim_release(self.schema, self.stream, epoch, seq))
 
-    def renew(self, epoch: int, *, lease_ms: int) -> list[HeldClaim]:
+    def renew(self, epoch: int, *, lease_ms: int) -> list[ClaimRenewed]:
         """Extend the leases of all claims."""
-        values = (self.stream, epoch, lease_ms)
-        return self.run(HELD.call(self.schema, "claim_renew", "text bigint bigint", values))
+        return self.run(calls.claim_renew(self.schema, self.stream, epoch, lease_ms=lease_ms))
 
     def run(self, call: Call[Answer], *, is_dequeue: bool = False) -> Answer:
         """Run a call, again and again while the database is unreachable."""

@@ -9,6 +9,9 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import psycopg
+
+from lonnymq.client.calls.spark import ClaimPart, ClaimTaken
 from lonnymq.errors import InvalidArgument, StreamFenced, Unreachable
 from lonnymq.spark.connection import conninfo
 from lonnymq.spark.options import Options
@@ -18,12 +21,10 @@ from lonnymq.spark.stream.claim_builder import (
     ClaimBuilder,
     Cursor,
 )
-from lonnymq.spark.stream.claim_reader import ClaimLost
-from lonnymq.spark.stream.claims import ClaimPart, Claims, Selection, TakenMessages
-from lonnymq.spark.stream.listener import Listener
+from lonnymq.spark.stream.claims import Claims, Selection
+from lonnymq.spark.stream.reader import ClaimLost
 
 Offset = dict[str, Any]  # the number of a claim, and its token, which identifies the claim
-
 logger = logging.getLogger("lonnymq.spark")
 IDLE_SECONDS = 1.0
 CONTENDED_SECONDS = 0.005
@@ -42,6 +43,7 @@ class StreamDriver:
         self.listener = Listener(address, schema=options.schema)
         self.builder, self.background = ClaimBuilder(), BackgroundWork()
         self.epoch = self.acknowledged = self.last_seq = 0
+        self.inherited: set[int] = set()  # claims of an earlier run, which may have set outcomes
         # Whether messages of the last claim count in a limit; unknown for a claim from before a crash.
         self.is_limited = True
         self.is_full = False  # whether the last claim reached its maximum: more messages may wait
@@ -60,7 +62,8 @@ class StreamDriver:
         opened = self.claims.open()
         self.epoch, self.acknowledged = opened.epoch, opened.acknowledged
         self.present = opened.last_id, opened.now_at
-        self.last_seq = max([opened.acknowledged, *(each.seq for each in self.claims.list_parts())])
+        self.inherited = {each.seq for each in self.claims.list_parts()}
+        self.last_seq = max([opened.acknowledged, *self.inherited])
         name = f"claims of {self.stream}"
         threading.Thread(target=self.keep_renewing, name=name, daemon=True).start()
 
@@ -156,7 +159,7 @@ class StreamDriver:
         self.is_full = built == limit
         return built
 
-    def take_messages(self, seq: int, limit: int, cursor: Cursor) -> TakenMessages:
+    def take_messages(self, seq: int, limit: int, cursor: Cursor) -> ClaimTaken:
         """Add messages to a claim."""
         taken = self.claims.take(
             self.epoch,
@@ -196,6 +199,9 @@ class StreamDriver:
         if missing or replaced:
             self.report_lost(f"claim {end['seq']} of stream {self.stream} does not exist")
             return []
+        for seq in self.inherited & {each.seq for each in found}:  # the batch is tried again
+            self.claims.reset(self.epoch, seq)
+            self.inherited.discard(seq)
         return found
 
     # Leases
@@ -238,3 +244,48 @@ class StreamDriver:
 def claim_offset(part: ClaimPart) -> Offset:
     """The offset of the end of a claim."""
     return {"seq": part.seq, "claim": part.token}
+
+
+class Listener:
+    """Waits for a notification of new messages, on its own connection: an idle stream asks once per second and no more.
+
+    Without notifications it waits for the time only.
+    """
+
+    def __init__(self, dsn: str, *, schema: str) -> None:
+        self.dsn, self.schema = dsn, schema
+        self.connection: psycopg.Connection[Any] | None = None
+        self.is_pooled = False  # a transaction pooler passes no notifications on
+        self.closing = threading.Event()
+
+    def open(self) -> None:
+        """Listen before you ask the queue: the next wait receives every notification from now on."""
+        if self.connection is not None or self.is_pooled:
+            return
+        try:
+            self.connection = psycopg.connect(self.dsn, autocommit=True, prepare_threshold=None)
+            row = self.connection.execute("select pg_backend_pid()").fetchone()
+            self.is_pooled = row != (self.connection.info.backend_pid,)
+            if self.is_pooled:
+                self.close()
+            else:
+                self.connection.execute(f"listen {self.schema}".encode())
+        except psycopg.Error:
+            self.close()
+
+    def wait(self, seconds: float) -> None:
+        """Wait for a notification, at most for so many seconds."""
+        if self.connection is None:
+            self.closing.wait(seconds)
+            return
+        try:
+            for _ in self.connection.notifies(timeout=seconds, stop_after=1):
+                pass
+        except psycopg.Error:
+            self.close()
+
+    def close(self) -> None:
+        """Close the connection."""
+        if self.connection is not None:
+            self.connection.close()
+            self.connection = None

@@ -54,15 +54,8 @@ def count_answers(answers: Iterable[str]) -> Counts:
 
 
 @dataclass
-class DirectCommit(WriterCommitMessage):
-    """The commit message of a task that created its messages itself."""
-
-    counts: Counts
-
-
-@dataclass
 class StagedCommit(WriterCommitMessage):
-    """The commit message of a task that staged its rows: its partition and query, and the stage or the inline rows."""
+    """The commit message of a task: its partition and query, and the stage or the inline rows."""
 
     partition: int
     query: str | None = None

@@ -1,5 +1,7 @@
-"""`commitMode=staged`: tasks stage their rows, and the driver publishes all of them in one transaction, once.
+"""Tasks stage their rows, and the driver publishes the rows of all tasks in one transaction, once.
 
+An attempt of a task never makes a row visible: its input can end early, and the attempt cannot know. Spark passes to
+the driver the commit messages of attempts with a complete input only, one for each task.
 A task with many rows fills a table of its own, a stage, in one transaction. A task with few rows sends the rows with
 its commit message, so that a stream of small batches creates no tables.
 """

@@ -7,7 +7,8 @@ the modules that it needs.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Any
 from uuid import uuid4
 
 import pyarrow as pa
@@ -29,20 +30,13 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from lonnymq.errors import InvalidArgument, translated
-from lonnymq.spark.connection import check_granted, check_installed, open_connection
-from lonnymq.spark.gc import freeze_imports
+from lonnymq.errors import InvalidArgument, LonnyMQError, translated
+from lonnymq.spark.connection import check_installed, open_connection
 from lonnymq.spark.options import Operation, Options, read_options
-from lonnymq.spark.write.loads import (
-    Counts,
-    DirectCommit,
-    LoadKey,
-    StagedCommit,
-    begin_load,
-    sweep_stages,
-)
+from lonnymq.spark.spark_process import freeze_imports, plain_errors
+from lonnymq.spark.write.loads import LoadKey, StagedCommit, begin_load, sweep_stages
 
-Messages = Iterable[WriterCommitMessage | None]
+Messages = Iterable[Any]  # for `commit` a StagedCommit of each task, for `abort` also None
 NUMBER = (LongType, IntegerType, ShortType)
 COLUMN_TYPES: dict[str, tuple[type[DataType], ...]] = {
     "channel": (StringType,),
@@ -60,60 +54,40 @@ TYPE_NAMES = {
     "headers": "string (a JSON object) or map<string,string>",
 }
 REQUIRED = ("channel", "content")
-GRANT_ADVICE = "write with commitMode=staged as a producer, or as the owner of the queue"
 
 
 @dataclass
 class WriteJob:
-    """A write: its options, and a unique name."""
+    """A write: its options, and whether an earlier run has published the same load."""
 
     options: Options
-    name: str = field(default_factory=lambda: f"once {uuid4()}")
     is_published: bool = False
 
-    def write(self, batches: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
-        """Write the rows of a task, on an executor."""
+    def write(self, batches: Iterator[pa.RecordBatch]) -> StagedCommit:
+        """Stage the rows of a task, on an executor."""
         context = TaskContext.get()
         partition = context.partitionId() if context else 0
         query = context.getLocalProperty("sql.streaming.queryId") if context else None
         if self.is_published:
-            return WriterCommitMessage()
-        with translated():
-            if self.options["commitMode"] == "direct":
-                from lonnymq.spark.write.direct import write_direct
+            return StagedCommit(partition)
+        from lonnymq.spark.write.staged import stage_rows
 
-                freeze_imports()
-                return DirectCommit(write_direct(self.options, batches, (self.name, partition)))
-            from lonnymq.spark.write.staged import stage_rows
-
-            freeze_imports()
+        freeze_imports()
+        with plain_errors(), translated():
             return stage_rows(self.options, batches, partition=partition, query=query)
 
-    def log_rejected(self, messages: Messages) -> None:
-        """Log the rows that direct tasks rejected, on the driver."""
-        commits = (each for each in messages if isinstance(each, DirectCommit))
-        counts = sum((each.counts for each in commits), Counts())
-        if counts.not_created:
-            from lonnymq.spark.write.rejects import log_rejected
-
-            log_rejected(self.options, counts, self.name)
-
-    def publish(self, key: LoadKey, messages: Messages) -> None:
+    def publish(self, key: LoadKey, commits: Messages) -> None:
         """Publish the staged rows, on the driver."""
         from lonnymq.spark.write.staged import publish_load
 
-        publish_load(self.options, key, staged_commits(messages))
+        with plain_errors():
+            publish_load(self.options, key, commits)
 
     def discard(self, messages: Messages) -> None:
-        """Drop the staged rows, on the driver."""
+        """Drop the staged rows, on the driver. A task that did not commit has no message."""
         from lonnymq.spark.write.staged import discard_load
 
-        discard_load(self.options, staged_commits(messages))
-
-
-def staged_commits(messages: Messages) -> list[StagedCommit]:
-    """The commit messages of tasks that staged rows."""
-    return [each for each in messages if isinstance(each, StagedCommit)]
+        discard_load(self.options, [each for each in messages if isinstance(each, StagedCommit)])
 
 
 def prepare_write(
@@ -126,9 +100,9 @@ def prepare_write(
             "or outputMode('append') or 'update' for a stream"
         )
     options = read_options(given, operation)
+    if options.table not in (None, "messages"):  # of a view
+        raise InvalidArgument(f"you can only write messages, not {options.table}")
     check_columns(schema)
-    if options["commitMode"] == "direct" and options["txnAppId"] is not None:
-        raise InvalidArgument("txnAppId needs commitMode=staged: direct writes are not recorded")
     if operation == "stream write":  # a stream may outlive a restart of the database
         from lonnymq.spark.retry import wait_until_reachable
 
@@ -142,9 +116,6 @@ def prepare_database(options: Options) -> None:
     """Check the queue and the privileges, and create the table for rejected rows."""
     with translated(), open_connection(options) as connection:
         check_installed(connection, options, table="load")
-        if options["commitMode"] == "direct":
-            message = f"{options.schema}.message"
-            check_granted(connection, message, "insert", advice=GRANT_ADVICE)
         if options["rejectsTable"] is not None:
             from lonnymq.spark.write.rejects import ensure_table
 
@@ -189,7 +160,7 @@ def create_batch_writer(
     app, version = job.options["txnAppId"], job.options["txnVersion"]
     if (app is None) != (version is None):
         raise InvalidArgument("txnAppId and txnVersion go together: set both, or neither")
-    key = (app, version) if app is not None else (job.name, 0)
+    key = (app, version) if app is not None else (f"once {uuid4()}", 0)
     if app is not None:
         with (
             open_connection(job.options) as connection,
@@ -209,13 +180,12 @@ class BatchWriter(DataSourceArrowWriter):
         """Write the rows of a task."""
         return self.job.write(iterator)
 
-    def commit(self, messages: list[WriterCommitMessage | None]) -> None:
+    def commit(self, messages: Messages) -> None:
         """Publish the staged rows."""
-        self.job.log_rejected(messages)
-        if self.job.options["commitMode"] == "staged" and not self.job.is_published:
+        if not self.job.is_published:
             self.job.publish(self.key, messages)
 
-    def abort(self, messages: list[WriterCommitMessage | None]) -> None:
+    def abort(self, messages: Messages) -> None:
         """Drop the staged rows."""
         self.job.discard(messages)
 
@@ -237,13 +207,19 @@ class StreamWriter(DataSourceStreamArrowWriter):
         """Write the rows of a task."""
         return self.job.write(iterator)
 
-    def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 (Spark's name)
-        """Publish the staged rows, once per batch of the query or of `txnAppId`."""
-        self.job.log_rejected(messages)
-        if staged := staged_commits(messages):
-            app = self.job.options["txnAppId"] or f"query {staged[0].query}"
-            self.job.publish((app, batchId), staged)
+    def commit(self, messages: Messages, batchId: int) -> None:  # noqa: N803 (Spark's name)
+        """Publish the staged rows, once per batch of the query."""
+        commits = list(messages)
+        if not commits:
+            return
+        if (
+            commits[0].query is None
+        ):  # all queries would share one name, and lose each other's batches
+            raise LonnyMQError(
+                "Spark passed no id of the query to its tasks: nothing was published"
+            )
+        self.job.publish((f"query {commits[0].query}", batchId), commits)
 
-    def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 (Spark's name)
+    def abort(self, messages: Messages, batchId: int) -> None:  # noqa: N803 (Spark's name)
         """Drop the staged rows."""
         self.job.discard(messages)

@@ -4,7 +4,9 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-ELSEWHERE = "import gc, lonnymq.spark.gc as r; r.freeze_imports(); print(gc.get_freeze_count())"
+ELSEWHERE = (
+    "import gc, lonnymq.spark.spark_process as r; r.freeze_imports(); print(gc.get_freeze_count())"
+)
 FROZEN = "id bigint, frozen bigint"
 
 
