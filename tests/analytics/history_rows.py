@@ -7,7 +7,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from lonnymq.analytics.channel_settings import CHANNELS
+from lonnymq.analytics.channel_hours import CHANNELS
 
 MIDNIGHT = datetime(2030, 1, 10, tzinfo=UTC)
 HISTORY = """

@@ -1,5 +1,7 @@
 """What a wait is: of first attempts, retries, defers, ranks, leases that ran out, and redriven messages."""
 
+from typing import Any
+
 import pytest
 from pyspark.sql import SparkSession
 
@@ -7,7 +9,7 @@ from analytics.history_rows import MIDNIGHT, attempt, found, history, ms
 from lonnymq.analytics import compute_attempts
 
 
-def waits(spark: SparkSession, *rows: dict) -> list[tuple]:
+def waits(spark: SparkSession, *rows: dict[str, Any]) -> list[tuple[Any, ...]]:
     return found(compute_attempts(history(spark, *rows)), "dequeued_at", "wait_ms", "service_ms")
 
 
@@ -80,7 +82,7 @@ def test_a_message_of_another_source_with_the_same_id_is_another(spark: SparkSes
 
 @pytest.mark.long
 def test_history_as_the_queue_gives_it_gets_its_day_whatever_the_zone(spark: SparkSession):
-    zone = spark.conf.get("spark.sql.session.timeZone")
+    zone = spark.conf.get("spark.sql.session.timeZone") or "UTC"
     spark.conf.set("spark.sql.session.timeZone", "Pacific/Auckland")
     try:
         rows = compute_attempts(history(spark, attempt("a", 0, 1, 2)).drop("source"))

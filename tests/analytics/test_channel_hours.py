@@ -1,5 +1,7 @@
 """The figures of a channel and an hour, beside answers worked out by hand. Each case is a source: one query for all."""
 
+from typing import Any
+
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
@@ -11,8 +13,8 @@ from lonnymq.analytics import (
     compute_flow,
     compute_outcomes,
 )
+from lonnymq.analytics.columns import CHANNEL_HOURS, FLOW, OUTCOMES_HOURLY
 from lonnymq.analytics.period import analyze_history
-from lonnymq.analytics.schemas import CHANNEL_HOURS, FLOW, OUTCOMES_HOURLY
 
 OUTCOMES = [
     "completed",
@@ -64,7 +66,7 @@ SETTINGS = [
 
 
 @pytest.fixture(scope="module")
-def given(spark: SparkSession) -> dict[str, list[dict]]:
+def given(spark: SparkSession) -> dict[str, list[dict[str, Any]]]:
     rows = [{**row, "source": case} for case, own in CASES.items() for row in own]
     known = channels(spark, *({**each, "source": "limits"} for each in SETTINGS))
     return by_source(
@@ -144,8 +146,10 @@ def test_figures_have_the_columns_that_they_declare(spark: SparkSession):
             CHANNEL_HOURS,
         ),
     ):
+        schema = StructType.fromDDL(declared)
+        assert isinstance(schema, StructType)
         assert [(each.name, each.dataType) for each in frame.schema] == [
-            (each.name, each.dataType) for each in StructType.fromDDL(declared)
+            (each.name, each.dataType) for each in schema
         ]
 
 

@@ -1,5 +1,7 @@
 """Errors that say the same are counted together."""
 
+from typing import Any
+
 import pytest
 from pyspark.sql import SparkSession
 
@@ -9,11 +11,11 @@ from lonnymq.analytics import compute_attempts, compute_error_groups
 TRACE = 'Traceback (most recent call last):\n  File "x.py", line 3\nKeyError: 17\n'
 
 
-def failing(error: str | None, *, outcome: str = "failed", channel: str = "a") -> dict:
+def failing(error: str | None, *, outcome: str = "failed", channel: str = "a") -> dict[str, Any]:
     return attempt(channel, 0, 1, 2, outcome=outcome, error=error)
 
 
-def said(spark: SparkSession, *texts: str | None) -> list[tuple]:
+def said(spark: SparkSession, *texts: str | None) -> list[tuple[Any, ...]]:
     frame = compute_error_groups(compute_attempts(history(spark, *map(failing, texts))))
     return found(frame, "error", "attempts")
 

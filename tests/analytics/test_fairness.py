@@ -66,13 +66,13 @@ NOISE = {
 }
 
 
-def cases(spark: SparkSession, given: dict[str, list[dict]]):
+def cases(spark: SparkSession, given: dict[str, list[dict[str, Any]]]):
     rows = [{**row, "source": case} for case, own in given.items() for row in own]
     return spark.createDataFrame(rows, HOURS)
 
 
 @pytest.fixture(scope="module")
-def given(spark: SparkSession) -> dict[str, list[dict]]:
+def given(spark: SparkSession) -> dict[str, list[dict[str, Any]]]:
     return by_source(compute_fairness(cases(spark, CASES)))
 
 
@@ -118,5 +118,5 @@ def test_a_flood_is_noisy_and_the_others_are_quiet(spark: SparkSession):
     assert picked(given["many small"], "noisy") == [(0,)]
     told = by_source(compute_noisy_neighbours(hours))
     assert list(told) == ["flood"]
-    columns = ("channel", "hours", "share", "quiet_wait_p95", "otherwise_wait_p95")
-    assert picked(told["flood"], *columns) == [("flood", 1, 33 / 36, 2_000, 1_000)]
+    told_of = ("channel", "hours", "share", "quiet_wait_p95", "otherwise_wait_p95")
+    assert picked(told["flood"], *told_of) == [("flood", 1, 33 / 36, 2_000, 1_000)]

@@ -1,6 +1,8 @@
 """The forecast by hand: a straight line, tried on the past. Each case is a source: one query for all."""
 
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime, timedelta
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -14,7 +16,7 @@ HOURS = """
   paused boolean, concurrency_used double, rate_used double
 """
 COLUMNS = ("days", "due_a_day", "growth_a_day", "expected", "error", "tried")
-CASES = {
+CASES: dict[str, list[int | None]] = {
     "grows": [100 + 10 * day for day in range(20)],
     "jumps": [*([100] * 10), 200],
     "fills": [1_000 * day for day in range(1, 11)],
@@ -28,7 +30,7 @@ def hour(day: int) -> datetime:
     return MIDNIGHT + timedelta(days=day, hours=10)
 
 
-def hours_of(spark: SparkSession, given: dict[str, list]):
+def hours_of(spark: SparkSession, given: Mapping[str, Sequence[int | None]]):
     """One busy hour a day, which does so much; with a backlog in the case `fills`."""
     rows = [
         (source, hour(day), many, many, *([int(source == "fills")] * 2), False, None, None)
@@ -40,7 +42,7 @@ def hours_of(spark: SparkSession, given: dict[str, list]):
 
 
 @pytest.fixture(scope="module")
-def given(spark: SparkSession) -> dict[str, list[dict]]:
+def given(spark: SparkSession) -> dict[str, list[dict[str, Any]]]:
     return by_source(compute_forecast(hours_of(spark, CASES)))
 
 

@@ -5,7 +5,7 @@ from pyspark.sql import SparkSession
 
 from analytics.history_rows import HOUR, at, attempt, found, history
 from lonnymq.analytics import compute_attempts, compute_histograms, compute_hourly_histograms
-from lonnymq.analytics.histogram import merge_percentiles
+from lonnymq.analytics.aggregates import merge_percentiles
 from lonnymq.analytics.period import analyze_history
 
 

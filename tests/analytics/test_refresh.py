@@ -3,6 +3,7 @@
 import shutil
 from datetime import date, timedelta
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -19,11 +20,11 @@ FIRST = date(2030, 1, 10)
 HOSTILE = "o'brien; </script> 🦊"
 
 
-def put(spark: SparkSession, lake: Path, *rows: dict, source: str = "shop") -> None:
+def put(spark: SparkSession, lake: Path, *rows: dict[str, Any], source: str = "shop") -> None:
     write_history(history(spark, *rows).drop("source"), lake, source=source)
 
 
-def days_of(done: list) -> list[tuple[str, list[int], int]]:
+def days_of(done: list[Any]) -> list[tuple[str, list[int], int]]:
     return [(each.source, [(day - FIRST).days for day in each.days], each.rows) for each in done]
 
 
@@ -36,7 +37,7 @@ def test_only_days_that_have_grown_are_computed_again(spark: SparkSession, tmp_p
     ]
     put(spark, tmp_path, *rows)
     put(spark, tmp_path, attempt("a", 0, 1, 2), source=HOSTILE)
-    heard: list = []
+    heard: list[Any] = []
     refresh_analytics(spark, tmp_path, on_progress=heard.append)
     assert days_of(heard) == [(HOSTILE, [0], 1), ("shop", [0, 1], 3)]
     assert refresh_analytics(spark, tmp_path) == []
@@ -46,7 +47,7 @@ def test_only_days_that_have_grown_are_computed_again(spark: SparkSession, tmp_p
     assert_kept(spark, tmp_path, *rows, late)
 
 
-def assert_kept(spark: SparkSession, lake: Path, *rows: dict) -> None:
+def assert_kept(spark: SparkSession, lake: Path, *rows: dict[str, Any]) -> None:
     """What is kept of two days is what the rows give when they are all there at once."""
     begin, end = at(0), at(2 * DAY)
     kept = analyze_lake(spark, lake, begin=begin, end=end, source="shop")
@@ -93,6 +94,13 @@ def test_nothing_stays_with_spark_when_a_refresh_is_done_or_has_failed(
     shutil.rmtree(tmp_path / "analytics" / "outcomes")
     assert days_of(refresh_analytics(spark, tmp_path)) == [("shop", [0], 1)]
     assert kept_by(spark) == 0
+
+
+@pytest.mark.long
+def test_a_day_that_has_not_grown_is_not_computed_again(spark: SparkSession, tmp_path: Path):
+    put(spark, tmp_path, attempt("a", 10, 40, 50))
+    assert days_of(refresh_analytics(spark, tmp_path)) == [("shop", [0], 1)]
+    assert refresh_analytics(spark, tmp_path) == []
 
 
 def kept_by(spark: SparkSession) -> int:

@@ -7,7 +7,7 @@ from pyspark.sql import SparkSession
 
 from analytics.history_rows import MIDNIGHT, attempt, channels, found, history
 from lonnymq.analytics import compute_attempts, compute_starvation
-from lonnymq.analytics.starvation import join_limits
+from lonnymq.analytics.fairness import join_limits
 
 COLUMNS = ("channel", "begins_at", "ends_at", "length_ms", "others")
 DAY = 86_400

@@ -11,14 +11,13 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from lonnymq.cli.app import app
-from lonnymq.lake import export_task, syncer
-from lonnymq.lake.export_task import ExportJob
-from lonnymq.lake.parquet import WrittenFile
+from lonnymq.lake import export, syncer
+from lonnymq.lake.export import ExportJob, WrittenFile
 
 KILLS = {2: "writing", 3: "written"}  # in which slice, and when
 ROWS = 8  # a commit
@@ -34,25 +33,24 @@ class Batches:
         self.begun += 1
         point, folder = KILLS.get(self.begun), self.folder
         tasks = spark.range(0, len(job.parts), 1, len(job.parts))
-        work = tasks.mapInArrow(lambda ids: do(ids, job, point, folder), export_task.WRITTEN_DDL)
+        work = tasks.mapInArrow(lambda ids: do(ids, job, point, folder), export.WRITTEN_DDL)
         return [WrittenFile(*row) for row in work.collect()]
 
 
 def do(ids: Iterator[Any], job: ExportJob, point: str | None, folder: str) -> Iterator[Any]:
     """One task's work, on an executor."""
-    from lonnymq.lake import export_task
 
-    read = export_task.read_part
+    read: Callable[..., Iterator[Any]] = export.read_part
 
     def read_and_die(*given: Any) -> Iterator[Any]:
         yield from read(*given)  # from here on what was read is in a file that is still open
         kill("writing", folder)
 
-    export_task.read_part = read_and_die if point == "writing" else read
+    vars(export)["read_part"] = read_and_die if point == "writing" else read
     try:
-        written = list(export_task.export_parts(ids, job=job))
+        written = list(export.export_parts(ids, job=job))
     finally:
-        export_task.read_part = read  # a worker of Python's does more than one task
+        vars(export)["read_part"] = read  # a worker of Python's does more than one task
     if point == "written":
         kill("written", folder)
     yield from written
@@ -70,7 +68,7 @@ def kill(point: str, folder: str) -> None:
 
 
 def main(master: str, python: str, dsn: str, lake: str, folder: str) -> None:
-    syncer.run_export = Batches(Path(folder)).run  # type: ignore[assignment]
+    vars(syncer)["run_export"] = Batches(Path(folder)).run
     conf = {
         "spark.ui.enabled": "false",
         "spark.pyspark.python": python,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -37,7 +38,7 @@ def sync(spark: SparkSession, dsn_18: str, tmp_path: Path) -> Sync:
     """Syncs the database of `stock` into a lake of the test's own."""
 
     def run(
-        lake: Path | str | None = None, *, held: bool = False, url: str = dsn_18, **options: object
+        lake: Path | str | None = None, *, held: bool = False, url: str = dsn_18, **options: Any
     ) -> SyncResult:
         if not held:  # by a transaction of the test's own
             settle(url, str(options.get("schema", "lonnymq")))
@@ -51,7 +52,7 @@ def sync(spark: SparkSession, dsn_18: str, tmp_path: Path) -> Sync:
 def found(spark: SparkSession, tmp_path: Path) -> Callable[..., list[int]]:
     """The ids of the messages in the lake, as often as they are in it."""
 
-    def read(lake: Path | str | None = None, **options: object) -> list[int]:
+    def read(lake: Path | str | None = None, **options: Any) -> list[int]:
         frame = lonnymq.lake.read_history(spark, lake or tmp_path / "lake", **options)
         return sorted(row.message_id for row in frame.select("message_id").collect())
 

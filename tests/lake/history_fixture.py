@@ -32,7 +32,8 @@ class HistoryFixture:
     """A database's history; ids go up from 1."""
 
     def __init__(self, dsn: str) -> None:
-        self.dsn, self.ids = dsn, count(1)
+        self.dsn = dsn
+        self.ids: Iterator[int] = count(1)
         self.made: list[int] = []
 
     def add(

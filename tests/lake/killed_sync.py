@@ -15,6 +15,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from threading import Event
 from types import SimpleNamespace
@@ -23,10 +24,9 @@ from typing import Any
 import pyarrow as pa
 
 import lonnymq.spark
-from lonnymq.lake import export_task
-from lonnymq.lake.export_task import ExportJob, export_parts
+from lonnymq.lake import export
+from lonnymq.lake.export import ExportJob, WrittenFile, export_parts
 from lonnymq.lake.location import resolve_lake
-from lonnymq.lake.parquet import WrittenFile
 from lonnymq.lake.source import identify_source
 from lonnymq.lake.syncer import Syncer
 
@@ -78,9 +78,7 @@ def die_in_the_second(spark: Any, job: ExportJob) -> list[WrittenFile]:
     cloudpickle.register_pickle_by_value(sys.modules[__name__])
     is_second = any(Path(LAKE, "history", "_delta_log").glob("*1.json"))
     tasks = spark.range(0, len(job.parts), 1, len(job.parts))
-    work = tasks.mapInArrow(
-        lambda ids: export_and_die(ids, job, is_second), export_task.WRITTEN_DDL
-    )
+    work = tasks.mapInArrow(lambda ids: export_and_die(ids, job, is_second), export.WRITTEN_DDL)
     return [WrittenFile(*row) for row in work.collect()]
 
 
@@ -96,11 +94,11 @@ def main() -> None:
     Path(os.environ["DYING_FOLDER"], "group").write_text(str(os.getpgid(0)))
     if POINT == "writing":
         spark: Any = lonnymq.spark.session("local[1]", config={"spark.ui.enabled": "false"})
-        run = die_in_the_second
+        run: Callable[[Any, ExportJob], list[WrittenFile]] = die_in_the_second
     else:
         spark = SimpleNamespace(sparkContext=SimpleNamespace(defaultParallelism=2))
         run = export_here
-    sys.modules["lonnymq.lake.syncer"].run_export = run  # type: ignore[attr-defined]
+    vars(sys.modules["lonnymq.lake.syncer"])["run_export"] = run
     with Dying(spark, resolve_lake(LAKE), identify_source(DSN, source="shop"), rows=8) as syncer:
         list(syncer.sync_batches(Event()))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from deltalake import DeltaTable, Schema
@@ -13,7 +14,7 @@ from lonnymq import Queue
 from lonnymq.lake.tables import FORMAT, FORMAT_KEY, delta_schema
 
 
-def rows(spark: SparkSession, lake: Path) -> list[tuple]:
+def rows(spark: SparkSession, lake: Path) -> list[tuple[Any, ...]]:
     frame = lonnymq.lake.read_channels(spark, lake).orderBy("taken_at", "channel")
     return [(row.channel, row.max_concurrency, row.weight, row.paused) for row in frame.collect()]
 

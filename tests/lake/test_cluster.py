@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -53,7 +54,7 @@ def ids(lake: Path) -> list[int]:
     return sorted(rows.column("message_id").to_pylist())
 
 
-def sync(master: str, python: Path, dsn: str, lake: Path, folder: Path) -> dict:
+def sync(master: str, python: Path, dsn: str, lake: Path, folder: Path) -> dict[str, Any]:
     """Run the program, and read what the command says."""
     known = {key: value for key, value in os.environ.items() if not key.startswith("PYSPARK")}
     path = os.pathsep.join([str(PROGRAM.parents[1]), *filter(None, [known.get("PYTHONPATH")])])

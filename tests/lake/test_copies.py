@@ -26,8 +26,7 @@ from lonnymq.embedded_postgres import TemporaryServer, temporary
 from lonnymq.errors import Unreachable
 from lonnymq.lake import DatabaseRestored, IdentifierHidden, LakeBusy, ServerReplaced, WrongDatabase
 from lonnymq.lake.location import resolve_lake
-from lonnymq.lake.servers import read_rewinds
-from lonnymq.lake.source import identify_source, lock_source
+from lonnymq.lake.source import identify_source, lock_source, read_rewinds
 from lonnymq.lake.syncer import Syncer
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.long]
@@ -73,7 +72,7 @@ def finish(dsn: str, count: int) -> None:
             connection.execute("select lonnymq.message_complete(%s, %s)", leased)
 
 
-def rows_of(lake: Path, source: str = "shop") -> list[tuple]:
+def rows_of(lake: Path, source: str = "shop") -> list[tuple[Any, ...]]:
     """The rows in the lake, as often as they are in it."""
     table = DeltaTable(lake / "history").to_pyarrow_table(filters=[("source", "=", source)])
     found = table.select(["xid", "message_id", "attempt", "finished_at"]).to_pylist()

@@ -24,6 +24,7 @@ def store() -> Iterator[Store]:
         yield store
 
 
+@pytest.mark.long
 def test_a_sync_a_compaction_and_a_vacuum_need_nothing_but_the_options(
     sync, stock: HistoryFixture, store: Store
 ) -> None:

@@ -11,8 +11,8 @@ import pytest
 import lonnymq.lake
 from commands import run
 from lake.history_fixture import DAY, NOON, HistoryFixture, settle
-from lonnymq.lake.status import LakeStatus
-from support import eventually
+from lonnymq.lake.maintenance import LakeStatus
+from support import eventually, fetch_row
 
 
 def status(stock: HistoryFixture, lake: Path) -> LakeStatus:
@@ -43,7 +43,7 @@ def test_the_lag_is_told_in_rows_time_and_transactions(
     sync, stock: HistoryFixture, watcher: psycopg.Connection, tmp_path: Path
 ) -> None:
     sync()
-    now = watcher.execute("select lonnymq.epoch()").fetchone()[0]
+    [now] = fetch_row(watcher, "select lonnymq.epoch()")
     with psycopg.connect(stock.dsn, autocommit=True) as connection:
         for minutes in (10, 5, 1):
             stock.insert(connection, 2, at=now - minutes * 60_000)
@@ -107,16 +107,13 @@ def test_status_answers_in_json(sync, stock: HistoryFixture, tmp_path: Path) -> 
 
 @pytest.mark.long
 def test_without_a_database_status_shows_what_is_in_the_lake(
-    sync, stock: HistoryFixture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    sync, stock: HistoryFixture, tmp_path: Path
 ) -> None:
     stock.add(2)
     sync()
     asked = ("lake", "status", "--lake", tmp_path / "lake", "--schema", "nowhere")
     named = run(*asked, dsn=stock.dsn)
     assert (named.code, "lonnymq install" in named.err) == (4, True)
-    monkeypatch.setattr(
-        "lonnymq.cli.session.Session.dsn", stock.dsn
-    )  # as if it were the private one
     ran = run(*asked)
     assert ran.code == 0, ran.err
     assert "shop" in ran.out

@@ -5,10 +5,11 @@ from __future__ import annotations
 from datetime import UTC, date, datetime
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import psycopg
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import Row, SparkSession
 
 import lonnymq.lake
 from copies import dump, restore
@@ -23,6 +24,13 @@ from support import Target
 ANY_NAME = "Tenant/ä=1 %2F ‮'\"\\ 🙂\t日本"
 
 
+def read_row(spark: SparkSession, lake: Path, **options: Any) -> Row:
+    """A row of the lake, which has one."""
+    row = lonnymq.lake.read_history(spark, lake, **options).first()
+    assert row is not None
+    return row
+
+
 def test_an_empty_history_makes_a_lake_without_rows(sync, found) -> None:
     assert sync().rows == 0
     assert found() == []
@@ -34,7 +42,7 @@ def test_one_row_arrives_with_all_its_columns(
     stock.add(1, channel=ANY_NAME)
     done = sync()
     assert (done.rows, done.files, done.source) == (1, 1, "shop")
-    row = lonnymq.lake.read_history(spark, tmp_path / "lake").first().asDict()
+    row = read_row(spark, tmp_path / "lake").asDict()
     assert row.pop("xid") < done.upto
     at = datetime(2030, 1, 1, 12, tzinfo=UTC)
     assert [row.pop(each).astimezone(UTC) for each in ("finished_at",)] == [at]
@@ -54,7 +62,7 @@ def test_a_real_attempt_arrives(spark: SparkSession, sync, dsn_18: str, tmp_path
         queue.create("acme", b"hello", kind="greeting", key="once", headers={"trace": "1"})
         queue.dequeue(worker="w 1")[0].complete()
     assert sync().rows == 1
-    row = lonnymq.lake.read_history(spark, tmp_path / "lake").first()
+    row = read_row(spark, tmp_path / "lake")
     assert (row.channel, row.kind, row.key, row.outcome) == (
         "acme",
         "greeting",
@@ -152,10 +160,7 @@ def test_contents_come_if_they_are_kept_and_wanted(
     stock.add(1, content=b"\0secret")
     sync(tmp_path / "with")
     sync(tmp_path / "without", with_content=False)
-    with_it, without = (
-        lonnymq.lake.read_history(spark, tmp_path / each).first().content
-        for each in ("with", "without")
-    )
+    with_it, without = (read_row(spark, tmp_path / each).content for each in ("with", "without"))
     assert bytes(with_it) == b"\0secret"
     assert without is None
 
@@ -170,8 +175,7 @@ def test_a_source_may_have_any_name(
     stock.add(1)
     sync(source=source)
     lonnymq.lake.compact(tmp_path / "lake")
-    row = lonnymq.lake.read_history(spark, tmp_path / "lake", source=source).first()
-    assert row.source == source
+    assert read_row(spark, tmp_path / "lake", source=source).source == source
     assert lonnymq.lake.list_sources(tmp_path / "lake") == [source]
     assert found(source=source) == stock.made
     assert found(source="another") == []

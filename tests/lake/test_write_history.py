@@ -10,8 +10,8 @@ from pyspark.sql import SparkSession
 
 import lonnymq.lake
 from lonnymq.errors import InvalidArgument
+from lonnymq.lake.export import folder_name
 from lonnymq.lake.location import resolve_lake
-from lonnymq.lake.parquet import folder_name
 
 ROWS = (
     "id as message_id", "'acme' as channel", "'completed' as outcome", "1 as attempt",
@@ -25,6 +25,7 @@ def test_rows_are_written_by_their_day(spark: SparkSession, tmp_path: Path, foun
     assert found() == list(range(90))
     assert found(begin=date(2030, 1, 2), end=date(2030, 1, 3)) == list(range(1, 90, 3))
     row = lonnymq.lake.read_history(spark, tmp_path / "lake").first()
+    assert row is not None
     assert (row.source, row.kind, row.attempt, row.content) == ("made up", None, 1, None)
 
 

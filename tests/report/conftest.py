@@ -17,7 +17,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if HERE in item.path.parents:
             is_async = inspect.iscoroutinefunction(getattr(item, "function", None))
-            group = "browser" if is_async else "spark" if "spark" in item.fixturenames else "report"
+            needs_spark = "spark" in getattr(item, "fixturenames", ())
+            group = "browser" if is_async else "spark" if needs_spark else "report"
             item.add_marker(pytest.mark.xdist_group(group))
             item.add_marker(pytest.mark.timeout(900))  # on a machine that may be busy
             if is_async:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 from axe_playwright_python.async_playwright import Axe
-from playwright.async_api import Browser, Page, expect
+from playwright.async_api import Browser, BrowserContext, Page, ViewportSize, expect
 
 from lonnymq.report.page import MAX_BYTES, render_page
 from report.sample_document import HOSTILE, document, nothing
@@ -18,7 +18,7 @@ WATCH = """
 window.broken = [];
 document.addEventListener("securitypolicyviolation", (event) => window.broken.push(event.violatedDirective));
 """
-WIDE, NARROW = {"width": 1400, "height": 900}, {"width": 390, "height": 844}
+WIDE, NARROW = ViewportSize(width=1400, height=900), ViewportSize(width=390, height=844)
 COLOUR = "getComputedStyle(document.body).backgroundColor"
 Open = Callable[..., Awaitable[Page]]
 
@@ -27,7 +27,7 @@ Open = Callable[..., Awaitable[Page]]
 async def opened(browser: Browser, tmp_path: Path) -> AsyncIterator[Open]:
     """Opens a document's page without any network; whatever goes wrong in it fails the test."""
     troubles: list[str] = []
-    contexts = []
+    contexts: list[BrowserContext] = []
 
     async def open_one(content: dict[str, Any], *, theme: Any = "light", size: Any = WIDE) -> Page:
         path = tmp_path / f"report-{len(contexts)}.html"

@@ -3,6 +3,13 @@
 from __future__ import annotations
 
 from lonnymq import lake as needed  # noqa: F401 - says what to install where Spark is missing
+from lonnymq.analytics.aggregates import (
+    compute_error_groups,
+    compute_flow,
+    compute_histograms,
+    compute_hourly_histograms,
+    compute_outcomes,
+)
 from lonnymq.analytics.attempts import compute_attempts
 from lonnymq.analytics.channel_hours import (
     compute_backlog,
@@ -11,18 +18,15 @@ from lonnymq.analytics.channel_hours import (
     compute_tenants,
     compute_totals,
 )
-from lonnymq.analytics.error_groups import compute_error_groups
 from lonnymq.analytics.fairness import (
     compute_fairness,
     compute_noisy_hours,
     compute_noisy_neighbours,
+    compute_starvation,
 )
 from lonnymq.analytics.forecast import compute_forecast
-from lonnymq.analytics.histogram import compute_histograms, compute_hourly_histograms
-from lonnymq.analytics.hourly_aggregates import compute_flow, compute_outcomes
 from lonnymq.analytics.period import Period, analyze_history, analyze_lake
 from lonnymq.analytics.refresh import RefreshResult, refresh_analytics
-from lonnymq.analytics.starvation import compute_starvation
 
 __all__ = [
     "Period",

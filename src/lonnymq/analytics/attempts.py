@@ -15,8 +15,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from lonnymq.analytics.schemas import ATTEMPTS, select_declared
-from lonnymq.analytics.time_buckets import to_date
+from lonnymq.analytics.columns import ATTEMPTS, select_declared, to_date
 
 # After these the message may be due before the moment at which it came back; a failed one is due at that or later.
 RETURNING_OUTCOMES = ("expired", "deferred", "dead")

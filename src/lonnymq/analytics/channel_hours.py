@@ -1,4 +1,7 @@
-"""Statistics of each channel and time bucket, and their sums: backlog, limit usage, tenants and totals."""
+"""Statistics of each channel and time bucket, and their sums: backlog, limit usage, tenants and totals.
+
+Channel settings change over time: each row of `channels` is valid until the next row of its channel.
+"""
 
 from __future__ import annotations
 
@@ -7,27 +10,19 @@ from datetime import datetime
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from lonnymq.analytics.channel_settings import join_settings
-from lonnymq.analytics.fairness import AT_LIMIT
-from lonnymq.analytics.histogram import merge_percentiles
-from lonnymq.analytics.hourly_aggregates import OUTCOMES, SUMS
-from lonnymq.analytics.schemas import (
-    BACKLOG,
-    CHANNEL_HOURS,
-    LIMITS,
-    TENANTS,
-    TOTALS,
-    select_declared,
-)
-from lonnymq.analytics.time_buckets import HOUR_MS, bucket_start, to_timestamp
+from lonnymq.analytics import columns
+from lonnymq.analytics.aggregates import OUTCOMES, SUMS, merge_percentiles
+from lonnymq.analytics.columns import HOUR_MS, bucket_start, select_declared
 
+AT_LIMIT = 0.9
 KEYS = ["source", "channel", "begins_at"]
-RATES = {
-    "defer_rate": "deferred",
-    "fail_rate": "failed",
-    "expire_rate": "expired",
-    "dead_rate": "dead",
-}
+RATES = {"defer": "deferred", "fail": "failed", "expire": "expired", "dead": "dead"}
+SETTINGS = ("max_concurrency", "min_interval_ms", "burst", "weight", "paused")
+FOREVER = 1 << 62
+CHANNELS = """
+  source string, channel string, taken_at timestamp, max_concurrency int, min_interval_ms long, burst int,
+  max_size long, when_full string, weight int, max_attempts int, paused boolean
+"""
 
 
 def compute_channel_hours(
@@ -56,12 +51,12 @@ def compute_channel_hours(
             "tries_mean": divide(F.col("tries"), gone),
             "wait_mean": divide(F.col("wait_ms"), F.col("waits")),
             "service_mean": divide(F.col("service_ms"), F.col("ended")),
-            **{rate: divide(F.col(name), F.col("ended")) for rate, name in RATES.items()},
+            **{f"{rate}_rate": divide(F.col(name), F.col("ended")) for rate, name in RATES.items()},
             "concurrency_used": F.col("running_ms") / (F.col("max_concurrency") * every_ms),
             "rate_used": F.col("begun") * F.col("min_interval_ms") / every_ms,
         }
     )
-    return select_declared(found, CHANNEL_HOURS)
+    return select_declared(found, columns.CHANNEL_HOURS)
 
 
 def divide(above: Column, below: Column) -> Column:
@@ -76,7 +71,7 @@ def compute_levels(
 
     Buckets without events are included while messages wait or run.
     """
-    first = bucket_start(F.lit(epoch_ms(begin)), every_ms)
+    first = bucket_start(F.unix_millis(F.lit(begin)), every_ms)
     at = F.unix_millis("begins_at")
     # Everything earlier is one bucket just before the first.
     placed = flow.withColumn("begins", F.greatest(bucket_start(at, every_ms), first - every_ms))
@@ -96,7 +91,7 @@ def compute_levels(
     found = filled.select(
         "source",
         "channel",
-        to_timestamp(F.col("bucket")).alias("begins_at"),
+        F.timestamp_millis("bucket").alias("begins_at"),
         *(F.when(is_own, F.col(each)).otherwise(0).alias(each) for each in SUMS),
         "waiting_after",
         (F.col("waiting_after") - F.when(is_own, F.col("due") - F.col("begun")).otherwise(0)).alias(
@@ -106,7 +101,7 @@ def compute_levels(
             F.col("running_after") - F.when(is_own, F.col("begun") - F.col("ended")).otherwise(0)
         ).alias("running_before"),
         F.col("bucket"),
-    ).where((F.col("bucket") >= first) & (F.col("bucket") < F.lit(epoch_ms(end))))
+    ).where((F.col("bucket") >= first) & (F.col("bucket") < F.unix_millis(F.lit(end))))
     waiting = F.col("waiting_before") * every_ms + F.col("due_ms") - F.col("begun_ms")
     running = F.col("running_before") * every_ms + F.col("begun_ms") - F.col("ended_ms")
     return found.withColumns({"waiting_ms": waiting, "running_ms": running}).drop("bucket")
@@ -122,11 +117,6 @@ def quiet_buckets(every_ms: int) -> Column:
     ).otherwise(F.array("begins"))
 
 
-def epoch_ms(moment: datetime) -> int:
-    """A moment with its zone, in epoch milliseconds."""
-    return round(moment.timestamp() * 1000)
-
-
 def compute_backlog(hours: DataFrame) -> DataFrame:
     """Arrivals, backlog and running attempts of all channels in each bucket."""
     added = ("arrivals", "due", "begun", "ended", "waiting_after", "waiting_mean", "running_mean")
@@ -134,7 +124,7 @@ def compute_backlog(hours: DataFrame) -> DataFrame:
         *(F.sum(each).alias(each) for each in added),
         F.count(F.when(F.col("waiting_after") > 0, 1)).alias("channels_waiting"),
     )
-    return select_declared(found, BACKLOG)
+    return select_declared(found, columns.BACKLOG)
 
 
 def compute_limit_usage(hours: DataFrame) -> DataFrame:
@@ -157,7 +147,7 @@ def compute_limit_usage(hours: DataFrame) -> DataFrame:
         F.max("rate_used").alias("rate_used_most"),
         F.avg(F.when(at_concurrency | at_rate, F.col("waiting_mean"))).alias("waiting_meanwhile"),
     )
-    return select_declared(found, LIMITS)
+    return select_declared(found, columns.LIMITS)
 
 
 def compute_tenants(hours: DataFrame, spreads: DataFrame) -> DataFrame:
@@ -173,10 +163,60 @@ def compute_tenants(hours: DataFrame, spreads: DataFrame) -> DataFrame:
         F.max("rate_used").alias("rate_used_most"),
     )
     keys = ["source", "channel"]
-    return select_declared(found.join(merge_percentiles(spreads, *keys), keys, "left"), TENANTS)
+    return select_declared(
+        found.join(merge_percentiles(spreads, *keys), keys, "left"), columns.TENANTS
+    )
 
 
 def compute_totals(pulse: DataFrame) -> DataFrame:
     """Waits and service times of all channels together, in each bucket."""
     found = merge_percentiles(pulse, "source", "begins_at")
-    return select_declared(found.withColumnRenamed("service_attempts", "attempts"), TOTALS)
+    return select_declared(found.withColumnRenamed("service_attempts", "attempts"), columns.TOTALS)
+
+
+def join_settings(frame: DataFrame, channels: DataFrame) -> DataFrame:
+    """A frame with `source`, `channel` and `begins_at`, and what was in force at each `begins_at`.
+
+    The channel '' has the queue's defaults: no channel can have this name.
+
+    The first row that is known of a channel stands for the time before it too; a channel without one has the queue's
+    defaults; without those nothing is known, and nothing is said.
+    """
+    known, at = settings_intervals(channels), "unix_millis(frame.begins_at)"
+    own, default = known.where("channel <> ''"), known.where("channel = ''")
+    is_own = f"own.channel = frame.channel and {at} >= own.since and {at} < own.until"
+    is_default = f"{at} >= default.since and {at} < default.until"
+    found = frame.alias("frame").join(
+        own.alias("own"), F.expr(f"own.source = frame.source and {is_own}"), "left"
+    )
+    found = found.join(
+        default.alias("default"), F.expr(f"default.source = frame.source and {is_default}"), "left"
+    )
+    has_own = F.col("own.channel").isNotNull()
+    chosen = (
+        F.when(has_own, F.col(f"own.{each}")).otherwise(F.col(f"default.{each}")).alias(each)
+        for each in SETTINGS
+    )
+    return found.select("frame.*", *chosen)
+
+
+def settings_intervals(channels: DataFrame) -> DataFrame:
+    """Each row of settings with the interval in which it is valid."""
+    taken = F.unix_millis("taken_at")
+    rows = channels.select("source", "channel", taken.alias("at"), *SETTINGS)
+    order = Window.partitionBy("source", "channel").orderBy("at")
+    return rows.withColumns(
+        {
+            "since": F.when(F.lag("at").over(order).isNotNull(), F.col("at")).otherwise(-FOREVER),
+            "until": F.coalesce(F.lead("at").over(order), F.lit(FOREVER)),
+        }
+    )
+
+
+def is_limited() -> Column:
+    """Whether a channel was paused or at a limit."""
+    at_limit = [
+        F.coalesce(F.col(used) >= AT_LIMIT, F.lit(False))
+        for used in ("concurrency_used", "rate_used")
+    ]
+    return F.coalesce("paused", F.lit(False)) | at_limit[0] | at_limit[1]

@@ -10,13 +10,13 @@ one, the best hour is a lower bound, and `is_capacity_seen` is false. Fewer than
 from __future__ import annotations
 
 from datetime import datetime
+from functools import reduce
 
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from lonnymq.analytics.fairness import is_limited
-from lonnymq.analytics.schemas import FORECAST, select_declared
-from lonnymq.analytics.time_buckets import DAY_MS, bucket_start
+from lonnymq.analytics.channel_hours import is_limited
+from lonnymq.analytics.columns import DAY_MS, FORECAST, bucket_start, select_declared
 
 FITTED_DAYS = 28
 MIN_DAYS = 5
@@ -34,12 +34,8 @@ def compute_forecast(
     """
     daily = sum_by_day(hours, since=since, until=until)
     capacity = estimate_capacity(hours)
-    found = None
-    for horizon in HORIZONS:
-        one = extrapolate(daily, horizon)
-        found = one if found is None else found.unionByName(one)
-    assert found is not None  # noqa: S101 - there are horizons
-    both = found.join(capacity, ["source"], "left")
+    found = (extrapolate(daily, horizon) for horizon in HORIZONS)
+    both = reduce(DataFrame.unionByName, found).join(capacity, ["source"], "left")
     grows = (F.col("growth_a_day") > 0) & (F.col("capacity_a_day") > F.col("due_a_day"))
     days_left = F.ceil((F.col("capacity_a_day") - F.col("due_a_day")) / F.col("growth_a_day"))
     is_over = F.col("due_a_day") >= F.col("capacity_a_day")

@@ -1,36 +1,44 @@
-"""All statistics of a period as DataFrames: from the tables of a lake, or directly from rows of history."""
+"""All statistics of a period as DataFrames, from a lake or from rows of history, and caching of DataFrames."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
+from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 from lonnymq.analytics.attempts import compute_attempts
 from lonnymq.analytics.channel_hours import (
+    CHANNELS,
     compute_backlog,
     compute_channel_hours,
     compute_limit_usage,
     compute_tenants,
     compute_totals,
 )
-from lonnymq.analytics.channel_settings import CHANNELS
+from lonnymq.analytics.columns import HOUR_MS
 from lonnymq.analytics.fairness import (
     compute_fairness,
     compute_noisy_hours,
     compute_noisy_neighbours,
+    join_limits,
 )
 from lonnymq.analytics.forecast import compute_forecast
-from lonnymq.analytics.starvation import join_limits
 from lonnymq.analytics.store import list_aggregates, read_aggregate
-from lonnymq.analytics.time_buckets import HOUR_MS
 from lonnymq.lake.dataframes import read_channels
 from lonnymq.lake.location import Lake, resolve_lake
 from lonnymq.lake.tables import find_table
+
+MAX_WAIT_SECONDS = 10.0
+POLL_SECONDS = 0.02
 
 
 @dataclass(frozen=True)
@@ -143,3 +151,35 @@ def read_channel_settings(spark: SparkSession, lake: Lake, source: str | None) -
     if find_table(lake, "channels") is None:
         return spark.createDataFrame([], CHANNELS)
     return read_channels(spark, lake, source)
+
+
+@contextmanager
+def cached(
+    *frames: DataFrame, level: StorageLevel = StorageLevel.MEMORY_AND_DISK_DESER
+) -> Iterator[None]:
+    """Cache the frames until the end of the block."""
+    for frame in frames:
+        frame.persist(level)
+    try:
+        yield
+    finally:
+        for frame in frames:
+            wait_for_tasks(frame.sparkSession.sparkContext)
+            frame.unpersist(blocking=True)
+
+
+def wait_for_tasks(context: Any) -> None:
+    """Wait until no task runs any more, though not for long: others may have work of their own in this session.
+
+    Where one side of a join turns out to be empty Spark gives up the stages of the other and answers, while their
+    tasks still run for a moment, and put what they compute into a memory that is not there any longer.
+    """
+    until = time.monotonic() + MAX_WAIT_SECONDS
+    while count_running_tasks(context) and time.monotonic() < until:
+        time.sleep(POLL_SECONDS)
+
+
+def count_running_tasks(context: Any) -> int:
+    """How many tasks run on all executors; PySpark's own tracker does not say."""
+    executors = context._jsc.sc().statusTracker().getExecutorInfos()
+    return sum(each.numRunningTasks() for each in executors)

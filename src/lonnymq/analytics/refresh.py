@@ -16,19 +16,18 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 from lonnymq.analytics.attempts import RETURNING_OUTCOMES, compute_attempts, ends_are_few
-from lonnymq.analytics.cache import cached
+from lonnymq.analytics.period import cached
 from lonnymq.analytics.store import (
     commit_days,
-    declared_arrow_schema,
     ensure_aggregate,
     find_aggregate,
     list_aggregates,
     replace_days,
-    write_days,
 )
 from lonnymq.lake.dataframes import read_history
-from lonnymq.lake.location import HISTORY, Lake, resolve_lake
-from lonnymq.lake.servers import Rewinds, read_rewinds
+from lonnymq.lake.export import list_written, write_files
+from lonnymq.lake.location import ANALYTICS, HISTORY, Lake, resolve_lake
+from lonnymq.lake.source import Rewinds, read_rewinds
 from lonnymq.lake.tables import list_files, open_table
 
 if TYPE_CHECKING:
@@ -166,8 +165,7 @@ def read_day_versions(lake: Lake) -> dict[Key, str]:
 
 def write_day_versions(lake: Lake, source: str, found: Mapping[date, tuple[str, int]]) -> None:
     """Store the versions of computed days. This is the last step: a killed refresh starts again."""
-    ensure_aggregate(lake, DAYS, DAYS_COLUMNS)
-    schema = declared_arrow_schema(DAYS_COLUMNS)
+    schema = ensure_aggregate(lake, DAYS, DAYS_COLUMNS)
     now = int(time.time() * 1_000_000)
     rows = pa.RecordBatch.from_pylist(
         [
@@ -176,8 +174,7 @@ def write_day_versions(lake: Lake, source: str, found: Mapping[date, tuple[str, 
         ],
         schema=schema,
     )
-    told = next(write_days([rows], lake=lake, name=DAYS, source=source, schema=schema))
-    files = [tuple(each.values()) for each in told.to_pylist()]
+    files = list_written(write_files([rows], lake, source, f"{ANALYTICS}/{DAYS}"))
     commit_days(lake, DAYS, source, sorted(found), files)
 
 

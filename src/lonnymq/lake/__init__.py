@@ -20,29 +20,15 @@ if TYPE_CHECKING:
         WrongDatabase,
     )
     from lonnymq.lake.location import Lake
-    from lonnymq.lake.maintenance import compact, vacuum
-    from lonnymq.lake.status import read_status
+    from lonnymq.lake.maintenance import compact, read_status, vacuum
     from lonnymq.lake.syncer import sync
 
-HOME = {
-    "DatabaseRestored": "lonnymq.lake.errors",
-    "IdentifierHidden": "lonnymq.lake.errors",
-    "Lake": "lonnymq.lake.location",
-    "LakeBroken": "lonnymq.lake.errors",
-    "LakeBusy": "lonnymq.lake.errors",
-    "NotALake": "lonnymq.lake.errors",
-    "LakeMissing": "lonnymq.lake.errors",
-    "LakeTooNew": "lonnymq.lake.errors",
-    "WrongDatabase": "lonnymq.lake.errors",
-    "ServerReplaced": "lonnymq.lake.errors",
-    "compact": "lonnymq.lake.maintenance",
-    "read_channels": "lonnymq.lake.dataframes",
-    "read_history": "lonnymq.lake.dataframes",
-    "list_sources": "lonnymq.lake.dataframes",
-    "read_status": "lonnymq.lake.status",
-    "sync": "lonnymq.lake.syncer",
-    "vacuum": "lonnymq.lake.maintenance",
-    "write_history": "lonnymq.lake.dataframes",
+# The names of each module besides the errors.
+MODULES = {
+    "dataframes": ("list_sources", "read_channels", "read_history", "write_history"),
+    "location": ("Lake",),
+    "maintenance": ("compact", "read_status", "vacuum"),
+    "syncer": ("sync",),
 }
 
 __all__ = [
@@ -71,13 +57,16 @@ for needed in ("pyspark", "pyarrow", "deltalake"):
         raise ImportError(f'the lake needs {needed}: pip install "lonnymq[spark]"', name=needed)
 
 
-def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used: an executor needs one of them, not all."""
-    if name not in HOME:
-        raise AttributeError(f"module 'lonnymq.lake' has no attribute {name!r}")
-    value = getattr(import_module(HOME[name]), name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # a type checker would take every name for a public one
+
+    def __getattr__(name: str) -> Any:
+        """Import a public name when it is first used: an executor needs one of them, not all."""
+        if name not in __all__:
+            raise AttributeError(f"module 'lonnymq.lake' has no attribute {name!r}")
+        home = next((module for module, names in MODULES.items() if name in names), "errors")
+        value = getattr(import_module(f"lonnymq.lake.{home}"), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

@@ -12,7 +12,7 @@ from lonnymq.client import Queue
 from lonnymq.lake.location import CHANNELS, Lake
 from lonnymq.lake.tables import CHANNEL_COLUMNS, ensure_table
 from lonnymq.results import ChannelPolicy
-from lonnymq.spark.read.schemas import INSTANT, arrow_schema
+from lonnymq.spark.read.schemas import arrow_schema
 
 PAGE_SIZE = 1_000
 DEFAULTS = ""  # the name that no channel has
@@ -49,34 +49,21 @@ class ChannelSettings:
         """Append rows in one commit. The row of the defaults also holds the limit of the whole queue."""
         from deltalake import write_deltalake
 
-        schema = arrow_schema(CHANNEL_COLUMNS)
+        schema = arrow_schema(CHANNEL_COLUMNS).append(pa.field("source", pa.string()))
         rows = [
             {
                 **asdict(each),
+                "source": self.source,
                 "taken_at": at * 1000,
                 LIMIT: limit if each.channel == DEFAULTS else None,
             }
             for each in changed
         ]
-        columns = {
-            field.name: times_column(rows) if field.type == INSTANT else values_column(rows, field)
-            for field in schema
-        }
-        columns["source"] = pa.array([self.source] * len(rows), pa.string())
-        write_deltalake(ensure_table(self.lake, CHANNELS), pa.table(columns), mode="append")
+        table = pa.Table.from_pylist(rows, schema=schema)
+        write_deltalake(ensure_table(self.lake, CHANNELS), table, mode="append")
         self.known |= {each.channel: comparable_policy(each) for each in changed}
         if any(each.channel == DEFAULTS for each in changed):
             self.limit = limit
-
-
-def times_column(rows: list[dict[str, Any]]) -> Any:
-    """The column `taken_at`."""
-    return pa.array([each["taken_at"] for each in rows], pa.int64()).view(INSTANT)
-
-
-def values_column(rows: list[dict[str, Any]], field: Any) -> Any:
-    """One column of the rows."""
-    return pa.array([each[field.name] for each in rows], field.type)
 
 
 def comparable_policy(policy: ChannelPolicy) -> Policy:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lonnymq.lake.errors import LakeBusy
+from lonnymq.lake.export import WrittenFile
 from lonnymq.lake.location import HISTORY, Lake
-from lonnymq.lake.parquet import WrittenFile
 from lonnymq.lake.tables import PARTITION_COLUMNS, ensure_table
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from deltalake.transaction import AddAction
 
 MAX_TRIES = 20
+THREADS = 8
 
 
 @dataclass(frozen=True)
@@ -55,59 +56,64 @@ class SyncStep:
 def commit_files(
     lake: Lake, files: Sequence[WrittenFile], *, source: str, step: SyncStep | None = None
 ) -> DeltaTable:
-    """Add the files to the history table; raises if another sync moved the key meanwhile.
-
-    A conflict with any other commit, for example a compaction, is retried.
-    """
+    """Add the files to the history table; raises if another sync moved the key meanwhile."""
     from deltalake import CommitProperties, PostCommitHookProperties
-    from deltalake.exceptions import CommitFailedError
 
     properties = step.properties() if step else CommitProperties(max_commit_retries=0)
-    for tried in range(MAX_TRIES):
-        table = ensure_table(lake, HISTORY)
-        if step is not None:
-            step.check(table, source)
-        try:
-            table.create_write_transaction(
-                [make_add_action(each, source) for each in files],
-                mode="append",
-                schema=table.schema(),
-                partition_by=PARTITION_COLUMNS[HISTORY],
-                commit_properties=properties,
-                post_commithook_properties=PostCommitHookProperties(),
-            )
-        except CommitFailedError:
-            if tried == MAX_TRIES - 1:
-                raise
-        else:
-            return table
-    raise AssertionError("unreachable")
+    return commit_with_retries(
+        lake,
+        source,
+        step,
+        lambda table: table.create_write_transaction(
+            [make_add_action(each, source) for each in files],
+            mode="append",
+            schema=table.schema(),
+            partition_by=PARTITION_COLUMNS[HISTORY],
+            commit_properties=properties,
+            post_commithook_properties=PostCommitHookProperties(),
+        ),
+    )
 
 
 def commit_rewind(lake: Lake, *, source: str, step: SyncStep) -> None:
     """Delete a source's rows from a position on, and move its progress back there, in one commit."""
     from deltalake import PostCommitHookProperties
-    from deltalake.exceptions import CommitFailedError
 
     name = source.replace("'", "''")
-    for tried in range(MAX_TRIES):
-        table = ensure_table(lake, HISTORY)
-        step.check(table, source)
-        try:
-            table.delete(
-                f"source = '{name}' and xid >= {step.upto}",
-                commit_properties=step.properties(),
-                post_commithook_properties=PostCommitHookProperties(),
-            )
-            break
-        except CommitFailedError:
-            if tried == MAX_TRIES - 1:
-                raise
+    commit_with_retries(
+        lake,
+        source,
+        step,
+        lambda table: table.delete(
+            f"source = '{name}' and xid >= {step.upto}",
+            commit_properties=step.properties(),
+            post_commithook_properties=PostCommitHookProperties(),
+        ),
+    )
     # Without a row to take out Delta has made no commit.
     table = ensure_table(lake, HISTORY)
     kept = ((step.key, step.upto), *step.entries)
     if any(table.transaction_version(name) != value for name, value in kept):
         commit_files(lake, [], source=source, step=step)
+
+
+def commit_with_retries(
+    lake: Lake, source: str, step: SyncStep | None, commit: Callable[[DeltaTable], object]
+) -> DeltaTable:
+    """Commit to the history table. A conflict with a commit of anything but a sync, as a compaction, is retried."""
+    from deltalake.exceptions import CommitFailedError
+
+    for tried in range(1, MAX_TRIES + 1):
+        table = ensure_table(lake, HISTORY)
+        if step is not None:
+            step.check(table, source)
+        try:
+            commit(table)
+            break
+        except CommitFailedError:
+            if tried == MAX_TRIES:
+                raise
+    return table
 
 
 def make_add_action(file: WrittenFile, source: str) -> AddAction:
@@ -124,9 +130,6 @@ def make_add_action(file: WrittenFile, source: str) -> AddAction:
     )
 
 
-THREADS = 8
-
-
 def sync_to_disk(lake: Lake, files: Sequence[WrittenFile]) -> None:
     """Flush a commit's files and its log to disk: PostgreSQL drops history that the lake confirmed.
 
@@ -138,13 +141,9 @@ def sync_to_disk(lake: Lake, files: Sequence[WrittenFile]) -> None:
     log = root / "_delta_log"
     data = [root / each.path for each in files]
     written = sorted(log.glob("*.json"))[-3:]  # ours, and what others may have added since
-    fsync_all([*data, *{each.parent for each in data}, *written, log])
-
-
-def fsync_all(paths: Iterable[Path]) -> None:
-    """Flush several files at the same time: that takes hardly longer than one."""
+    # Several files at the same time take hardly longer than one.
     with ThreadPoolExecutor(THREADS) as pool:
-        list(pool.map(fsync, paths))
+        list(pool.map(fsync, [*data, *{each.parent for each in data}, *written, log]))
 
 
 def fsync(path: Path) -> None:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, date, datetime, time
 from functools import partial, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
 from pyspark.sql.types import StringType, StructField, StructType
 
 from lonnymq.errors import InvalidArgument
 from lonnymq.lake.commit import SyncStep, commit_files
+from lonnymq.lake.export import WRITTEN_DDL, WrittenFile, write_task
 from lonnymq.lake.location import CHANNELS, HISTORY, Lake, check_source_name, resolve_lake
-from lonnymq.lake.parquet import WRITTEN_DDL, WrittenFile, write_files
 from lonnymq.lake.tables import (
     HISTORY_COLUMNS,
     TABLE_COLUMNS,
@@ -27,13 +26,16 @@ from lonnymq.lake.tables import (
 from lonnymq.spark.read.schemas import arrow_schema, spark_schema
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame, DataFrameReader, SparkSession
+
+    from lonnymq.lake.tables import DataFile
 
 TimeOrDay = datetime | date
 # In whole numbers and without the session's zone: before 1970 too, a day begins at midnight in UTC.
 MICROS, DAY = "unix_micros(finished_at)", "86400000000"
 UTC_DAY = f"date_from_unix_date(cast(({MICROS} - pmod({MICROS}, {DAY})) div {DAY} as int))"
 SOURCE_FIELD = StructField("source", StringType(), True)
+REQUIRED_COLUMNS = ("channel", "outcome", "finished_at")
 GLOB_CHARACTERS = re.compile(r"([\\{}\[\]*?])")  # which Spark would take for a pattern
 
 
@@ -53,7 +55,7 @@ def read_history(
     from pyspark.sql import functions as f
 
     first, last = to_utc(begin), to_utc(end)
-    frame = read_files(spark, resolve_lake(lake, storage_options), HISTORY, source, first, last)
+    frame = read_table(spark, resolve_lake(lake, storage_options), HISTORY, source, first, last)
     frame = frame.withColumn("date", f.expr(UTC_DAY))
     if first is not None:
         frame = frame.where(f.col("finished_at") >= f.lit(first))
@@ -73,7 +75,7 @@ def read_channels(
 
     The channel '' stands for all that have no row of their own.
     """
-    frame = read_files(spark, resolve_lake(lake, storage_options), CHANNELS, source)
+    frame = read_table(spark, resolve_lake(lake, storage_options), CHANNELS, source)
     return frame.select(*read_schema(CHANNELS).fieldNames())
 
 
@@ -85,7 +87,7 @@ def list_sources(
     return sorted({each.source for each in list_files(table)})
 
 
-def read_files(
+def read_table(
     spark: SparkSession,
     lake: Lake,
     name: str,
@@ -93,28 +95,28 @@ def read_files(
     first: datetime | None = None,
     last: datetime | None = None,
 ) -> DataFrame:
-    """The rows of a source, or of all, with the source from the table's log."""
+    """The rows of a source, or of all."""
+    schema, table = spark_schema(TABLE_COLUMNS[name]), open_table(lake, name)
+    files = list_files(table, source, first and first.date(), last and last.date())
+    found = read_files(spark.read.schema(schema), lake.table(name), files)
+    if found is None:
+        return spark.createDataFrame([], StructType([*schema, SOURCE_FIELD]))
+    return found
+
+
+def read_files(reader: DataFrameReader, root: str, files: Iterable[DataFile]) -> DataFrame | None:
+    """The rows of files, with the source from the table's log; None without files."""
     from pyspark.sql import functions as f
 
-    schema, root = spark_schema(TABLE_COLUMNS[name]), GLOB_CHARACTERS.sub(r"\\\1", lake.table(name))
     paths: dict[str, list[str]] = {}
-    for file in list_files(open_table(lake, name)):
-        if source in (None, file.source) and is_day_between(file.day, first, last):
-            paths.setdefault(file.source, []).append(f"{root}/{file.path}")
-    found = [
-        spark.read.schema(schema).parquet(*files).withColumn("source", f.lit(each))
-        for each, files in sorted(paths.items())
-    ]
-    if not found:
-        return spark.createDataFrame([], StructType([*schema, SOURCE_FIELD]))
-    return reduce(lambda left, right: left.unionByName(right), found)
-
-
-def is_day_between(day: date | None, first: datetime | None, last: datetime | None) -> bool:
-    """Whether a day overlaps a time range."""
-    if day is None:
-        return True
-    return (first is None or first.date() <= day) and (last is None or day <= last.date())
+    for file in files:
+        path = GLOB_CHARACTERS.sub(r"\\\1", f"{root}/{file.path}")
+        paths.setdefault(file.source, []).append(path)
+    found = (
+        reader.parquet(*own).withColumn("source", f.lit(each))
+        for each, own in sorted(paths.items())
+    )
+    return reduce(lambda left, right: left.unionByName(right), found) if paths else None
 
 
 def to_utc(moment: TimeOrDay | None) -> datetime | None:
@@ -126,9 +128,6 @@ def to_utc(moment: TimeOrDay | None) -> datetime | None:
     if isinstance(moment, date):
         return datetime.combine(moment, time(), UTC)
     raise InvalidArgument(f"begin and end must be a datetime or a date, not {moment!r}")
-
-
-REQUIRED_COLUMNS = ("channel", "outcome", "finished_at")
 
 
 def write_history(
@@ -152,29 +151,12 @@ def write_history(
         step = SyncStep(app, table.transaction_version(app), number)
         if step.since is not None and step.since >= number:
             return 0
-    rows = select_history_columns(frame).mapInArrow(
-        partial(write_task, lake=location, source=name), WRITTEN_DDL
-    )
+    write = partial(write_task, lake=location, source=name, schema=arrow_schema(HISTORY_COLUMNS))
+    rows = select_history_columns(frame).mapInArrow(write, WRITTEN_DDL)
     files = [WrittenFile(*row) for row in rows.collect()]
     if files:
         commit_files(location, files, source=name, step=step)
     return sum(each.rows for each in files)
-
-
-def write_task(
-    batches: Iterator[pa.RecordBatch], *, lake: Lake, source: str
-) -> Iterator[pa.RecordBatch]:
-    """Write the rows of a task; runs on an executor."""
-    schema = arrow_schema(HISTORY_COLUMNS)
-    return write_files(
-        (cast_batch(each, schema) for each in batches if each.num_rows), lake, source
-    )
-
-
-def cast_batch(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """Cast a batch to the types of the lake."""
-    arrays = [batch.column(field.name).cast(field.type) for field in schema]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def select_history_columns(frame: DataFrame) -> DataFrame:

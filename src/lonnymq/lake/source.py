@@ -1,4 +1,9 @@
-"""The database behind a source: its identity, its name in the lake, and how far the lake has its history."""
+"""The database behind a source: its identity, its name in the lake, its servers, and how far the lake has its history.
+
+A failover, a restored backup or dump, or an upgrade moves a database to another server. Below the position at which the
+lake left a server, lake and server have the same rows. Above that position the lake has rows of another server. A lake
+that returns to a server rewinds to that position first. The table's log records the servers.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +15,14 @@ from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from psycopg import Connection, IsolationLevel
+from psycopg.errors import InsufficientPrivilege
 
-from lonnymq.client import Queue
+from lonnymq.client import Queue, calls
+from lonnymq.client.adapters import run_using
 from lonnymq.client.call import schema_name
 from lonnymq.errors import Unreachable
 from lonnymq.lake.errors import IdentifierHidden, ServerReplaced, WrongDatabase
 from lonnymq.lake.location import check_source_name
-from lonnymq.lake.servers import LogEntry, ServerHistory, read_server_history
 from lonnymq.spark.connection import check_installed, conninfo, open_connection
 from lonnymq.spark.options import Options, read_options
 
@@ -36,6 +42,8 @@ READ_IDENTITY = """
       case when not pg_is_in_recovery() then
         ('x' || substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8))::bit(32)::integer end
 """
+NOT_LEFT = 2**63 - 1
+LogEntry = tuple[str, int]
 
 
 @dataclass(frozen=True)
@@ -148,15 +156,13 @@ def hash_to_int(text: str) -> int:
 
 def fetch_queue_limit(database: SourceDatabase) -> int | None:
     """The queue's max_concurrency; None without a limit, or without the privilege to read it."""
-    function = f"{database.options.schema}.queue_options_now()"
+    call = calls.queue_options_now(database.options.schema)
     with open_connection(database.options, name=APPLICATION_NAME) as connection:
-        row = connection.execute(
-            "select has_function_privilege(%s, 'execute')", (function,)
-        ).fetchone()
-        if not (row and row[0]):
+        try:
+            limit: int | None = run_using(connection, call)["max_concurrency"]
+        except InsufficientPrivilege:
             return None
-        row = connection.execute(f"select {function} ->> 'max_concurrency'").fetchone()
-    return None if row is None or row[0] is None else int(row[0])
+    return limit
 
 
 @dataclass(frozen=True)
@@ -216,3 +222,90 @@ def try_lock(connection: Connection[Any], name: str) -> bool:
         "select pg_try_advisory_xact_lock(hashtextextended(%s, 5))", (name,)
     ).fetchone()
     return bool(row and row[0])
+
+
+@dataclass(frozen=True, slots=True)
+class KnownServer:
+    """A server by its hashed identity, and the position at which the lake left the server."""
+
+    server_id: int
+    left_at: int = NOT_LEFT
+
+
+@dataclass(frozen=True, slots=True)
+class ServerHistory:
+    """The servers of a source, oldest first. The current server was not left."""
+
+    source: str
+    servers: tuple[KnownServer, ...] = ()
+
+    def was_left(self, server_id: int) -> bool:
+        """Whether the lake followed this server and then moved to another."""
+        return self.left_at(server_id) < NOT_LEFT
+
+    def left_at(self, server_id: int) -> int:
+        """The position up to which lake and server have the same rows."""
+        return next(
+            (each.left_at for each in self.servers if each.server_id == server_id), NOT_LEFT
+        )
+
+    def is_current(self, server_id: int) -> bool:
+        """Whether the lake follows this server. A lake without recorded servers follows any."""
+        return not self.servers or KnownServer(server_id) in self.servers
+
+    def moved_to(self, server_id: int, since: int) -> ServerHistory:
+        """The history after a rewind to `since` and a move to this server."""
+        others = (
+            KnownServer(each.server_id, min(each.left_at, since))
+            for each in self.servers
+            if each.server_id != server_id
+        )
+        return ServerHistory(self.source, (*others, KnownServer(server_id)))
+
+    def log_entries(self) -> tuple[LogEntry, ...]:
+        """The log entries that record the servers."""
+        kept: list[LogEntry] = [(f"lonnymq servers {self.source}", len(self.servers))]
+        for number, each in enumerate(self.servers):
+            kept.append((f"lonnymq server {self.source} {number}", each.server_id))
+            kept.append((f"lonnymq left {self.source} {number}", each.left_at))
+        return tuple(kept)
+
+
+@dataclass(frozen=True, slots=True)
+class Rewinds:
+    """How often the lake rewound a source, and the position of the last rewind: rows from there on changed."""
+
+    count: int | None = None  # None: never
+    since: int = NOT_LEFT
+
+    def next_entries(self, source: str, since: int) -> tuple[LogEntry, ...]:
+        """The log entries of one more rewind."""
+        return (rewind_count_key(source), (self.count or 0) + 1), (
+            f"lonnymq rewound {source}",
+            since,
+        )
+
+
+def rewind_count_key(source: str) -> str:
+    """The key of the log entry that counts rewinds."""
+    return f"lonnymq rewinds {source}"
+
+
+def read_rewinds(table: DeltaTable, source: str) -> Rewinds:
+    """The rewinds that a table's log records."""
+    count = table.transaction_version(rewind_count_key(source))
+    since = table.transaction_version(f"lonnymq rewound {source}")
+    return Rewinds(count, NOT_LEFT if since is None else since)
+
+
+def read_server_history(table: DeltaTable, source: str) -> ServerHistory:
+    """The servers that a table's log records."""
+    count = table.transaction_version(f"lonnymq servers {source}") or 0
+    found = tuple(
+        KnownServer(
+            table.transaction_version(f"lonnymq server {source} {number}") or 0,
+            table.transaction_version(f"lonnymq left {source} {number}") or 0,
+        )
+        for number in range(count)
+    )
+    return ServerHistory(source, found)

@@ -26,17 +26,18 @@ from lonnymq.errors import InvalidArgument, LonnyMQError, Unreachable
 from lonnymq.lake.channel_settings import ChannelSettings
 from lonnymq.lake.commit import SyncStep, commit_files, commit_rewind, sync_to_disk
 from lonnymq.lake.errors import DatabaseRestored
-from lonnymq.lake.export_task import ExportJob, run_export
+from lonnymq.lake.export import ExportJob, WrittenFile, run_export
 from lonnymq.lake.location import HISTORY, Lake, resolve_lake
-from lonnymq.lake.parquet import WrittenFile
-from lonnymq.lake.servers import Rewinds, read_rewinds, rewind_count_key
 from lonnymq.lake.source import (
     APPLICATION_NAME,
+    Rewinds,
     SourceDatabase,
     SyncTransaction,
     fetch_queue_limit,
     identify_source,
     lock_source,
+    read_rewinds,
+    rewind_count_key,
 )
 from lonnymq.lake.tables import ensure_table
 from lonnymq.results import HistoryPart
@@ -103,12 +104,8 @@ class Syncer:
     ) -> None:
         if rows is not None and rows < 1:
             raise InvalidArgument(f"rows must be 1 or more, not {rows}")
-        self.spark, self.lake, self.database, self.with_content = (
-            spark,
-            lake,
-            database,
-            with_content,
-        )
+        self.spark, self.lake, self.database = spark, lake, database
+        self.with_content = with_content
         at_once = spark.sparkContext.defaultParallelism
         self.tasks = max(MIN_TASKS, 2 * at_once) if rows is None else at_once
         self.task_rows = TASK_ROWS if rows is None else ceil(rows / at_once)
@@ -182,10 +179,8 @@ class Syncer:
         """The position of the next batch: the table's, or an earlier one that the database knows."""
         self.database = transaction.database
         table = self.table()
-        reached, self.rewinds = (
-            self.database.synced_position(table),
-            read_rewinds(table, self.database.source),
-        )
+        reached = self.database.synced_position(table)
+        self.rewinds = read_rewinds(table, self.database.source)
         found = transaction.queue.history_resume(self.reader, reached or 0)
         transaction.release_snapshot()
         if reached is None:
@@ -299,14 +294,9 @@ def make_result(source: str, files: list[WrittenFile], upto: int, seconds: float
 
 def sum_batches(batches: Iterable[SyncResult], database: SourceDatabase) -> SyncResult:
     """The result of all batches together."""
-    done = SyncResult(database.source, 0, 0, 0, 0, 0.0)
-    for each in batches:
-        done = SyncResult(
-            each.source,
-            done.rows + each.rows,
-            done.files + each.files,
-            done.bytes + each.bytes,
-            each.upto,
-            done.seconds + each.seconds,
-        )
-    return done
+    done = list(batches)
+    rows, files, size, seconds = (
+        sum(getattr(each, name) for each in done) for name in ("rows", "files", "bytes", "seconds")
+    )
+    upto = done[-1].upto if done else 0
+    return SyncResult(database.source, rows, files, size, upto, float(seconds))

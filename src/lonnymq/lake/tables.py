@@ -12,7 +12,7 @@ import pyarrow as pa
 from pyspark.sql.types import DateType, StringType, StructField, StructType
 
 from lonnymq.lake.errors import LakeBroken, LakeMissing, LakeTooNew, NotALake
-from lonnymq.lake.location import CHANNELS, HISTORY, Lake
+from lonnymq.lake.location import ANALYTICS, CHANNELS, HISTORY, Lake
 from lonnymq.spark.read import schemas
 from lonnymq.spark.read.schemas import Column, arrow_schema, columns, spark_schema
 
@@ -74,6 +74,8 @@ def find_table(lake: Lake, name: str) -> DeltaTable | None:
         raise
     except Exception as error:  # of several libraries, for one reason: it cannot be read
         advice = LakeBroken.__doc__ if lake.is_local else STORE_ADVICE
+        if name.startswith(ANALYTICS):
+            advice = "Delete the folder: the next report computes the table again"
         raise LakeBroken(
             f"the table {location} cannot be read: {first_line(error)}. {advice}"
         ) from error
@@ -88,16 +90,17 @@ def open_table(lake: Lake, name: str) -> DeltaTable:
     return table
 
 
-def ensure_table(lake: Lake, name: str) -> DeltaTable:
-    """Open a table, created if there is none, with all columns of this version."""
+def ensure_table(lake: Lake, name: str, schema: Schema | None = None) -> DeltaTable:
+    """Open a table, created if there is none, with all columns of this version. Aggregates give their schema."""
+    schema = schema or delta_schema(name)
     table = find_table(lake, name)
     if table is None:
-        create_table(lake, name)
+        create_table(lake, name, schema)
         table = open_table(lake, name)
-    return add_missing_columns(table, name)
+    return add_missing_columns(table, schema)
 
 
-def create_table(lake: Lake, name: str) -> None:
+def create_table(lake: Lake, name: str, schema: Schema) -> None:
     """Create an empty table. Another process may do so at the same time."""
     from deltalake import DeltaTable
     from deltalake.exceptions import DeltaError
@@ -107,9 +110,9 @@ def create_table(lake: Lake, name: str) -> None:
     try:
         DeltaTable.create(
             lake.table(name),
-            delta_schema(name),
-            partition_by=PARTITION_COLUMNS[name],
-            name=f"lonnymq {name}",
+            schema,
+            partition_by=PARTITION_COLUMNS.get(name, ["source", "date"]),
+            name=f"lonnymq {name.replace('/', ' ')}",
             configuration={FORMAT_KEY: str(FORMAT)},
             raise_if_key_not_exists=False,
             storage_options=dict(lake.options),
@@ -129,10 +132,10 @@ def create_folder(path: Path) -> None:
         ) from None
 
 
-def add_missing_columns(table: DeltaTable, name: str) -> DeltaTable:
+def add_missing_columns(table: DeltaTable, schema: Schema) -> DeltaTable:
     """Add the columns that an earlier version did not have. Existing rows have nulls there."""
     known = {field.name for field in table.schema().fields}
-    added = [field for field in delta_schema(name).fields if field.name not in known]
+    added = [field for field in schema.fields if field.name not in known]
     if added:
         table.alter.add_columns(added)
         table.update_incremental()
@@ -202,11 +205,22 @@ class DataFile:
     last_position: int | None = None
 
 
-def list_files(table: DeltaTable) -> list[DataFile]:
-    """List the files of a table, by path."""
+def list_files(
+    table: DeltaTable,
+    source: str | None = None,
+    first: date | None = None,
+    last: date | None = None,
+) -> list[DataFile]:
+    """List the files of a table, by path: all files, or those of a source and of days from the first to the last."""
     actions = pa.table(table.get_add_actions(flatten=True))
     known = {name: field for name, field in LISTED_COLUMNS.items() if name in actions.column_names}
     rows = actions.select(list(known)).rename_columns(list(known.values())).to_pylist()
     # Paths in the log are URL-encoded.
     found = (DataFile(**{**row, "path": unquote(row["path"])}) for row in rows)
-    return sorted(found, key=lambda each: each.path)
+    chosen = (
+        each
+        for each in found
+        if source in (None, each.source)
+        and (each.day is None or (first or each.day) <= each.day <= (last or each.day))
+    )
+    return sorted(chosen, key=lambda each: each.path)

@@ -10,9 +10,8 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from lonnymq.analytics.cache import cached
-from lonnymq.analytics.histogram import merge_percentiles
-from lonnymq.analytics.period import Period
+from lonnymq.analytics.aggregates import merge_percentiles
+from lonnymq.analytics.period import Period, cached
 from lonnymq.report.highlights import find_highlights
 from lonnymq.report.tables import (
     Rows,
@@ -33,16 +32,15 @@ FAIRNESS_COLUMNS = ("jain", "competing", "backlogged", "held")
 NOISE_COLUMNS = ("noisy", "noisy_work", "quiet_work")
 MAX_STARVATION, MAX_ERRORS, MAX_LIMITS, MAX_NOISY, MAX_STACKED = 60, 40, 200, 50, 7
 SUMMED_COLUMNS = (
-    "arrivals",
-    "attempts",
-    "completed",
-    "deferred",
-    "failed",
-    "expired",
-    "dead",
-    "retries",
-    "size",
-)
+    "arrivals", "attempts", "completed", "deferred", "failed", "expired", "dead", "retries", "size",
+)  # fmt: skip
+MAX_LISTED = 10_000  # tenants have a line of their own; the others are added up
+# Of each series, all tenants together: as many tenants are shown in full as fit.
+MAX_POINTS = 90_000
+MIN_DETAILED, MAX_DETAILED = 5, 120
+RANKED_BY = (
+    "wait_p99", "attempts", "dead", "waiting_most", "failed", "wait_p50", "expired", "size",
+)  # fmt: skip
 
 
 def build_document(period: Period, *, source: str | None = None) -> dict[str, Any]:
@@ -104,8 +102,7 @@ def summarize(period: Period, tenants: Rows) -> dict[str, Any]:
     )
     known = {key: value for key, value in (whole[0] if whole else {}).items() if "_p" in key}
     return {
-        "tenants": len(tenants),
-        **{name: sum(each[name] or 0 for each in tenants) for name in SUMMED_COLUMNS},
+        **sum_tenants(tenants),
         **{
             f"{name}_{part}": known.get(f"{name}_{part}")
             for name in ("wait", "service")
@@ -117,12 +114,13 @@ def summarize(period: Period, tenants: Rows) -> dict[str, Any]:
 
 def sum_unlisted(tenants: Rows, places: Sequence[int]) -> dict[str, Any] | None:
     """The sum of tenants without a row."""
-    if not places:
-        return None
-    return {
-        "tenants": len(places),
-        **{name: sum(tenants[place][name] or 0 for place in places) for name in SUMMED_COLUMNS},
-    }
+    return sum_tenants([tenants[place] for place in places]) if places else None
+
+
+def sum_tenants(tenants: Rows) -> dict[str, Any]:
+    """The number of tenants, and the sums of their columns."""
+    sums = {name: sum(each[name] or 0 for each in tenants) for name in SUMMED_COLUMNS}
+    return {"tenants": len(tenants), **sums}
 
 
 def collect_waits(period: Period, times: list[int]) -> dict[str, list[Any]]:
@@ -164,17 +162,15 @@ def sort_reached_limits(rows: Rows) -> Rows:
 
 def collect_errors(frame: DataFrame) -> Rows:
     """The most frequent errors over all channels, each with its main channel."""
-    each = frame.groupBy("source", "channel", "error").agg(
+    sums = (
         *(F.sum(name).alias(name) for name in ("attempts", "dead")),
         F.min("first_at").alias("first_at"),
         F.max("last_at").alias("last_at"),
         F.min("sample").alias("sample"),
     )
+    each = frame.groupBy("source", "channel", "error").agg(*sums)
     found = each.groupBy("error").agg(
-        *(F.sum(name).alias(name) for name in ("attempts", "dead")),
-        F.min("first_at").alias("first_at"),
-        F.max("last_at").alias("last_at"),
-        F.min("sample").alias("sample"),
+        *sums,
         F.count("channel").alias("channels"),
         F.max_by("channel", "attempts").alias("channel"),
         F.max_by("source", "attempts").alias("source"),
@@ -191,23 +187,6 @@ def sum_by_day(found: dict[str, list[Any]], times: list[int]) -> Rows:
         day["due"] += due or 0
         day["ended"] += ended or 0
     return list(by_day.values())
-
-
-MAX_LISTED = 10_000  # tenants have a line of their own; the others are added up
-MAX_POINTS = (
-    90_000  # of each series, all tenants together: as many tenants are shown in full as fit
-)
-MIN_DETAILED, MAX_DETAILED = 5, 120
-RANKED_BY = (
-    "wait_p99",
-    "attempts",
-    "dead",
-    "waiting_most",
-    "failed",
-    "wait_p50",
-    "expired",
-    "size",
-)
 
 
 def rank_tenants(

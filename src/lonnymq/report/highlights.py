@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 
 from lonnymq.text import (
@@ -62,12 +63,8 @@ def check_dead_messages(document: Document) -> Iterable[Highlight]:
     summary, tenants = document["summary"], document["tenants"]
     dead = summary["dead"]
     if not dead:
-        yield make_highlight(
-            4,
-            "No dead messages",
-            "Every finished message was completed.",
-            "errors",
-        )
+        text = "Every finished message was completed."
+        yield make_highlight(4, "No dead messages", text, "errors")
         return
     worst = max(range(len(tenants["dead"])), key=lambda place: tenants["dead"][place])
     who = tenant_name({key: tenants[key][worst] for key in ("channel", "source")}, document)
@@ -201,11 +198,8 @@ def check_starvation(document: Document) -> Iterable[Highlight]:
     longest = max(free, key=lambda each: each["length_ms"], default=None)
     if longest is None or longest["length_ms"] < 60_000:
         return
-    who, since, length = (
-        tenant_name(longest, document),
-        format_time(longest["begins_at"]),
-        longest["length_ms"],
-    )
+    who, length = tenant_name(longest, document), longest["length_ms"]
+    since = format_time(longest["begins_at"])
     if longest["others"] == 0:
         text = (
             f"From {since} UTC messages of {who} waited for {format_duration(length)}, and no tenant was served. "
@@ -244,7 +238,7 @@ def check_capacity(document: Document) -> Iterable[Highlight]:
     if not told:
         return
     first = max(told, key=lambda each: each["horizon_days"])
-    left = count_days(first["last_day"], first["full_on"])
+    left = (date.fromisoformat(first["full_on"]) - date.fromisoformat(first["last_day"])).days
     if left > SOON_DAYS:
         return
     at_least = "" if first["is_capacity_seen"] else "at least "
@@ -256,13 +250,6 @@ def check_capacity(document: Document) -> Iterable[Highlight]:
     )
     title = f"Capacity is reached on {first['full_on']}" if left else "Capacity is reached"
     yield make_highlight(80 - left / 2 - 30 * min(1, first["error"]), title, text, "forecast")
-
-
-def count_days(first: str, last: str) -> int:
-    """The number of days between two dates."""
-    from datetime import date
-
-    return (date.fromisoformat(last) - date.fromisoformat(first)).days
 
 
 def check_failures(document: Document) -> Iterable[Highlight]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from html import escape
 from importlib.resources import files
 from typing import Any
@@ -18,16 +19,8 @@ DASHBOARD_STYLES = ("tokens", "base", "parts", "chart")
 STYLES = ("page", "print")
 # In this order, as one script: each file adds functions that later ones call.
 SCRIPTS = (
-    "format",
-    "elements",
-    "theme",
-    "charts",
-    "tables",
-    "overview",
-    "sections",
-    "tenants",
-    "main",
-)
+    "format", "elements", "theme", "charts", "tables", "overview", "sections", "tenants", "main",
+)  # fmt: skip
 LIBRARY = "vendor/echarts.common.min.js"
 MAX_BYTES = 10_000_000
 
@@ -68,12 +61,7 @@ def read_style() -> str:
 
 def fill_template(template: str, **values: str) -> str:
     """Replace each `{{name}}` of a template once; inserted text is not scanned again."""
-    parts = template.split("{{")
-    filled = [parts[0]]
-    for part in parts[1:]:
-        name, _, rest = part.partition("}}")
-        filled += [values[name], rest]
-    return "".join(filled)
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: values[found[1]], template)
 
 
 def to_script_json(document: dict[str, Any]) -> str:

@@ -13,9 +13,9 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
+from lonnymq.analytics.columns import HOUR_MS
 from lonnymq.analytics.period import Period, analyze_history, analyze_lake, read_channel_settings
 from lonnymq.analytics.refresh import Progress, compute_day_versions, refresh_analytics
-from lonnymq.analytics.time_buckets import HOUR_MS
 from lonnymq.errors import InvalidArgument
 from lonnymq.lake.dataframes import read_history
 from lonnymq.lake.location import HISTORY, Lake, resolve_lake
@@ -87,10 +87,6 @@ def choose_range(
     source: str | None,
 ) -> TimeRange:
     """The requested range. Default: the last week in the lake, or all history if shorter than a day."""
-    if begin is not None and end is not None:
-        if begin >= end:
-            raise InvalidArgument(f"the end of the report, {end}, must be after the start, {begin}")
-        return TimeRange(begin, end)
     today = datetime.now(UTC).date()
     last = end or (day_start(days[-1]) + DAY if days else day_start(today) + DAY)
     first = begin or max(day_start(days[0]) if days else NEVER, last - DEFAULT_DAYS * DAY)

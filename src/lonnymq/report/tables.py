@@ -11,38 +11,27 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from lonnymq.analytics.cache import cached
-from lonnymq.analytics.period import Period
+from lonnymq.analytics.period import Period, cached
 
 Rows = list[dict[str, Any]]
 SERIES_COLUMNS = (
-    "due",
-    "ended",
-    "waiting_after",
-    "running_mean",
-    "wait_p50",
-    "wait_p95",
-    "wait_p99",
-    "service_p95",
-    "failed",
-    "dead",
-    "concurrency_used",
-    "rate_used",
-)
+    "due", "ended", "waiting_after", "running_mean", "wait_p50", "wait_p95", "wait_p99",
+    "service_p95", "failed", "dead", "concurrency_used", "rate_used",
+)  # fmt: skip
 
 
 def collect_rows(frame: DataFrame) -> Rows:
     """Collect a small frame; times as epoch milliseconds, days as text."""
-    columns = [
-        F.unix_millis(name).alias(name)
-        if kind == "timestamp"
-        else F.col(name).cast("string").alias(name)
-        if kind == "date"
-        else F.col(name)
-        for name, kind in frame.dtypes
-    ]
-    rows: Rows = frame.select(*columns).toArrow().to_pylist()
+    days = [name for name, kind in frame.dtypes if kind == "date"]
+    texts = {name: F.col(name).cast("string") for name in days}
+    rows: Rows = to_milliseconds(frame).withColumns(texts).toArrow().to_pylist()
     return rows
+
+
+def to_milliseconds(frame: DataFrame) -> DataFrame:
+    """A frame with times as numbers: what Python makes of a timestamp depends on this machine's zone."""
+    times = [name for name, kind in frame.dtypes if kind == "timestamp"]
+    return frame.withColumns({name: F.unix_millis(name) for name in times})
 
 
 def to_columns(rows: Rows) -> dict[str, list[Any]]:
@@ -127,19 +116,12 @@ def write_csv(frame: DataFrame, path: Path) -> int:
         for each in ("source", "begins_at", "channel", "error", "horizon_days")
         if each in frame.columns
     ]
-    # Moments as numbers: what Python makes of a timestamp depends on this machine's zone.
     moments = {name for name, kind in frame.dtypes if kind == "timestamp"}
-    plain = frame.sort(*keys).select(
-        *(
-            F.unix_millis(each).alias(each) if each in moments else F.col(each)
-            for each in frame.columns
-        )
-    )
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(frame.columns)
         count = 0
-        for row in plain.toLocalIterator():
+        for row in to_milliseconds(frame.sort(*keys)).toLocalIterator():
             pairs = zip(frame.columns, row, strict=True)
             writer.writerow(
                 [format_value(value, is_moment=name in moments) for name, value in pairs]

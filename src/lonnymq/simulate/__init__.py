@@ -1,17 +1,24 @@
 """The scheduler without a database: what would have happened with other limits, weights and workers."""
 
-from lonnymq.simulate.calibration import Calibration, ReplayInaccurate, calibrate, run_scenario
-from lonnymq.simulate.html_page import render_page
-from lonnymq.simulate.lake_reader import LakeHistory, NoHistory, read_lake_history
-from lonnymq.simulate.lake_writer import write_synthetic_history
-from lonnymq.simulate.replay import replay
+from lonnymq.simulate.lake_history import (
+    LakeHistory,
+    NoHistory,
+    read_lake_history,
+    to_arrow_table,
+    write_synthetic_history,
+)
+from lonnymq.simulate.picture import render_page, render_svg
+from lonnymq.simulate.replay import Calibration, ReplayInaccurate, calibrate, replay, run_scenario
 from lonnymq.simulate.result import ReplayResult, WaitStats, summarize_replay
 from lonnymq.simulate.ring import Limits
 from lonnymq.simulate.scenario import Scenario, Setting, parse_setting
-from lonnymq.simulate.spark_history import generate_spark_history
-from lonnymq.simulate.svg import render_svg
 from lonnymq.simulate.sweep import Trial, make_trials, run_trials, run_trials_on_spark
-from lonnymq.simulate.synthetic import WorkloadShape, make_history, make_workload, to_arrow_table
+from lonnymq.simulate.synthetic import (
+    WorkloadShape,
+    generate_spark_history,
+    make_history,
+    make_workload,
+)
 from lonnymq.simulate.workload import (
     RecordedWorkload,
     ReplayTimes,

@@ -12,16 +12,6 @@ Message = int
 BITS = 32
 
 
-def message_of(due_at: int, number: int) -> Message:
-    """A message by its moment and its number."""
-    return (due_at << BITS) + number
-
-
-def due_of(message: Message) -> int:
-    """When a message is due."""
-    return message >> BITS
-
-
 @dataclass(frozen=True, slots=True)
 class Limits:
     """What a channel is allowed."""
@@ -36,26 +26,10 @@ class Channel:
     """One tenant: the line of what waits, what is leased, and where the channel stands."""
 
     __slots__ = (
-        "burst_ms",
-        "first",
-        "freed",
-        "hold",
-        "in_flight",
-        "interval",
-        "is_known",
-        "is_limited",
-        "is_told",
-        "leased",
-        "line",
-        "max_concurrency",
-        "name",
-        "number",
-        "seat",
-        "tat",
-        "top",
-        "wake_at",
-        "weight",
-    )
+        "burst_ms", "first", "freed", "hold", "in_flight", "interval", "is_known", "is_limited",
+        "is_told", "leased", "line", "max_concurrency", "name", "number", "seat", "tat", "top",
+        "wake_at", "weight",
+    )  # fmt: skip
 
     def __init__(self, name: str, limits: Limits, number: int = 0) -> None:
         self.name, self.number = name, number

@@ -16,16 +16,9 @@ class Scheduler:
     """Takes messages in as producers would, and gives them out as a dequeue of one message does."""
 
     __slots__ = (
-        "channels",
-        "has_heard",
-        "in_flight",
-        "max_concurrency",
-        "plain",
-        "queue_slots",
-        "ring",
-        "told",
-        "wakes",
-    )
+        "channels", "has_heard", "in_flight", "max_concurrency", "plain", "queue_slots", "ring",
+        "told", "wakes",
+    )  # fmt: skip
 
     def __init__(self, channels: Iterable[Channel], *, max_concurrency: int | None = None) -> None:
         self.channels = list(channels)

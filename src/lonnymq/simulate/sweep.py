@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from threading import Event
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from lonnymq.simulate.calibration import run_scenario
+from lonnymq.simulate.replay import run_scenario
 from lonnymq.simulate.result import ReplayResult
 from lonnymq.simulate.scenario import Scenario, Setting
 from lonnymq.simulate.workload import RecordedWorkload, ReplayTimes, Workload
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+POLL_SECONDS = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +45,9 @@ def make_trials(
     """All combinations of growth, workers and settings, each also without changes."""
     chosen = [()] + [each for each in product(*changes) if each]
     return [
-        Trial(change_workers(known, many).with_settings(each), each, times)
+        Trial(replace(known, workers=many).with_settings(each), each, times)
         for times, many, each in product(growth, workers, chosen)
     ]
-
-
-def change_workers(known: Scenario, workers: int) -> Scenario:
-    """The scenario with another number of workers."""
-    return Scenario(workers, known.limits, known.default_limits, known.max_concurrency)
 
 
 def run_trials(
@@ -66,9 +63,6 @@ def run_trials(
         found.append(run_scenario(history, each.scenario, growth=each.growth, seed=seed))
         on_progress()
     return found
-
-
-POLL_SECONDS = 0.2
 
 
 def run_trials_on_spark(
@@ -91,11 +85,15 @@ def run_trials_on_spark(
     found: list[ReplayResult] = []
     wrong: list[BaseException] = []
 
+    def run_trial(each: Trial) -> ReplayResult:  # on an executor
+        work = unpack_workload(sent.value)
+        return run_scenario(work, each.scenario, growth=each.growth, seed=seed)
+
     def run() -> None:  # beside this thread, which looks how far it is
         try:
             context.setJobGroup(group, f"{len(trials)} scenarios", interruptOnCancel=True)
             tasks = context.parallelize([trials[place] for place in order], len(trials))
-            answers = tasks.map(lambda each: run_trial(sent.value, each, seed)).collect()
+            answers = tasks.map(run_trial).collect()
             given = dict(zip(order, answers, strict=True))
             found.extend(given[place] for place in range(len(trials)))
         except BaseException as error:
@@ -145,22 +143,16 @@ def count_done_tasks(context: Any, group: str) -> int:
     return sum(stage.numCompletedTasks for stage in stages if stage)
 
 
-def run_trial(sent: tuple[Any, ...], trial: Trial, seed: int) -> ReplayResult:
-    """One trial, on an executor."""
-    return run_scenario(unpack_workload(sent), trial.scenario, growth=trial.growth, seed=seed)
-
-
 def pack_workload(history: RecordedWorkload) -> tuple[Any, ...]:
     """What a replay needs of history, in a few large pieces: numbers by the million are slow to send one by one."""
     work = history.work
     columns = (work.channel, work.created_at, work.due_at, work.service_ms)
     after = [(number, *each) for number, each in work.after.items()]
-    counted = None if history.counted is None else array("q", history.counted)
     return (
         list(work.names),
         [array("q", column) for column in columns],
         [array("q", column) for column in zip(*after, strict=True)] if after else [],
-        counted,
+        None if history.counted is None else array("q", history.counted),
     )
 
 

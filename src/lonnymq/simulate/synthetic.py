@@ -1,11 +1,13 @@
-"""Synthetic workloads and history from a seed: steady, bursty or daily arrivals, and a noisy tenant."""
+"""Synthetic workloads and history from a seed: steady, bursty or daily arrivals, and a noisy tenant.
+
+Here a workload is replayed. Spark generates history at scale without a replay.
+"""
 
 from __future__ import annotations
 
-import json
 import random
 from bisect import bisect
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import accumulate
@@ -19,7 +21,7 @@ from lonnymq.simulate.ring import Limits
 from lonnymq.simulate.workload import Workload
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
 
 Arrivals = Literal["steady", "bursts", "daily"]
 Service = Literal["fixed", "exponential", "heavy"]
@@ -28,6 +30,60 @@ BURST = 50
 TAIL = 1.5  # of the Pareto distribution: a finite mean, and no finite variance
 MOST_DEFERS = 3
 EXPIRING = 0.1  # of the attempts that fail: their worker was never heard of again
+FIRST_XID = 1000
+KINDS = ("transcode", "mail", "invoice", "export")
+ERRORS = (
+    "TimeoutError: the service did not answer within 30 s",
+    "ConnectionError: the service closed the connection",
+    "ValueError: the file has no header",
+)
+EXPIRED = "the lease ran out"
+SIZE = 1_000  # bytes, the median
+START_AT = 1_700_000_000_000 // DAY_MS * DAY_MS  # a midnight of UTC
+EVERY = 20  # of so many attempts the last is a second one of the message before it
+DRAWS = 9
+# A number from 0 to 1 that depends on the message, the seed and its own number: 53 bits of a hash.
+DRAW = "(shiftrightunsigned(xxhash64(message, {seed}L, {number}), 11) / 9007199254740992)"
+# Each is made of `id` and of those before it. Arrivals are four times as dense at noon as at midnight.
+SPARK_STEPS = {
+    "again": "id % {every} = {every} - 1",
+    "message": "id - cast(again as bigint)",
+    "day": "floor(message * {days} / {rows})",
+    "part": "message * {days} / {rows} - day",
+    "tenant": "if({draw0} < 0.2, 0, cast(floor(pow({draw1}, 2) * {tenants}) as bigint))",
+    "sent": "{start} + cast((day + part + 0.6 * sin(2 * pi() * part) / (2 * pi())) * {day_ms} as bigint)",
+    "rush": "(1 - 0.6 * cos(2 * pi() * part)) * if(tenant = 0, 4, 1)",
+    "waited": "cast(-ln(1 - {draw2}) * 400 * rush as bigint)",
+    "took": "cast(least(60000, 40 / pow(1 - {draw3}, 0.67)) as bigint) + 1",
+    "due": "sent + if(again, waited + took + 1000, 0)",
+    "deferred": "{draw4} < 0.4",
+}
+SPARK_COLUMNS = {
+    "xid": "id + 1000",
+    "message_id": "message + 1",
+    "channel": "concat('tenant-', lpad(cast(tenant + 1 as string), {digits}, '0'))",
+    "kind": "element_at(array('transcode', 'mail', 'invoice', 'export'), cast({draw5} * 4 as int) + 1)",
+    "key": "cast(null as string)",
+    "attempt": "if(again and not deferred, 2, 1)",
+    "outcome": """case
+        when again then if({draw6} < 0.1 and not deferred, 'dead', 'completed')
+        when id % {every} <> {every} - 2 or id + 1 = {rows} then 'completed'
+        when deferred then 'deferred'
+        when {draw4} < 0.9 then 'failed'
+        else 'expired' end""",
+    "worker": "concat('worker-', lpad(cast(cast({draw7} * 16 as int) + 1 as string), 2, '0'))",
+    "dequeue_at": "due",
+    "created_at": "timestamp_millis(sent)",
+    "dequeued_at": "timestamp_millis(due + waited)",
+    "finished_at": "timestamp_millis(due + waited + took)",
+    "size": "cast(exp(6 + 2 * {draw8}) as bigint)",
+    "error": """case outcome
+        when 'failed' then 'TimeoutError: the service did not answer within 30 s'
+        when 'dead' then 'ValueError: the file has no header'
+        when 'expired' then 'the lease ran out' end""",
+    "headers": "cast(null as string)",
+    "content": "cast(null as binary)",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,17 +249,6 @@ def draw_service_time(shape: WorkloadShape, rng: random.Random) -> int:
     return max(1, round(rng.expovariate(1 / shape.service_ms)))
 
 
-FIRST_XID = 1000
-KINDS = ("transcode", "mail", "invoice", "export")
-ERRORS = (
-    "TimeoutError: the service did not answer within 30 s",
-    "ConnectionError: the service closed the connection",
-    "ValueError: the file has no header",
-)
-EXPIRED = "the lease ran out"
-SIZE = 1_000  # bytes, the median
-
-
 def make_history(
     shape: WorkloadShape,
     *,
@@ -258,25 +303,24 @@ def assign_workers(started: list[int], ended: list[int]) -> list[int]:
     return by
 
 
-def to_arrow_table(rows: Iterable[HistoryRow]) -> pa.Table:
-    """Rows of history as an Arrow table, with the columns and types of history in Spark."""
-    import pyarrow as pa
+def generate_spark_history(
+    spark: SparkSession, rows: int, *, tenants: int = 1000, days: int = 30, seed: int = 1
+) -> DataFrame:
+    """Rows of history with a daily rhythm and a noisy first tenant.
 
-    instant = pa.timestamp("us", tz="UTC")
-    types = {
-        "xid": pa.int64(), "message_id": pa.int64(), "channel": pa.string(), "kind": pa.string(),
-        "key": pa.string(), "attempt": pa.int32(), "outcome": pa.string(), "worker": pa.string(),
-        "dequeue_at": pa.int64(), "created_at": instant, "dequeued_at": instant,
-        "finished_at": instant, "size": pa.int64(), "error": pa.string(), "headers": pa.string(),
-        "content": pa.binary(),
-    }  # fmt: skip
-    kept = list(rows)
-    columns = []
-    for name, kind in types.items():
-        values = [getattr(row, name) for row in kept]
-        if kind == instant:
-            values = [value * 1000 for value in values]
-        elif name == "headers":
-            values = [None if value is None else json.dumps(value) for value in values]
-        columns.append(pa.array(values, kind))
-    return pa.table(columns, names=list(types))
+    The same arguments give the same rows, in any number of partitions. Every twentieth attempt is a second attempt,
+    after a deferral, a failure or an expired lease.
+    """
+    for name, value in (("rows", rows), ("tenants", tenants), ("days", days)):
+        if value < 1:
+            raise InvalidArgument(f"{name} must be at least 1, not {value}")
+    known: dict[str, object] = {
+        f"draw{number}": DRAW.format(seed=int(seed), number=number) for number in range(DRAWS)
+    }
+    known |= {"every": EVERY, "rows": rows, "tenants": tenants, "days": days, "day_ms": DAY_MS}
+    known |= {"start": START_AT, "digits": len(str(tenants))}
+    frame = spark.range(rows).toDF("id")
+    for steps in (SPARK_STEPS, SPARK_COLUMNS):
+        for name, expression in steps.items():
+            frame = frame.selectExpr("*", f"{expression.format(**known)} as {name}")
+    return frame.select(*SPARK_COLUMNS)

@@ -6,9 +6,12 @@ import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Protocol
+from typing import NamedTuple
 
 from lonnymq.errors import InvalidArgument
+from lonnymq.results import HistoryRow
+
+MAX_GROWTH = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,23 +41,19 @@ class ReplayTimes:
     started_at: list[int]
 
 
-class Attempt(Protocol):
+class AttemptRow(NamedTuple):
     """The columns of history that a workload needs; times are epoch milliseconds."""
 
-    @property
-    def message_id(self) -> int: ...  # noqa: D102
-    @property
-    def channel(self) -> str: ...  # noqa: D102
-    @property
-    def outcome(self) -> str: ...  # noqa: D102
-    @property
-    def created_at(self) -> int: ...  # noqa: D102
-    @property
-    def dequeue_at(self) -> int: ...  # noqa: D102
-    @property
-    def dequeued_at(self) -> int: ...  # noqa: D102
-    @property
-    def finished_at(self) -> int: ...  # noqa: D102
+    message_id: int
+    channel: str
+    outcome: str
+    created_at: int
+    dequeue_at: int
+    dequeued_at: int
+    finished_at: int
+
+
+Attempt = AttemptRow | HistoryRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +132,6 @@ def max_concurrent(attempts: Iterable[Attempt]) -> int:
         running += step
         most = max(most, running)
     return most
-
-
-MAX_GROWTH = 1000
 
 
 def scale_workload(

@@ -22,7 +22,7 @@ from lonnymq.simulate import (
     run_scenario,
     write_synthetic_history,
 )
-from lonnymq.simulate.lake_writer import make_policy
+from lonnymq.simulate.lake_history import make_policy
 
 SHAPE = WorkloadShape(
     messages=2_000, tenants=5, workers=4, load=1.1, noisy=0.5, failing=0.1, deferring=0.1
@@ -72,6 +72,8 @@ def test_a_stretch_counts_what_came_within_it_and_begins_as_it_was(lake: str) ->
         read_lake_history(lake, end=middle),
         read_lake_history(lake, begin=middle, workers=4),
     )
+    assert first.history.counted is not None
+    assert last.history.counted is not None
     assert len(first.history.counted) + len(last.history.counted) == len(whole.history.work)
     assert calibrate(last.history, last.scenario).error < 0.1
 
@@ -139,12 +141,12 @@ def test_settings_that_changed_within_the_stretch_are_told(tmp_path) -> None:
     read = read_lake_history(str(tmp_path))
     assert read.scenario.limits["acme"] == Limits(2)
     assert read.changed == [
-        "'acme' was changed before 1970-01-01 00:00 UTC",
-        "'other' was paused before 1970-01-01 00:00 UTC",
+        "'acme' was changed before 1 Jan 1970, 00:00 UTC",
+        "'other' was paused before 1 Jan 1970, 00:00 UTC",
     ]
     later = read_lake_history(str(tmp_path), begin=35_000)
     assert later.scenario.limits["acme"] == Limits(3)
-    assert later.changed == ["'other' was paused before 1970-01-01 00:00 UTC"]
+    assert later.changed == ["'other' was paused before 1 Jan 1970, 00:00 UTC"]
 
 
 def test_the_limit_of_the_whole_queue_is_read_with_when_it_changed(tmp_path) -> None:
@@ -157,7 +159,7 @@ def test_the_limit_of_the_whole_queue_is_read_with_when_it_changed(tmp_path) -> 
     )
     read = read_lake_history(str(tmp_path))
     assert read.scenario.max_concurrency == 1
-    assert read.changed == ["the limit of the whole queue was changed before 1970-01-01 00:00 UTC"]
+    assert read.changed == ["the limit of the whole queue was changed before 1 Jan 1970, 00:00 UTC"]
     assert read_lake_history(str(tmp_path), begin=40_000).scenario.max_concurrency == 5
 
 

@@ -51,6 +51,7 @@ def test_a_message_brings_its_further_attempts_and_what_counts_along() -> None:
     assert all(
         made.channel[later] == made.channel[first] for later, (first, _) in made.after.items()
     )
+    assert counted is not None
     assert len(counted) == 2 * len(range(0, len(work), 2))
 
 

@@ -1,7 +1,5 @@
 """History read back as a workload, and the replay of it beside what was."""
 
-from dataclasses import dataclass
-
 import pytest
 
 from lonnymq.simulate import (
@@ -14,28 +12,21 @@ from lonnymq.simulate import (
     replay,
     summarize_replay,
 )
-from lonnymq.simulate.calibration import Calibration, calibrate, run_scenario
+from lonnymq.simulate.replay import Calibration, calibrate, run_scenario
 from lonnymq.simulate.result import WaitStats
-from lonnymq.simulate.workload import build_workload
+from lonnymq.simulate.workload import AttemptRow, build_workload
 
 
-@dataclass
-class Row:
-    message_id: int
-    channel: str
-    created_at: int
-    dequeue_at: int
-    dequeued_at: int
-    finished_at: int
-    outcome: str = "completed"
+def row(message_id: int, channel: str, *times: int, outcome: str = "completed") -> AttemptRow:
+    return AttemptRow(message_id, channel, outcome, *times)
 
 
-def history_of(work: Workload, **how) -> list[Row]:
+def history_of(work: Workload, **how) -> list[AttemptRow]:
     """What the engine would have written down."""
     went = replay(work, **{"limits": {}, **how})
     first_of = {later: first for later, (first, _) in work.after.items()}
     return [
-        Row(
+        row(
             first_of.get(number, number) + 1,
             work.names[work.channel[number]],
             work.created_at[number],
@@ -48,7 +39,7 @@ def history_of(work: Workload, **how) -> list[Row]:
 
 
 def test_a_row_of_history_becomes_an_arrival_and_a_service_time() -> None:
-    found = build_workload([Row(7, "b", 100, 150, 200, 230), Row(3, "a", 90, 0, 95, 96)])
+    found = build_workload([row(7, "b", 100, 150, 200, 230), row(3, "a", 90, 0, 95, 96)])
     assert found.work.names == ["a", "b"]
     assert found.work.channel == [0, 1]
     assert found.work.created_at == [90, 100]
@@ -59,9 +50,9 @@ def test_a_row_of_history_becomes_an_arrival_and_a_service_time() -> None:
 
 def test_a_further_attempt_follows_the_one_before_it_after_the_same_time() -> None:
     rows = [
-        Row(1, "a", 0, 0, 0, 100),
-        Row(1, "a", 0, 1100, 1200, 1300),
-        Row(1, "a", 0, 0, 1300, 1301),
+        row(1, "a", 0, 0, 0, 100),
+        row(1, "a", 0, 1100, 1200, 1300),
+        row(1, "a", 0, 0, 1300, 1301),
     ]
     found = build_workload(reversed(rows))
     assert found.work.after == {1: (0, 1000), 2: (1, 0)}  # the third stood where it was
@@ -69,7 +60,7 @@ def test_a_further_attempt_follows_the_one_before_it_after_the_same_time() -> No
 
 
 def test_a_dead_message_that_was_redriven_comes_when_it_was_taken() -> None:
-    rows = [Row(1, "a", 0, 0, 0, 10, "dead"), Row(1, "a", 0, 0, 99_000, 99_010)]
+    rows = [row(1, "a", 0, 0, 0, 10, outcome="dead"), row(1, "a", 0, 0, 99_000, 99_010)]
     found = build_workload(rows)
     assert found.work.after == {}
     assert found.work.created_at == found.work.due_at == [0, 99_000]
@@ -78,12 +69,12 @@ def test_a_dead_message_that_was_redriven_comes_when_it_was_taken() -> None:
 
 def test_at_the_beginning_of_a_stretch_the_queue_is_as_it_was() -> None:
     rows = [
-        Row(1, "a", 0, 0, 900, 1100),  # being worked on
-        Row(2, "a", 10, 10, 1200, 1300),  # waiting, since long before
-        Row(3, "a", 20, -5, 1000, 1050),  # waiting, and urgent
-        Row(4, "a", 1500, 1500, 1600, 1700),
-        Row(5, "a", 1600, 2500, 2600, 2700),  # due after the end
-        Row(6, "a", 2100, 2100, 2200, 2300),
+        row(1, "a", 0, 0, 900, 1100),  # being worked on
+        row(2, "a", 10, 10, 1200, 1300),  # waiting, since long before
+        row(3, "a", 20, -5, 1000, 1050),  # waiting, and urgent
+        row(4, "a", 1500, 1500, 1600, 1700),
+        row(5, "a", 1600, 2500, 2600, 2700),  # due after the end
+        row(6, "a", 2100, 2100, 2200, 2300),
     ]
     found = build_workload(rows, begin=1000, end=2000)
     assert found.work.created_at == [900, 1000, 1000, 1500, 1600, 2100]
@@ -95,13 +86,13 @@ def test_at_the_beginning_of_a_stretch_the_queue_is_as_it_was() -> None:
 
 
 def test_a_further_attempt_at_the_beginning_of_a_stretch_has_lost_the_one_before_it() -> None:
-    found = build_workload([Row(1, "a", 0, 500, 1200, 1300)], begin=1000)
+    found = build_workload([row(1, "a", 0, 500, 1200, 1300)], begin=1000)
     assert found.work.created_at == [1000]
     assert found.counted == []
 
 
 def test_the_busiest_moment_is_found() -> None:
-    rows = [Row(1, "a", 0, 0, 0, 10), Row(2, "a", 0, 0, 5, 20), Row(3, "a", 0, 0, 10, 15)]
+    rows = [row(1, "a", 0, 0, 0, 10), row(2, "a", 0, 0, 5, 20), row(3, "a", 0, 0, 10, 15)]
     assert build_workload(rows).max_concurrent == 2
     assert build_workload([]).max_concurrent == 0
 

@@ -1,13 +1,15 @@
-"""The declared columns of all tables: results are cast to these types, in this order."""
+"""The declared columns of all tables, to which results are cast, and moments and buckets of time as columns.
+
+Moments are epoch milliseconds, whatever zone the session is set to.
+"""
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import StructType
 
 HISTOGRAM = "array<struct<value: bigint, attempts: bigint>>"
-
 # Aggregates that a lake stores. `date` is the day of the attempts.
 ATTEMPTS = """
   source string, date date, message_id long, channel string, attempt int, outcome string, size long, error string,
@@ -36,7 +38,6 @@ ERRORS = """
   source string, date date, channel string, error string, attempts long, dead long,
   first_at timestamp, last_at timestamp, sample string
 """
-
 # Tables that are computed from the aggregates on request.
 STARVED = f"{STARVATION}, max_concurrency int, min_interval_ms long, is_held boolean"
 CHANNEL_HOURS = """
@@ -86,6 +87,9 @@ FORECAST = """
   source string, days long, horizon_days int, last_day date, due_a_day double, growth_a_day double,
   expected double, error double, tried long, capacity_a_day double, is_capacity_seen boolean, full_on date
 """
+SECOND_MS = 1_000
+HOUR_MS = 3_600_000
+DAY_MS = 86_400_000
 
 
 def parse_schema(columns: str) -> StructType:
@@ -99,3 +103,13 @@ def select_declared(frame: DataFrame, columns: str) -> DataFrame:
     """Select the declared columns of a frame, with their types."""
     fields = parse_schema(columns).fields
     return frame.select(*(F.col(each.name).cast(each.dataType) for each in fields))
+
+
+def bucket_start(moment: Column, every_ms: int) -> Column:
+    """Where the bucket begins that a moment lies in; before 1970 as well."""
+    return moment - F.pmod(moment, F.lit(every_ms))
+
+
+def to_date(moment: Column) -> Column:
+    """The UTC day of epoch milliseconds."""
+    return F.date_from_unix_date((bucket_start(moment, DAY_MS) / DAY_MS).cast("int"))

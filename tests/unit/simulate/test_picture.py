@@ -13,8 +13,8 @@ from lonnymq.simulate import (
     render_page,
     render_svg,
 )
-from lonnymq.simulate.calibration import Calibration, run_scenario
-from lonnymq.simulate.svg import Scale, choose_rows
+from lonnymq.simulate.picture import Scale, choose_rows
+from lonnymq.simulate.replay import Calibration, run_scenario
 from lonnymq.simulate.sweep import make_trials, run_trials
 from lonnymq.simulate.synthetic import make_workload
 from lonnymq.simulate.workload import RecordedWorkload, ReplayTimes

@@ -1,7 +1,10 @@
-"""Reads a period of a lake's history as a workload, with the settings of that time; needs no Spark."""
+"""Reads a period of a lake's history as a workload, with the settings of that time; and
+writes synthetic history and its settings into a lake; starts no Spark.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -9,32 +12,25 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lonnymq.errors import InvalidArgument, LonnyMQError
+from lonnymq.results import ChannelPolicy, HistoryRow
 from lonnymq.simulate.ring import Limits
 from lonnymq.simulate.scenario import Scenario
-from lonnymq.simulate.workload import RecordedWorkload, build_workload
+from lonnymq.simulate.workload import AttemptRow, RecordedWorkload, build_workload
+from lonnymq.text import format_time
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from lonnymq.lake import Lake
 
 MAX_ROWS = 5_000_000  # about 2 GiB as a workload
 LOOKAHEAD_MS = 86_400_000  # attempts of a period may end up to a day after the period
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+BATCH = 100_000
 
 
 class NoHistory(LonnyMQError):
     """Choose another period, or sync the lake first: lonnymq lake sync."""
-
-
-class Row(NamedTuple):
-    """The columns of an attempt for a replay; times are epoch milliseconds."""
-
-    message_id: int
-    channel: str
-    outcome: str
-    created_at: int
-    dequeue_at: int
-    dequeued_at: int
-    finished_at: int
 
 
 class Policy(NamedTuple):
@@ -65,6 +61,11 @@ class LakeHistory:
     history: RecordedWorkload
     scenario: Scenario
     changed: list[str]
+
+    @property
+    def channels(self) -> set[str]:
+        """The channels with messages or settings."""
+        return {*self.history.work.names, *self.scenario.limits}
 
 
 def read_lake_history(
@@ -122,13 +123,13 @@ def choose_source(source: str | None, table: Any) -> str:
     return source
 
 
-def read_rows(table: Any, source: str, begin: int | None, end: int | None) -> list[Row]:
+def read_rows(table: Any, source: str, begin: int | None, end: int | None) -> list[AttemptRow]:
     """Attempts that ended at `begin` or later, and at most LOOKAHEAD_MS after `end`."""
     import pyarrow.compute as pc
 
     finished, days = pc.field("finished_at"), [("source", "=", source)]
     chosen = finished.is_valid()
-    for name in Row._fields:
+    for name in AttemptRow._fields:
         chosen &= pc.field(name).is_valid()  # what has no times cannot be replayed
     if begin is not None:
         chosen &= finished >= pc.scalar(to_datetime(begin))
@@ -143,7 +144,7 @@ def read_rows(table: Any, source: str, begin: int | None, end: int | None) -> li
             f"the period has {many:,} attempts, but a replay takes {MAX_ROWS:,} at most: "
             "choose a shorter period with --from and --to"
         )
-    return to_rows(data.to_table(columns=list(Row._fields), filter=chosen), Row)
+    return to_rows(data.to_table(columns=list(AttemptRow._fields), filter=chosen), AttemptRow)
 
 
 def read_policies(table: Any, source: str) -> list[Policy]:
@@ -190,15 +191,15 @@ def find_settings(
             continue
         if each.limits != known.limits:
             changed.append(
-                f"{format_channel(each.channel)} was changed before {format_utc(each.taken_at)}"
+                f"{format_channel(each.channel)} was changed before {format_time(each.taken_at)} UTC"
             )
         if each.queue_max_concurrency != known.queue_max_concurrency:
             changed.append(
-                f"the limit of the whole queue was changed before {format_utc(each.taken_at)}"
+                f"the limit of the whole queue was changed before {format_time(each.taken_at)} UTC"
             )
         if each.paused:
             changed.append(
-                f"{format_channel(each.channel)} was paused before {format_utc(each.taken_at)}"
+                f"{format_channel(each.channel)} was paused before {format_time(each.taken_at)} UTC"
             )
     limits = {name: each.limits for name, each in at_first.items() if name}
     if "" not in at_first:
@@ -211,16 +212,75 @@ def format_channel(channel: str) -> str:
     return repr(channel) if channel else "the default for channels"
 
 
-def format_utc(epoch_ms: int) -> str:
-    """A time in UTC as text."""
-    return f"{to_datetime(epoch_ms):%Y-%m-%d %H:%M} UTC"
-
-
 def to_datetime(epoch_ms: int) -> datetime:
     """Epoch milliseconds as a datetime in UTC."""
     return EPOCH + timedelta(milliseconds=epoch_ms)
 
 
-def list_channels(history: LakeHistory) -> Iterable[str]:
-    """The channels with messages or settings."""
-    return {*history.history.work.names, *history.scenario.limits}
+def write_synthetic_history(
+    rows: Sequence[HistoryRow],
+    lake: Lake | str,
+    *,
+    source: str,
+    scenario: Scenario,
+    storage_options: Mapping[str, str] | None = None,
+) -> int:
+    """Write rows as a new source; returns their number."""
+    from lonnymq.lake.channel_settings import DEFAULTS, ChannelSettings
+    from lonnymq.lake.commit import commit_files
+    from lonnymq.lake.export import list_written, write_files
+
+    location, name = create_source(lake, source, storage_options)
+    batches = to_arrow_table(rows).to_batches(max_chunksize=BATCH)
+    files = list_written(write_files(batches, location, name))
+    if not files:
+        return 0
+    commit_files(location, files, source=name)
+    began = min(row.created_at for row in rows)
+    policies = [make_policy(DEFAULTS, scenario.default_limits)]
+    policies += [
+        make_policy(channel, limits) for channel, limits in sorted(scenario.limits.items())
+    ]
+    ChannelSettings(location, name).add(policies, at=began, limit=scenario.max_concurrency)
+    return sum(file.rows for file in files)
+
+
+def create_source(
+    lake: Lake | str, source: str, storage_options: Mapping[str, str] | None = None
+) -> tuple[Lake, str]:
+    """Create the lake if needed, and check that the source is new."""
+    from lonnymq.lake.location import HISTORY, check_source_name, resolve_lake
+    from lonnymq.lake.tables import ensure_table
+
+    location, name = resolve_lake(lake, storage_options), check_source_name(source)
+    if name in {each["source"] for each in ensure_table(location, HISTORY).partitions()}:
+        raise InvalidArgument(
+            f"the lake already has the source {name!r}: choose another --source, or another lake"
+        )
+    return location, name
+
+
+def make_policy(channel: str, limits: Limits) -> ChannelPolicy:
+    """Limits as a channel policy."""
+    return ChannelPolicy(
+        channel=channel, max_concurrency=limits.max_concurrency,
+        min_interval_ms=limits.min_interval_ms, burst=limits.burst, max_size=None,
+        when_full="reject", weight=limits.weight, max_attempts=5, paused=False,
+    )  # fmt: skip
+
+
+def to_arrow_table(rows: Iterable[HistoryRow]) -> pa.Table:
+    """Rows of history as an Arrow table, with the columns and types of history in Spark."""
+    import pyarrow as pa
+
+    from lonnymq.spark.read.schemas import HISTORY, INSTANT, arrow_schema
+
+    kept, columns, schema = list(rows), [], arrow_schema(HISTORY)
+    for field in schema:
+        values = [getattr(row, field.name) for row in kept]
+        if field.type == INSTANT:
+            values = [value * 1000 for value in values]
+        elif field.name == "headers":
+            values = [None if value is None else json.dumps(value) for value in values]
+        columns.append(pa.array(values, field.type))
+    return pa.table(columns, schema=schema)
