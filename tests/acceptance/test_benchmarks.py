@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,7 +29,7 @@ def bench(*options: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict]:
+def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict[str, Any]]:
     """Two of the scenarios with the shortest samples, by systems that need nothing, and by one that is not there."""
     file: Path = tmp_path_factory.mktemp("bench") / "run.json"
     peers = ["--peers", "lonnymq,skip locked,chancy"]
@@ -39,7 +40,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict]:
 
 
 @pytest.mark.long
-def test_a_run_ends_with_a_table_and_tells_where_its_samples_are(run: tuple[str, dict]) -> None:
+def test_a_run_ends_with_a_table_and_tells_where_its_samples_are(
+    run: tuple[str, dict[str, Any]],
+) -> None:
     text, _ = run
     assert "\ncreate\nmessages/s" in text
     assert "100 per call" in text
@@ -47,7 +50,9 @@ def test_a_run_ends_with_a_table_and_tells_where_its_samples_are(run: tuple[str,
 
 
 @pytest.mark.long
-def test_the_file_has_machine_versions_command_and_every_sample(run: tuple[str, dict]) -> None:
+def test_the_file_has_machine_versions_command_and_every_sample(
+    run: tuple[str, dict[str, Any]],
+) -> None:
     _, report = run
     assert set(report) >= KEYS
     assert report["settings"]["fsync"] == report["settings"]["synchronous_commit"] == "on"
@@ -59,7 +64,9 @@ def test_the_file_has_machine_versions_command_and_every_sample(run: tuple[str, 
 
 
 @pytest.mark.long
-def test_a_peer_that_does_not_run_is_reported_with_the_reason(run: tuple[str, dict]) -> None:
+def test_a_peer_that_does_not_run_is_reported_with_the_reason(
+    run: tuple[str, dict[str, Any]],
+) -> None:
     text, report = run
     broken = [entry for entry in report["entries"] if entry["system"] == "chancy"]
     assert len(broken) == 2
@@ -69,7 +76,7 @@ def test_a_peer_that_does_not_run_is_reported_with_the_reason(run: tuple[str, di
 
 
 @pytest.mark.long
-def test_the_memory_of_a_consumer_is_judged(run: tuple[str, dict]) -> None:
+def test_the_memory_of_a_consumer_is_judged(run: tuple[str, dict[str, Any]]) -> None:
     _, report = run
     [verdict] = [each for each in report["verdicts"] if each["scenario"] == "memory"]
     assert verdict["verdict"] in ("ok", "not reached")
@@ -89,7 +96,7 @@ def test_an_unknown_shape_or_peer_is_refused_before_anything_starts(
 
 @pytest.mark.long
 def test_the_page_is_written_from_a_run_between_its_marks(
-    run: tuple[str, dict], tmp_path: Path
+    run: tuple[str, dict[str, Any]], tmp_path: Path
 ) -> None:
     from benchmarks.report import document
 

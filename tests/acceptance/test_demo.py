@@ -125,7 +125,7 @@ def test_in_a_terminal_it_goes_on_until_ctrl_c_if_it_is_kept() -> None:
         assert "BROKEN" not in shown.text
         dsn = re.search(r"LONNYMQ_DSN='([^']+)'", shown.text.replace("\n", ""))
         assert dsn
-        folder = Path(conninfo_to_dict(dsn[1])["host"]).parent
+        folder = Path(str(conninfo_to_dict(dsn[1])["host"])).parent
         assert folder.exists()
         assert process("status", dsn=dsn[1]).code == 0
         os.kill(shown.process.pid, signal.SIGINT)

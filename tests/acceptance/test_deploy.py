@@ -105,7 +105,7 @@ def test_everybody_waits_longer_than_the_grace_of_the_worker() -> None:
         ),
         "systemd": (
             unit_command("worker"),
-            int(re.search(r"^TimeoutStopSec=(\d+)$", unit_text("worker"), re.MULTILINE)[1]),  # type: ignore[index]
+            int(re.findall(r"^TimeoutStopSec=(\d+)$", unit_text("worker"), re.MULTILINE)[0]),
         ),
     }
     for where, (arguments, patience) in grace.items():

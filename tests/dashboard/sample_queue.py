@@ -3,6 +3,7 @@
 from typing import Any
 
 from lonnymq import Queue
+from support import message_id
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -25,29 +26,29 @@ def stock(queue: Queue) -> dict[str, int]:
     """Fill a fresh queue; the ids of one message of each sort."""
     ids: dict[str, int] = {}
     done = queue.create("acme", b'{"video": 7}', kind="transcode", headers={"trace": "4bf92f35"})
-    ids["completed"] = done.id
+    ids["completed"] = message_id(done)
     (message,) = lease(queue)
     queue.complete(message)
-    ids["failed"] = queue.create("acme", b"\x00\xff binary").id
+    ids["failed"] = message_id(queue.create("acme", b"\x00\xff binary"))
     (message,) = lease(queue)
     queue.fail(message, error="Traceback\n  File x, line 3\nValueError: no 17", retry_ms=3_600_000)
     queue.channel("broken").set(max_attempts=1)
     for number in range(3):
-        ids["dead"] = queue.create("broken", f"job {number}".encode(), kind="import").id
+        ids["dead"] = message_id(queue.create("broken", f"job {number}".encode(), kind="import"))
         (message,) = lease(queue)
         queue.fail(message, error=f"Traceback\nKeyError: 'row {number}'")
     queue.create("broken", b"other")
     (message,) = lease(queue)
     queue.fail(message, error="OSError: disk full")
-    ids["leased"] = queue.create("acme", b"running").id
+    ids["leased"] = message_id(queue.create("acme", b"running"))
     assert len(lease(queue)) == 1
     queue.channel("narrow").set(max_concurrency=1)
     queue.create("narrow", b"first")
-    ids["saturated"] = queue.create("narrow", b"second").id
+    ids["saturated"] = message_id(queue.create("narrow", b"second"))
     assert len(lease(queue)) == 1
     assert len(lease(queue)) == 0
-    ids["waiting"] = queue.create("acme", b"waits").id
-    ids["scheduled"] = queue.create("later", b"x", delay_ms=3_600_000).id
+    ids["waiting"] = message_id(queue.create("acme", b"waits"))
+    ids["scheduled"] = message_id(queue.create("later", b"x", delay_ms=3_600_000))
     queue.create("stopped", b"x")
     queue.channel("stopped").pause()
     for name in HOSTILE:

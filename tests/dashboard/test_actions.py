@@ -7,7 +7,8 @@ import pytest
 
 from dashboard.conftest import TOKEN
 from dashboard.sample_queue import HOSTILE, stock
-from lonnymq import Queue
+from lonnymq import NewMessage, Queue
+from lonnymq.client import calls
 
 
 class Acting:
@@ -91,7 +92,10 @@ async def test_dead_messages_are_chosen_by_id_by_channel_or_all_and_never_by_not
     assert (await acting.post("redrive", {"ids": [one]}))["count"] == 1
     assert (await acting.post("purge_dead/preview", {"channel": "broken"}))["count"] == 3
     assert (await acting.post("purge_dead", {"channel": "broken", "kind": "import"}))["count"] == 2
-    for body in ({}, {"ids": []}, {"all": False}, {"ids": ["x"]}, {"ids": "1"}, {"channel": 3}):
+    bodies: list[dict[str, Any]] = [
+        {}, {"ids": []}, {"all": False}, {"ids": ["x"]}, {"ids": "1"}, {"channel": 3}
+    ]  # fmt: skip
+    for body in bodies:
         await acting.post("purge_dead", body, status=422)
     assert (await acting.post("purge_dead", {"all": True}))["count"] == 1
     assert acting.queue.stats().dead == 0
@@ -195,6 +199,6 @@ async def test_looking_cannot_write(page, dsn_18):
     from lonnymq.dashboard.errors import ApiError
 
     with pytest.raises(ApiError):
-        await queue.rows("insert into {schema}.audit (at) values (1)")
+        await queue.rows(calls.channel_set, "acme", {"weight": 2})
     with pytest.raises(ApiError):
-        await queue.rows("select * from {schema}.message_create('acme', 'x')")
+        await queue.rows(calls.message_create, NewMessage(b"x", channel="acme"))

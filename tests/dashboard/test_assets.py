@@ -3,9 +3,9 @@
 import re
 from pathlib import PurePosixPath
 
-from scripts.bundle_dashboard import BUNDLE, hash_sources
+from bundle_dashboard import BUNDLE, hash_sources
 
-from lonnymq.dashboard.assets import STATIC, load_assets
+from lonnymq.dashboard.files import STATIC, load_assets
 
 
 def test_the_bundle_is_made_of_the_present_sources():

@@ -1,18 +1,21 @@
 """What the page can be asked, on a queue with something of everything."""
 
+from dataclasses import dataclass
 from typing import Any
 
+import httpx
 import psycopg
 import pytest
 
 from dashboard.sample_queue import HOSTILE, stock
 from lonnymq import Queue
+from support import fetch_row
 
 
 def stop_the_clock(dsn: str) -> None:
     """Let all attempts have ended within the last 9 seconds, however long it took to stock the queue."""
     with psycopg.connect(dsn, autocommit=True) as connection:
-        (now,) = connection.execute("select lonnymq.epoch()").fetchone()
+        (now,) = fetch_row(connection, "select lonnymq.epoch()")
         late = "update lonnymq.history set finished_at = greatest(finished_at, %s)"
         connection.execute(late, (now - 9000,))
         connection.execute(
@@ -21,21 +24,25 @@ def stop_the_clock(dsn: str) -> None:
         )
 
 
-@pytest.fixture
-async def look(page, dsn_18: str) -> Any:
-    """Asks a page of a stocked queue: `await look("overview")`; its ids are `look.ids`."""
-    with Queue(dsn_18) as queue:
-        ids = stock(queue)
-    stop_the_clock(dsn_18)
-    client = await page()
+@dataclass(frozen=True)
+class Look:
+    """Asks a page of a stocked queue: `await look("overview")`."""
 
-    async def ask(path: str, status: int = 200, **query: Any) -> Any:
-        answer = await client.get(f"/api/queues/jobs/{path}", params=query)
+    client: httpx.AsyncClient
+    ids: dict[str, int]
+
+    async def __call__(self, path: str, status: int = 200, **query: Any) -> Any:
+        answer = await self.client.get(f"/api/queues/jobs/{path}", params=query)
         assert answer.status_code == status, answer.text
         return answer.json()
 
-    ask.ids, ask.client = ids, client
-    return ask
+
+@pytest.fixture
+async def look(page, dsn_18: str) -> Look:
+    with Queue(dsn_18) as queue:
+        ids = stock(queue)
+    stop_the_clock(dsn_18)
+    return Look(await page(), ids)
 
 
 async def test_the_overview_has_the_queue_at_a_glance(look):
@@ -59,7 +66,8 @@ async def test_the_series_has_what_a_sweep_sampled(look):
 
 
 async def test_channels_are_listed_by_name_page_by_page(look):
-    names, cursor = [], ""
+    names: list[str] = []
+    cursor: str | None = ""
     while cursor is not None:
         seen = await look("channels", limit=3, cursor=cursor)
         assert len(seen["channels"]) <= 3
@@ -111,7 +119,8 @@ async def test_channels_in_a_state_are_found(look, state, name):
 
 async def test_search_finds_names_by_beginning_first_and_then_by_what_they_contain(look):
     async def found(text: str) -> list[str]:
-        names, cursor = [], ""
+        names: list[str] = []
+        cursor: str | None = ""
         while cursor is not None:
             seen = await look("channels", search=text, cursor=cursor)
             names += [each["channel"] for each in seen["channels"]]

@@ -25,22 +25,21 @@ class Statements:
             source = queue.source
             opened = source.open
 
-            async def counted(opened: Any = opened) -> Any:
-                connection = await opened()
+            async def counted(seconds: float, opened: Any = opened) -> Any:
+                connection = await opened(seconds)
                 connection.cursor_factory = self.watching(connection.cursor_factory)
                 return connection
 
             source.open = counted
 
-    def watching(self, kind: type) -> type:
+    def watching(self, kind: Any) -> Any:
         texts = self.texts
 
-        class Watched(kind):
-            async def execute(self, query: Any, *more: Any, **named: Any) -> Any:
-                texts.append(query.decode() if isinstance(query, bytes) else str(query))
-                return await super().execute(query, *more, **named)
+        async def execute(cursor: Any, query: Any, *more: Any, **named: Any) -> Any:
+            texts.append(query.decode() if isinstance(query, bytes) else str(query))
+            return await kind.execute(cursor, query, *more, **named)
 
-        return Watched
+        return type("Watched", (kind,), {"execute": execute})
 
 
 def next_event(lines: Iterator[str]) -> tuple[str, Any]:

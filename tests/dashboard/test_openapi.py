@@ -1,6 +1,9 @@
 """The description of the API holds: every answer has the form that it says, whatever is asked."""
 
 import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
 
 import httpx
 import pytest
@@ -38,21 +41,29 @@ FEW = settings(
 )
 
 
+@dataclass(frozen=True)
+class Served:
+    """A page of a stocked queue, and how it describes itself."""
+
+    schema: Any
+    address: str
+    ids: dict[str, int]
+
+
 @pytest.fixture(scope="module")
-def schema(server_18: Target):
+def page(server_18: Target) -> Iterator[Served]:
     with server_18.database() as (dsn, _):
         with Queue(dsn) as queue:
             ids = stock(queue)
         app = create_app({"jobs": dsn}, actions=True, token=TOKEN)
         with served(app) as address:
             described = schemathesis.openapi.from_url(f"{address}/openapi.json")
-            described.ids, described.address = ids, address
-            yield described
+            yield Served(described, address, ids)
 
 
 @pytest.mark.long
-def test_every_answer_has_the_form_that_is_described(schema):
-    operations = [each.ok() for each in schema.get_all_operations()]
+def test_every_answer_has_the_form_that_is_described(page: Served):
+    operations = [each.ok() for each in page.schema.get_all_operations()]
     operations = [each for each in operations if not each.path.endswith("/events")]  # never ends
     assert len(operations) > 30
     for operation in operations:
@@ -67,28 +78,28 @@ def test_every_answer_has_the_form_that_is_described(schema):
         ask()
 
 
-def test_what_there_is_has_the_form_that_is_described(schema):
+def test_what_there_is_has_the_form_that_is_described(page: Served):
     """The generated questions seldom hit a message or a channel that exists: these do."""
-    asked = {
-        "/api/queues/{queue}/messages/{id}": [{"id": str(each)} for each in schema.ids.values()],
+    asked: dict[str, list[dict[str, Any]]] = {
+        "/api/queues/{queue}/messages/{id}": [{"id": str(each)} for each in page.ids.values()],
         "/api/queues/{queue}/channel": [{"name": "acme"}, {"name": "narrow"}],
         "/api/queues/{queue}/messages": [{"channel": "acme", "limit": 1}],
         "/api/queues/{queue}/channels": [{"sort": sort} for sort in ("name", "waiting", "dead")],
         "/api/queues/{queue}/dead": [{}],
         "/api/queues/{queue}/series": [{"span": "day"}],
     }
-    with httpx.Client(base_url=schema.address, headers=BEARER) as client:
+    with httpx.Client(base_url=page.address, headers=BEARER) as client:
         for path, questions in asked.items():
             for question in questions:
                 url = path.format(queue="jobs", id=question.get("id"))
                 answer = client.get(url, params={k: v for k, v in question.items() if k != "id"})
                 assert answer.status_code == 200, answer.text
-                schema[path]["GET"].validate_response(answer)
+                page.schema[path]["GET"].validate_response(answer)
 
 
-def test_an_answer_of_another_form_is_noticed(schema):
-    operation = schema["/api/queues/{queue}/overview"]["GET"]
-    with httpx.Client(base_url=schema.address, headers=BEARER) as client:
+def test_an_answer_of_another_form_is_noticed(page: Served):
+    operation = page.schema["/api/queues/{queue}/overview"]["GET"]
+    with httpx.Client(base_url=page.address, headers=BEARER) as client:
         answer = client.get("/api/queues/jobs/overview")
     operation.validate_response(answer)
     seen = answer.json()

@@ -1,7 +1,7 @@
 """The arithmetic of the benchmark on inputs that were worked out by hand."""
 
 import pytest
-from benchmarks.goals import Goal, named_in_goals
+from benchmarks.goals import Goal, Sense, named_in_goals
 from benchmarks.record import Record
 from benchmarks.report import table
 from benchmarks.summary_statistics import percentile, ratios_by_round, spread
@@ -33,9 +33,9 @@ def record(ours: list[float], theirs: list[float]) -> Record:
     return kept
 
 
-def goal(sense: str, bound: float) -> Goal:
+def goal(sense: Sense, bound: float) -> Goal:
     both = ("ours", {"batch": 1}), ("theirs", {"batch": 1})
-    return Goal("drain", "ours ÷ theirs", *both, sense, bound)  # type: ignore[arg-type]
+    return Goal("drain", "ours ÷ theirs", *both, sense, bound)
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def goal(sense: str, bound: float) -> Goal:
     ],
 )
 def test_a_goal_is_judged_by_the_median_of_the_rounds(
-    sense: str, bound: float, verdict: str
+    sense: Sense, bound: float, verdict: str
 ) -> None:
     found = goal(sense, bound).verdict(record([10, 20, 90], [10, 10, 10]))
     assert (found["value"], found["least"], found["most"]) == (2, 1, 9)

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from lonnymq.cli.options import parse_duration, parse_time
-from lonnymq.cli.output.formatting import (
+from lonnymq.cli.output import (
     content_fields,
     escape_controls,
     format_at_least,

@@ -2,19 +2,22 @@
 
 from dataclasses import replace
 from io import StringIO
+from typing import Any
 
 import pytest
 from rich.console import Console
 
-from lonnymq.cli.output.channel_screen import (
+from lonnymq.cli.channel_screen import (
     SORTS,
+    Snapshot,
+    SnapshotReader,
     View,
     choose_columns,
+    format_limits,
+    format_reason,
     render_screen,
     sort_channels,
 )
-from lonnymq.cli.output.formatting import format_limits, format_reason
-from lonnymq.cli.snapshot import Snapshot, SnapshotReader
 from lonnymq.results import ChannelActivity, QueueStats, WorkerSeen
 
 NOW = 1_900_000_000_000
@@ -144,15 +147,15 @@ class Counting:
 
 def test_the_whole_queue_is_counted_again_only_when_that_is_paid_for(monkeypatch) -> None:
     now = [0.0]
-    monkeypatch.setattr("lonnymq.cli.snapshot.time.monotonic", lambda: now[0])
-    queue = Counting()
+    monkeypatch.setattr("lonnymq.cli.channel_screen.time.monotonic", lambda: now[0])
+    queue: Any = Counting()
 
     def slow() -> QueueStats:
         now[0] += 0.1  # it takes 100 ms
         return Counting.stats(queue)
 
-    queue.stats = slow  # type: ignore[method-assign]
-    reader = SnapshotReader(queue, None)  # type: ignore[arg-type]
+    queue.stats = slow
+    reader = SnapshotReader(queue, None)
     reader.read()
     now[0] += 1.9
     reader.read()

@@ -10,7 +10,7 @@ from lonnymq import AsyncQueue, Queue
 from lonnymq.client._async import queue as queue_async
 from lonnymq.client._sync import queue
 from lonnymq.client.call import Call
-from lonnymq.client.cursors import MAX_TRIES
+from lonnymq.client.calls.lease import MAX_TRIES
 
 NOTHING = [None] * 13
 CONTENDED, EMPTY = ("contended", 5, [1], *NOTHING), ("empty", 9, [2], *NOTHING)

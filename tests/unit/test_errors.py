@@ -39,7 +39,7 @@ def test_each_code_has_its_class(code: str) -> None:
 @pytest.mark.parametrize(
     "wrap", [lambda e: e, SQLAlchemyError, caused_by, lambda e: SQLAlchemyError(caused_by(e))]
 )
-def test_the_code_is_found_in_what_libraries_wrap(wrap) -> None:  # type: ignore[no-untyped-def]
+def test_the_code_is_found_in_what_libraries_wrap(wrap) -> None:
     assert sqlstate_of(wrap(DriverError("LM002"))) == "LM002"
 
 

@@ -1,41 +1,31 @@
 """What is written from the descriptions and from the async half of the client is up to date."""
 
-import importlib
 import inspect
 
+import make_methods
+import make_sync
 import pytest
 
-from documents import ROOT
 from lonnymq import AsyncQueue, Queue
 from lonnymq.client import AsyncMessage, Message
 from lonnymq.client.calls import DESCRIPTIONS
 from lonnymq.client.installation import sql_files
 
 
-@pytest.fixture
-def scripts(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.syspath_prepend(ROOT / "scripts")
-    return importlib.import_module("make_methods"), importlib.import_module("make_sync")
-
-
-def test_the_methods_are_those_of_the_descriptions(scripts) -> None:
-    make_methods, _ = scripts
+def test_the_methods_are_those_of_the_descriptions() -> None:
     assert make_methods.methods_text() == make_methods.METHODS.read_text(), "run: make client"
 
 
-def test_the_grants_are_those_of_the_descriptions(scripts) -> None:
-    make_methods, _ = scripts
+def test_the_grants_are_those_of_the_descriptions() -> None:
     assert make_methods.grants_text() == make_methods.GRANTS.read_text(), "run: make client"
 
 
-def test_the_sync_half_is_written_from_the_async_half(scripts) -> None:
-    _, make_sync = scripts
+def test_the_sync_half_is_written_from_the_async_half() -> None:
     found = {path: path.read_text() for path in (make_sync.CLIENT / "_sync").glob("*.py")}
     assert make_sync.sync_files() == found, "run: make client"
 
 
-def test_a_file_that_was_edited_by_hand_is_named(scripts, monkeypatch, tmp_path, capsys) -> None:
-    _, make_sync = scripts
+def test_a_file_that_was_edited_by_hand_is_named(monkeypatch, tmp_path, capsys) -> None:
     edited = tmp_path / "queue.py"
     edited.write_text("by hand")
     monkeypatch.setattr("sys.argv", ["make_sync.py", "--check"])

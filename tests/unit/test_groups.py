@@ -12,7 +12,7 @@ HOLD = "import sys; from pathlib import Path; from support import only_here; onl
 
 def hold_elsewhere(folder: Path) -> subprocess.CompletedProcess[str]:
     """Ask for it in another process, which ends at once."""
-    command = [sys.executable, "-c", HOLD, folder]
+    command = [sys.executable, "-c", HOLD, str(folder)]
     return subprocess.run(command, cwd=HERE, capture_output=True, text=True, check=False)
 
 

@@ -15,7 +15,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from lonnymq.cli.errors import CommandError, print_error
-from lonnymq.cli.options import Common, Dsn, Json, Schema
+from lonnymq.cli.options import Common, Dsn, Embedded, Json, Schema, option
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +41,15 @@ COMMANDS = {
     "install": source("install"),
     "sql": source("install", app="sql_app"),
     "status": source("status"),
-    "watch": source("watch"),
+    "watch": source("status", app="watch_app"),
+    "queue": source("queue"),
     "channel": source("channel"),
     "message": source("message"),
     "dead": source("dead"),
     "worker": source("worker", "lonnymq.worker"),
-    "spark-worker": source("spark_worker", "lonnymq.spark"),
+    "spark-worker": source("worker", "lonnymq.spark", app="spark_app"),
     "schedule": source("schedule", "lonnymq.worker"),
-    "role": source("role"),
+    "role": source("install", app="role_app"),
     "doctor": source("doctor"),
     "dashboard": source("dashboard", "lonnymq.dashboard"),
     "lake": source("lake", "lonnymq.lake"),
@@ -104,15 +105,15 @@ def print_version(given: bool) -> None:
 def root(
     context: typer.Context,
     dsn: Dsn = None,
+    embedded: Embedded = False,
     schema: Schema = None,
     as_json: Json = False,
     show: Annotated[
-        bool,
-        typer.Option("--version", callback=print_version, is_eager=True, help="Print the version."),
+        bool, option("Print the version.", "--version", callback=print_version, is_eager=True)
     ] = False,
 ) -> None:
     """Use, inspect and repair a multi-tenant message queue inside PostgreSQL."""
-    context.obj = Common(dsn=dsn, schema=schema, as_json=as_json)
+    context.obj = Common(dsn=dsn, schema=schema, as_json=as_json, embedded=embedded)
 
 
 def exit_on_signal(number: int, _: object) -> None:
@@ -123,7 +124,7 @@ def exit_on_signal(number: int, _: object) -> None:
 def run() -> None:
     """Run the command line. A signal ends the process after the terminal and the servers are restored."""
     for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) == signal.SIG_DFL:  # nohup ignores SIGHUP
+        if signal.getsignal(number) != signal.SIG_IGN:  # nohup ignores SIGHUP
             signal.signal(number, exit_on_signal)
     try:
         app(prog_name="lonnymq")

@@ -70,6 +70,14 @@ def print_error(error: CommandError) -> int:
     return int(error.code)
 
 
+def no_database_error() -> CommandError:
+    """The error of a command that needs a database and has none."""
+    return CommandError(
+        "You named no database. Use --dsn or the variable LONNYMQ_DSN, or --embedded for a private PostgreSQL.",
+        Code.USAGE,
+    )
+
+
 def find_passwords(dsn: str | None) -> set[str]:
     """Every spelling of every password in a DSN, even if the DSN cannot be parsed."""
     found = {each["password"] for pattern in PASSWORDS for each in pattern.finditer(dsn or "")}
@@ -105,6 +113,8 @@ def describe_error(error: BaseException, *, dsn: str | None, schema: str) -> Com
             return CommandError(
                 hide_passwords(f"{make_sentence(str(error))} {CHECK_SERVER}", dsn), Code.UNREACHABLE
             )
+        case errors.BadDsn():
+            return CommandError(f"The DSN cannot be read. Write {DSN_EXAMPLES}.", Code.UNREACHABLE)
         case errors.InvalidArgument():
             return CommandError(make_sentence(str(error)), Code.USAGE)
         case errors.LonnyMQError():
@@ -174,8 +184,8 @@ def missing_queue_error(schema: str) -> CommandError:
 def newer_queue_error(schema: str) -> CommandError:
     """The error for a queue that a newer version of the library installed."""
     return CommandError(
-        f"A newer version of the library than yours ({version('lonnymq')}) installed the queue in "
-        f"schema {schema}. Run: pip install --upgrade lonnymq",
+        f"A newer version of the library installed the queue in schema {schema} and does not serve yours "
+        f"({version('lonnymq')}) any more. Run: pip install --upgrade lonnymq",
         Code.NOT_INSTALLED,
     )
 

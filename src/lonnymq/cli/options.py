@@ -18,41 +18,59 @@ UNITS = {"ms": 1, "s": 1_000, "m": 60_000, "min": 60_000, "h": 3_600_000, "d": 8
 DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|min|m|h|d)")
 FIRST_DAY, LAST_DAY = datetime(1900, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
 
+
+def option(text: str, *names: str, **settings: Any) -> Any:
+    """An option with its help text. Without names the option is called like the parameter."""
+    return typer.Option(*names, help=text, **settings)
+
+
+def argument(text: str, metavar: str | None = None) -> Any:
+    """An argument with its help text."""
+    return typer.Argument(metavar=metavar, help=text)
+
+
 Dsn = Annotated[
     str | None,
-    typer.Option(
+    option(
+        f"PostgreSQL server. Default: the variable {DSN_VARIABLE}.",
         "--dsn",
         metavar="DSN",
-        help=f"PostgreSQL server. Default: the variable {DSN_VARIABLE}, else a private server.",
+        rich_help_panel=CONNECTION_PANEL,
+    ),
+]
+Embedded = Annotated[
+    bool,
+    option(
+        "Use a private PostgreSQL of your user if you name no server.",
+        "--embedded",
         rich_help_panel=CONNECTION_PANEL,
     ),
 ]
 Schema = Annotated[
     str | None,
-    typer.Option(
+    option(
+        "Schema of the queue. Default: lonnymq.",
         "--schema",
         metavar="NAME",
-        help="Schema of the queue. Default: lonnymq.",
         rich_help_panel=CONNECTION_PANEL,
     ),
 ]
 Json = Annotated[
-    bool,
-    typer.Option("--json", help="Print JSON for programs.", rich_help_panel=CONNECTION_PANEL),
+    bool, option("Print JSON for programs.", "--json", rich_help_panel=CONNECTION_PANEL)
 ]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
-Limit = Annotated[int, typer.Option(help="Maximum number of rows.", min=1, max=10_000)]
-ChannelName = Annotated[str, typer.Argument(metavar="CHANNEL", help="Name of the channel.")]
+Yes = Annotated[bool, option("Do not ask for confirmation.", "--yes", "-y")]
+Limit = Annotated[int, option("Maximum number of rows.", min=1, max=10_000)]
+ChannelName = Annotated[str, argument("Name of the channel.", "CHANNEL")]
 WorkerAddress = Annotated[
-    str, typer.Argument(metavar="MODULE:OBJECT", help="Address of the Worker, like jobs:worker.")
+    str, argument("Address of the Worker, like jobs:worker.", "MODULE:OBJECT")
 ]
-LakePath = Annotated[str, typer.Option("--lake", metavar="PATH", help="Folder or URL of the lake.")]
+LakePath = Annotated[str, option("Folder or URL of the lake.", "--lake", metavar="PATH")]
 StorageOptions = Annotated[
     list[str] | None,
-    typer.Option(
+    option(
+        "Setting of the object store. You can repeat this option.",
         "--storage-option",
         metavar="KEY=VALUE",
-        help="Setting of the object store. You can repeat this option.",
     ),
 ]
 
@@ -64,6 +82,7 @@ class Common:
     dsn: str | None = None
     schema: str | None = None
     as_json: bool = False
+    embedded: bool = False
 
     def merge(self, before: Common | None) -> Common:
         """These options, completed by the options before the command's name."""
@@ -72,12 +91,18 @@ class Common:
             dsn=self.dsn or before.dsn,
             schema=self.schema or before.schema,
             as_json=self.as_json or before.as_json,
+            embedded=self.embedded or before.embedded,
         )
 
     @property
     def named_dsn(self) -> str | None:
-        """The server of the option or of the environment. None means the private server."""
+        """The server of the option or of the environment, if there is one."""
         return self.dsn or os.environ.get(DSN_VARIABLE) or None
+
+    @property
+    def has_database(self) -> bool:
+        """Whether a server is named, or the private server is asked for."""
+        return self.named_dsn is not None or self.embedded
 
     @property
     def named_schema(self) -> str:

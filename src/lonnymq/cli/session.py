@@ -1,28 +1,52 @@
-"""The session of one command: its queue and its output. `command` registers a function that gets a session."""
+"""The session of one command: its queue, its output, its Spark. `command` registers a function that gets a session."""
 
 from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lonnymq.cli.errors import Code, CommandError, describe_error, print_error, unknown_name_error
-from lonnymq.cli.options import Common, Dsn, Json, Schema
-from lonnymq.cli.output.console import Output
+from lonnymq.cli.errors import (
+    Code,
+    CommandError,
+    describe_error,
+    no_database_error,
+    print_error,
+    unknown_name_error,
+)
+from lonnymq.cli.options import Common, Dsn, Embedded, Json, Schema, option, parse_settings
+from lonnymq.cli.output import Output
 
 if TYPE_CHECKING:
     from psycopg import Connection
+    from pyspark.sql import SparkSession
 
     from lonnymq.client import Queue
     from lonnymq.embedded_postgres import Server
 
-SHARED = {"dsn": (Dsn, None), "schema": (Schema, None), "as_json": (Json, False)}
+NAMED = inspect.Parameter.KEYWORD_ONLY
+SHARED = {
+    "dsn": (Dsn, None),
+    "embedded": (Embedded, False),
+    "schema": (Schema, None),
+    "as_json": (Json, False),
+}
+QUIET = ("spark.ui.enabled=false", "spark.log.level=ERROR")
+Master = Annotated[
+    str | None,
+    option("Address of the cluster, like spark://host:7077. Default: this machine.", metavar="URL"),
+]
+Conf = Annotated[
+    list[str] | None, option("A setting of Spark. You can repeat this option.", metavar="KEY=VALUE")
+]
+Ship = Annotated[bool, option("Send the library to the executors.")]
 
 
 @dataclass
@@ -40,9 +64,11 @@ class Session:
 
     @cached_property
     def server(self) -> Server:
-        """The named server, else the private server, started if needed."""
+        """The named server, else the private server if asked for, started if needed."""
         from lonnymq.embedded_postgres import embedded
 
+        if not self.common.has_database:
+            raise no_database_error()
         with self.out.show_status("starting the private PostgreSQL", unless=self.common.named_dsn):
             server = embedded(dsn=self.common.named_dsn)
         self.opened.append(server)
@@ -50,12 +76,10 @@ class Session:
 
     @cached_property
     def dsn(self) -> str:
-        """The DSN of the server with a connect timeout and our application name."""
-        from psycopg.conninfo import conninfo_to_dict, make_conninfo
+        """The DSN of the server with the defaults of connections and our application name."""
+        from lonnymq.client.dsn import complete_dsn
 
-        known: dict[str, Any] = conninfo_to_dict(self.server.dsn)
-        ours = {"connect_timeout": "10", "application_name": "lonnymq command"}
-        return make_conninfo(self.server.dsn, **{**ours, **known})
+        return complete_dsn(self.server.dsn, connect_timeout=10, application_name="lonnymq command")
 
     @cached_property
     def queue(self) -> Queue:
@@ -115,9 +139,12 @@ def open_session(common: Common) -> Iterator[Session]:
 
 
 def command(
-    app: typer.Typer, name: str | None = None, **settings: Any
+    app: typer.Typer, name: str | None = None, *, options: Mapping[str, Any] | None = None
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Register a function as a command: its first argument is the session, the shared options are added."""
+    """Register a function as a command: its first argument is the session, the shared options are added.
+
+    `options`: types of more options, which the function takes as keywords.
+    """
 
     def register(function: Callable[..., None]) -> Callable[..., None]:
         def run(context: typer.Context, **given: Any) -> None:
@@ -126,21 +153,19 @@ def command(
                 function(session, **given)
 
         own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
-        added = [
-            inspect.Parameter(
-                key, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
-            )
-            for key, (annotation, default) in SHARED.items()
+        more = {key: (annotation, None) for key, annotation in (options or {}).items()}
+        parameters = [
+            inspect.Parameter("context", NAMED, annotation=typer.Context),
+            *(each.replace(kind=NAMED) for each in own if each.kind is not each.VAR_KEYWORD),
+            *(
+                inspect.Parameter(key, NAMED, default=default, annotation=annotation)
+                for key, (annotation, default) in (more | SHARED).items()
+            ),
         ]
-        first = inspect.Parameter(
-            "context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context
-        )
-        own = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own]
-        signature = inspect.Signature([first, *own, *added])
-        run.__signature__ = signature  # type: ignore[attr-defined]  # typer reads it
-        run.__annotations__ = {each.name: each.annotation for each in signature.parameters.values()}
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # typer reads it
+        run.__annotations__ = {each.name: each.annotation for each in parameters}
         run.__name__, run.__doc__ = function.__name__, function.__doc__
-        app.command(name, **settings)(run)
+        app.command(name)(run)
         return function
 
     return register
@@ -156,3 +181,60 @@ def create_group(purpose: str) -> typer.Typer:
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
+
+
+@contextmanager
+def open_spark(
+    master: str | None, conf: Sequence[str] | None, *, ship: bool, app: str
+) -> Iterator[SparkSession]:
+    """A Spark session for the command. An active session is reused, and not stopped."""
+    from pyspark.sql import SparkSession
+
+    is_active = SparkSession.getActiveSession() is not None
+    spark = start_spark(master, conf, ship=ship, app=app)
+    try:
+        yield spark
+    finally:
+        if not is_active:
+            spark.stop()
+
+
+def start_spark(
+    master: str | None, conf: Sequence[str] | None, *, ship: bool, app: str
+) -> SparkSession:
+    """Start Spark with the given settings."""
+    try:
+        from lonnymq.spark import session
+        from lonnymq.spark.spark_session import send_library
+    except ImportError as error:
+        raise CommandError(f"{error}.") from None
+    config = parse_settings(list(conf or []), "--conf")
+    try:
+        spark = session(master, app=app, config=config)
+    except Exception as error:
+        if not type(error).__module__.startswith(("py4j", "pyspark")):
+            raise
+        where = "" if master is None else f" at '{master}'"
+        raise CommandError(f"Spark does not start{where}: {describe_java_error(error)}.") from None
+    is_local = str(spark.sparkContext.master).startswith("local")
+    return send_library(spark) if ship and not is_local else spark
+
+
+def describe_java_error(error: Exception) -> str:
+    """The first line of the message of Java, else of Python."""
+    java = getattr(error, "java_exception", None)
+    text = str(java.getMessage() if java is not None else error).strip()
+    return text.splitlines()[0].rstrip(".") if text else type(error).__name__
+
+
+def is_spark_available() -> bool:
+    """Whether this machine has pyspark, pyarrow and Java."""
+    if find_spec("pyspark") is None or find_spec("pyarrow") is None:
+        return False
+    from lonnymq.spark.spark_session import JavaMissing, find_java
+
+    try:
+        find_java()
+    except JavaMissing:
+        return False
+    return True

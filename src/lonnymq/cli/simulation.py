@@ -1,4 +1,4 @@
-"""The run of `lonnymq simulate`: replays scenarios here or on Spark, and prints the result."""
+"""The run of `lonnymq simulate`: replays scenarios here or on Spark, and prints the result as tables or JSON."""
 
 from __future__ import annotations
 
@@ -9,26 +9,30 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lonnymq.cli.errors import Code, CommandError
-from lonnymq.cli.output.simulation_tables import (
-    calibration_document,
-    describe_history,
-    render_calibration,
-    render_scenarios,
-    scenario_document,
-)
-from lonnymq.cli.session import Session
-from lonnymq.cli.spark_session import QUIET, is_spark_available, open_spark
-from lonnymq.text import format_count
+from lonnymq.cli.output import format_timestamp, make_table
+from lonnymq.cli.session import QUIET, Session, is_spark_available, open_spark
+from lonnymq.text import NOTHING, format_count, format_duration
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from lonnymq.simulate import RecordedWorkload, ReplayResult, Scenario, Trial, WorkloadShape
+    from lonnymq.simulate import (
+        Calibration,
+        RecordedWorkload,
+        ReplayResult,
+        Scenario,
+        Trial,
+        WaitStats,
+        WorkloadShape,
+    )
+    from lonnymq.simulate.lake_history import LakeHistory
 
     Results = list[tuple[Trial, ReplayResult]]
 
 MIN_SPARK_ATTEMPTS = 4_000_000  # below this number a local Spark costs more than it saves
 NEVER = "never"
+MAX_TENANTS = 3
+PERCENTILES = ("p50", "p95", "p99")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +81,11 @@ class Simulation:
     def replay_lake(self, lake: str, max_error: float, **selection: Any) -> None:
         """Replay the history of a lake, if the calibration is good enough."""
         from lonnymq.simulate import calibrate
-        from lonnymq.simulate.lake_reader import list_channels, read_lake_history
+        from lonnymq.simulate.lake_history import read_lake_history
 
         with self.out.show_status("reading the lake"):
             read = read_lake_history(lake, **selection)
-        self.check_channels(list_channels(read))
+        self.check_channels(read.channels)
         with self.out.show_status("replaying the history"):
             calibration = calibrate(read.history, read.scenario)
         if not self.out.as_json:
@@ -114,7 +118,7 @@ class Simulation:
     ) -> int:
         """Write a replayed synthetic workload, and return the number of attempts."""
         from lonnymq.simulate import Scenario, make_history
-        from lonnymq.simulate.lake_writer import write_synthetic_history
+        from lonnymq.simulate.lake_history import write_synthetic_history
 
         if (
             self.growths != [1]
@@ -145,8 +149,8 @@ class Simulation:
     ) -> int:
         """Write days of history that Spark generates without a replay, and return the number of attempts."""
         from lonnymq.lake import write_history
-        from lonnymq.simulate.lake_writer import create_source
-        from lonnymq.simulate.spark_history import generate_spark_history
+        from lonnymq.simulate.lake_history import create_source
+        from lonnymq.simulate.synthetic import generate_spark_history
 
         location, name = create_source(lake, source, storage_options)
         with self.out.show_status("generating history on Spark"), self.spark.open() as spark:
@@ -197,8 +201,7 @@ class Simulation:
         """Draw the result into the file of --picture."""
         if self.picture is None:
             return
-        from lonnymq.simulate.html_page import render_page
-        from lonnymq.simulate.svg import render_svg
+        from lonnymq.simulate.picture import render_page, render_svg
 
         is_page = self.picture.suffix == ".html"
         text = (
@@ -216,3 +219,100 @@ class Simulation:
         """Print the waits of all scenarios."""
         document = {**document, "scenarios": [scenario_document(*each) for each in found]}
         self.out.print_result(document, lambda: render_scenarios(found))
+
+
+def describe_history(read: LakeHistory) -> str:
+    """The source, the period and the size of a history."""
+    work = read.history.work
+    period = f"{format_timestamp(read.begin)} to {format_timestamp(read.end)}"
+    return (
+        f"{read.source}, {period}: {format_count(len(work), 'attempt')} of "
+        f"{format_count(len(work.names), 'tenant')}, at most {read.history.max_concurrent:,} at once"
+    )
+
+
+def render_calibration(read: LakeHistory, calibration: Calibration, max_error: float) -> Any:
+    """The recorded waits beside the replayed waits."""
+    from rich.console import Group
+
+    rows = [
+        [name, *(format_duration(getattr(each, part)) for part in PERCENTILES)]
+        for name, each in (("recorded", calibration.recorded), ("replayed", calibration.replayed))
+    ]
+    rows.append(["error", *(f"{calibration.error_of(part):.0%}" for part in PERCENTILES)])
+    notes = [
+        f"While this history was recorded {each}: the replay uses the old setting."
+        for each in read.changed
+    ]
+    return Group(
+        f"{describe_history(read)}.",
+        make_table("", *(f">{part}" for part in PERCENTILES), rows=rows),
+        f"The error of the replay at the recorded settings is {calibration.error:.0%}. "
+        f"The maximum is {max_error:.0%}.",
+        *notes,
+    )
+
+
+def calibration_document(read: LakeHistory, calibration: Calibration) -> dict[str, Any]:
+    """The calibration as a document."""
+    return {
+        "source": read.source,
+        "begin": read.begin,
+        "end": read.end,
+        "workers": read.scenario.workers,
+        "attempts": len(read.history.work),
+        "max_concurrent": read.history.max_concurrent,
+        "changed": read.changed,
+        "recorded": calibration.recorded,
+        "replayed": calibration.replayed,
+        "error": calibration.error,
+    }
+
+
+def scenario_document(trial: Trial, result: ReplayResult) -> dict[str, Any]:
+    """The waits of a scenario as a document."""
+    return {
+        "workers": trial.scenario.workers,
+        "growth": trial.growth,
+        "set": [str(each) for each in trial.changes],
+        "all": result.all,
+        "fairness": result.fairness,
+        "tenants": result.tenants,
+        "shares": result.shares,
+    }
+
+
+def render_scenarios(found: list[tuple[Trial, ReplayResult]]) -> Any:
+    """The waits of each scenario: all tenants together, and the tenants with the longest waits."""
+    from rich.console import Group
+
+    has_growth = any(trial.growth != 1 for trial, _ in found)
+    rows: list[list[object]] = []
+    for trial, result in found:
+        growth = [f"{trial.growth:g}"] if has_growth else []
+        settings = [trial.scenario.workers, *growth, trial.description]
+        rows.append([*settings, "all", *format_waits(result.all), format_index(result.fairness)])
+        worst = sorted(result.tenants.items(), key=lambda each: (-each[1].p99, each[0]))
+        blank = [""] * len(settings)
+        for name, waits in worst[:MAX_TENANTS]:
+            share = format_index(result.shares.get(name))
+            rows.append([*blank, name, *format_waits(waits), share])
+    columns = ["workers", *(["growth"] if has_growth else []), "set", "tenant", ">messages"]
+    tenants = format_count(max(len(result.tenants) for _, result in found), "tenant")
+    return Group(
+        make_table(*columns, ">p50", ">p95", ">p99", ">longest", ">fairness", rows=rows),
+        f"Waits from due to start: of all tenants, and of the {MAX_TENANTS} of {tenants} with the longest waits.\n"
+        "Fairness: Jain's index of all tenants with a backlog. For a tenant: its turns divided by the turns of the "
+        "others.",
+    )
+
+
+def format_index(value: float | None) -> str:
+    """A share or an index; a dash without a backlog."""
+    return NOTHING if value is None else f"{value:.2f}"
+
+
+def format_waits(waits: WaitStats) -> list[object]:
+    """The number of messages and their waits."""
+    times = (waits.p50, waits.p95, waits.p99, waits.longest)
+    return [waits.messages, *(format_duration(each) for each in times)]

@@ -1,31 +1,57 @@
-"""The ASGI app with all routes, served by `lonnymq dashboard` or mounted in another app."""
+"""The ASGI app with all routes, served by `lonnymq dashboard` or mounted in another app.
+
+The middleware around all responses adds security headers, checks host names, and hides the text of errors.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import traceback
 from collections.abc import AsyncIterator, Collection, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
+from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from lonnymq.dashboard import metrics
+from lonnymq.dashboard import metrics, security
 from lonnymq.dashboard.actions.routes import action_routes
-from lonnymq.dashboard.api import endpoints, session
+from lonnymq.dashboard.api import endpoints
 from lonnymq.dashboard.api.openapi import send_openapi
-from lonnymq.dashboard.assets import load_assets, send_file, send_page
 from lonnymq.dashboard.errors import ApiError
-from lonnymq.dashboard.middleware import SecurityHeadersMiddleware
-from lonnymq.dashboard.queues import build_queues
-from lonnymq.dashboard.report import send_report, send_report_picture
+from lonnymq.dashboard.files import (
+    load_assets,
+    send_file,
+    send_page,
+    send_report,
+    send_report_picture,
+)
+from lonnymq.dashboard.queues import build_queues, logger
 from lonnymq.dashboard.security import Authenticate, Authenticator
 from lonnymq.dashboard.state import AppState
 from lonnymq.errors import InvalidArgument
+
+POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; font-src 'self'; frame-src 'self'; base-uri 'none'; "
+    "form-action 'self'; frame-ancestors 'none'"
+)
+HEADERS: Final = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+}
 
 
 def create_app(
@@ -80,11 +106,10 @@ def build_routes(state: AppState) -> list[BaseRoute]:
     return [
         Route("/", send_page),
         Route("/static/{path:path}", send_file),
-        Route("/api/session", session.show_session, methods=["GET"]),
-        Route("/api/session", session.sign_in, methods=["POST"]),
-        Route("/api/session/end", session.sign_out, methods=["POST"]),
+        Route("/api/session", security.show_session, methods=["GET"]),
+        Route("/api/session", security.sign_in, methods=["POST"]),
+        Route("/api/session/end", security.sign_out, methods=["POST"]),
         *(endpoint.route() for endpoint in endpoints.ENDPOINTS),
-        Route("/api/queues/{queue}/messages/{id}", endpoints.send_message),
         Route("/api/queues/{queue}/messages/{id}/content", endpoints.send_message_content),
         Route("/api/queues/{queue}/events", endpoints.send_events),
         Route("/api/report", endpoints.send_report_details),
@@ -110,3 +135,67 @@ async def send_http_error(_: Request, error: Exception) -> Response:
     code = {404: "not_found", 405: "method_not_allowed"}.get(error.status_code, "invalid")
     message = "There is nothing at this address." if code == "not_found" else error.detail
     return ApiError(code, message).response()
+
+
+class SecurityHeadersMiddleware:
+    """Adds security headers, rejects unknown host names, and hides the text of unexpected errors."""
+
+    def __init__(self, app: ASGIApp, hosts: Collection[str] | None = None) -> None:
+        self.app, self.hosts = app, hosts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle a request."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        has_begun = False
+
+        async def send_with_headers(message: Message) -> None:
+            nonlocal has_begun
+            if message["type"] == "http.response.start":
+                has_begun = True
+                add_headers(MutableHeaders(scope=message))
+            await send(message)
+
+        if not self.is_allowed(Headers(scope=scope).get("host", "")):
+            await UNKNOWN_HOST.response()(scope, receive, send_with_headers)
+            return
+        try:
+            await self.app(scope, receive, send_with_headers)
+        except Exception as error:
+            logger.error("unexpected error: %s", describe_error(error))
+            if not has_begun:
+                await INTERNAL_ERROR.response()(scope, receive, send_with_headers)
+
+    def is_allowed(self, host: str) -> bool:
+        """Whether the host name of a request is allowed. Unknown names are a sign of DNS rebinding."""
+        if self.hosts is None:
+            return True
+        try:
+            return urlsplit(f"//{host}").hostname in self.hosts
+        except ValueError:
+            return False
+
+
+def add_headers(headers: MutableHeaders) -> None:
+    """Add the security headers. Browsers may cache files after asking again, and nothing else."""
+    headers.setdefault("Cache-Control", "no-cache" if "etag" in headers else "no-store")
+    for name, value in HEADERS.items():
+        headers.setdefault(name, value)
+
+
+def describe_error(error: BaseException) -> str:
+    """The type of an error and the line that raised it, without the message, which may quote a payload."""
+    frames = traceback.extract_tb(error.__traceback__)
+    line = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
+    return f"{type(error).__name__}{line}"
+
+
+INTERNAL_ERROR = ApiError(
+    "internal", "The dashboard failed.", advice="Look at the log of the server."
+)
+UNKNOWN_HOST = ApiError(
+    "forbidden",
+    "The dashboard does not answer to this host name.",
+    advice="Use the address that `lonnymq dashboard` printed.",
+)

@@ -2,20 +2,43 @@
 
 from __future__ import annotations
 
+import asyncio
 from functools import partial
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
+from lonnymq.client import calls
 from lonnymq.dashboard.api.queue import read_overview
 from lonnymq.dashboard.errors import ApiError
-from lonnymq.dashboard.queues import NOW, MonitoredQueue, fetch
+from lonnymq.dashboard.queues import MonitoredQueue, Row
 from lonnymq.dashboard.state import AppState, get_state
 from lonnymq.metrics import CONTENT_TYPE, REST, Family, exposition
 
-ACTIVE = "select * from {schema}.channel_active(100, 100)"
 MAX_CHANNELS = 20
+QUEUE_GAUGES = {
+    "waiting.value": ("waiting_messages",
+                      "Messages that wait, including scheduled messages. An estimate for large queues."),
+    "running.value": ("running_messages", "Messages that are leased."),
+    "dead.value": ("dead_messages", "Messages without attempts left."),
+    "channels.value": ("channels", "Channels of the queue."),
+    "ready_channels.value": ("ready_channels",
+                             "Channels with a message that a worker can take now, counted up to 500."),
+    "workers.alive": ("workers_alive", "Workers with a recent heartbeat."),
+    "workers.concurrency": ("workers_slots",
+                            "Messages that all live workers together can handle at the same time."),
+    "in_per_s": ("created_per_second", "Messages created per second, recently."),
+    "out_per_s": ("completed_per_second", "Messages completed per second, recently."),
+    "failed_per_s": ("failed_per_second", "Attempts per second that failed, expired or died, recently."),
+    "fairness.jain": ("fairness_jain",
+                      "How evenly channels with a backlog and without limits were served recently. 1 is even."),
+}  # fmt: skip
+CHANNEL_GAUGES = {
+    "waiting": ("channel_waiting_messages", "Messages of a channel that are due, counted up to 100."),
+    "in_flight": ("channel_running_messages", "Messages of a channel that are leased."),
+}  # fmt: skip
+ANSWER_SECONDS = 8.0  # Prometheus waits for 10
 
 Document = dict[str, Any]
 
@@ -30,19 +53,25 @@ async def send_metrics(request: Request) -> Response:
 
 async def format_metrics(state: AppState) -> str:
     """The metrics in the text format of Prometheus."""
-    families = DashboardMetrics()
-    for queue in state.queues.values():
-        try:
-            overview = await state.cache.get((queue.key, "overview"), partial(read_overview, queue))
-            async with queue.read_transaction() as connection:
-                active = await fetch(connection, queue.schema, ACTIVE)
-        except ApiError:
-            families.up.add(0, queue=queue.key)
-            continue
-        families.up.add(1, queue=queue.key)
-        families.add_queue(queue, overview)
-        families.add_channels(queue, active)
+    families, queues = DashboardMetrics(), list(state.queues.values())
+    for queue, found in zip(
+        queues, await asyncio.gather(*(read_queue(state, each) for each in queues)), strict=True
+    ):
+        families.up.add(int(found is not None), queue=queue.key)
+        if found is not None:
+            families.add_queue(queue, found[0])
+            families.add_channels(queue, found[1])
     return exposition(families.all)
+
+
+async def read_queue(state: AppState, queue: MonitoredQueue) -> tuple[Document, list[Row]] | None:
+    """Read the overview and the active channels of a queue, or None if the queue does not answer in time."""
+    try:
+        async with asyncio.timeout(ANSWER_SECONDS):
+            overview = await state.cache.get((queue.key, "overview"), partial(read_overview, queue))
+            return overview, await queue.rows(calls.channel_active, limit=100, count=100)
+    except (ApiError, TimeoutError):
+        return None
 
 
 class DashboardMetrics:
@@ -110,7 +139,8 @@ async def send_health(_: Request) -> Response:
 async def send_readiness(request: Request) -> Response:
     """Say whether every queue answers."""
     state = get_state(request)
-    answers = {key: await is_reachable(state, queue) for key, queue in state.queues.items()}
+    found = await asyncio.gather(*(is_reachable(state, each) for each in state.queues.values()))
+    answers = dict(zip(state.queues, found, strict=True))
     is_ready = all(answers.values())
     is_known = await state.authenticator.find_user(request) is not None
     document = {"ready": is_ready, "queues": answers if is_known else {}}
@@ -120,44 +150,8 @@ async def send_readiness(request: Request) -> Response:
 async def is_reachable(state: AppState, queue: MonitoredQueue) -> bool:
     """Whether the database of a queue answers."""
     try:
-        await state.cache.get((queue.key, "ping"), lambda: queue.rows(NOW))
-    except ApiError:
+        async with asyncio.timeout(ANSWER_SECONDS):
+            await state.cache.get((queue.key, "ping"), lambda: queue.rows(calls.epoch))
+    except (ApiError, TimeoutError):
         return False
     return True
-
-
-QUEUE_GAUGES = {
-    "waiting.value": (
-        "waiting_messages",
-        "Messages that wait, including scheduled messages. An estimate for large queues.",
-    ),
-    "running.value": ("running_messages", "Messages that are leased."),
-    "dead.value": ("dead_messages", "Messages without attempts left."),
-    "channels.value": ("channels", "Channels of the queue."),
-    "ready_channels.value": (
-        "ready_channels",
-        "Channels with a message that a worker can take now, counted up to 500.",
-    ),
-    "workers.alive": ("workers_alive", "Workers with a recent heartbeat."),
-    "workers.concurrency": (
-        "workers_slots",
-        "Messages that all live workers together can handle at the same time.",
-    ),
-    "in_per_s": ("created_per_second", "Messages created per second, recently."),
-    "out_per_s": ("completed_per_second", "Messages completed per second, recently."),
-    "failed_per_s": (
-        "failed_per_second",
-        "Attempts per second that failed, expired or died, recently.",
-    ),
-    "fairness.jain": (
-        "fairness_jain",
-        "How evenly channels with a backlog and without limits were served recently. 1 is even.",
-    ),
-}
-CHANNEL_GAUGES = {
-    "waiting": (
-        "channel_waiting_messages",
-        "Messages of a channel that are due, counted up to 100.",
-    ),
-    "in_flight": ("channel_running_messages", "Messages of a channel that are leased."),
-}

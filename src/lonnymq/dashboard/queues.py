@@ -6,17 +6,21 @@ import asyncio
 import logging
 import re
 from collections import deque
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import psycopg
 from psycopg import AsyncConnection
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import dict_row
 
+from lonnymq.client import calls
 from lonnymq.client._async.connections import AsyncSource, source_of
-from lonnymq.client.call import schema_name
+from lonnymq.client._async.pool import execute
+from lonnymq.client.call import Call, schema_name
+from lonnymq.client.dsn import complete_dsn
 from lonnymq.dashboard.errors import ApiError
 from lonnymq.errors import InvalidArgument, LonnyMQError, NotInstalled, TooLarge, translate
 
@@ -24,13 +28,16 @@ logger = logging.getLogger("lonnymq.dashboard")
 
 KEY = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 MAX_CONNECTIONS = 4
-NOW = "select {schema}.epoch() as now_at"
 READ = "set transaction read only; set local statement_timeout = '10s'; set local jit = off"
 WRITE = "set local statement_timeout = '60s'; set local lock_timeout = '5s'"
+
+# Longer than the statement timeouts, for a server or a network that does not answer at all.
+READ_SECONDS, WRITE_SECONDS = 12.0, 62.0
 
 RATE_WINDOW_MS = 10_000
 
 Row = dict[str, Any]
+Function = Callable[..., Call[Any]]  # of `lonnymq.client.calls`
 
 
 class QueueAt:
@@ -48,9 +55,9 @@ class MonitoredQueue:
         source = at.source
         self.database = ""
         if isinstance(source, str):
-            source = add_defaults(source)
+            source = complete_dsn(source, application_name="lonnymq dashboard")
             self.database = describe_database(source)
-        self.source: AsyncSource = source_of(source)
+        self.source: AsyncSource = source_of(source, max_connections=MAX_CONNECTIONS)
         self.slots = asyncio.Semaphore(MAX_CONNECTIONS)
         self.creation_rate = CreationRate()
 
@@ -59,56 +66,46 @@ class MonitoredQueue:
         """The name of the queue for people."""
         return f"{self.database} · {self.schema}" if self.database else self.schema
 
-    async def rows(self, sql: str, parameters: Mapping[str, Any] | None = None) -> list[Row]:
-        """Read rows. `{schema}` in the statement is the schema of the queue."""
-        async with self.read_transaction() as connection:
-            return await fetch(connection, self.schema, sql, parameters)
+    async def rows(self, function: Function, *arguments: Any, **options: Any) -> list[Row]:
+        """Read the rows of a function."""
+        async with self.read_transaction() as transaction:
+            return await transaction.rows(function, *arguments, **options)
 
     async def rows_and_now(
-        self, sql: str, parameters: Mapping[str, Any] | None = None
+        self, function: Function, *arguments: Any, **options: Any
     ) -> tuple[list[Row], int]:
-        """Read rows and the time of the database."""
-        async with self.read_transaction() as connection:
-            rows = await fetch(connection, self.schema, sql, parameters)
-            now_at: int = (await fetch(connection, self.schema, NOW))[0]["now_at"]
-        return rows, now_at
+        """Read the rows of a function, and the time of the database."""
+        async with self.read_transaction() as transaction:
+            rows = await transaction.rows(function, *arguments, **options)
+            return rows, await transaction.call(calls.epoch)
 
-    async def row(self, sql: str, parameters: Mapping[str, Any] | None = None) -> Row:
-        """Read the only row."""
-        return (await self.rows(sql, parameters))[0]
-
-    @asynccontextmanager
-    async def read_transaction(self) -> AsyncIterator[AsyncConnection[Any]]:
+    def read_transaction(self) -> AbstractAsyncContextManager[QueueTransaction]:
         """A read-only transaction."""
-        async with self.transaction(READ) as connection:
-            yield connection
+        return self.transaction(READ, READ_SECONDS)
 
-    @asynccontextmanager
-    async def write_transaction(self) -> AsyncIterator[AsyncConnection[Any]]:
+    def write_transaction(self) -> AbstractAsyncContextManager[QueueTransaction]:
         """A transaction for an action and the entry in the audit log."""
-        async with self.transaction(WRITE) as connection:
-            yield connection
+        return self.transaction(WRITE, WRITE_SECONDS)
 
-    @asynccontextmanager
-    async def trial_transaction(self) -> AsyncIterator[AsyncConnection[Any]]:
+    def trial_transaction(self) -> AbstractAsyncContextManager[QueueTransaction]:
         """A transaction that is always rolled back."""
-        async with self.transaction(WRITE, force_rollback=True) as connection:
-            yield connection
+        return self.transaction(WRITE, WRITE_SECONDS, force_rollback=True)
 
     @asynccontextmanager
     async def transaction(
-        self, settings: str, *, force_rollback: bool = False
-    ) -> AsyncIterator[AsyncConnection[Any]]:
-        """A transaction with these settings. Errors of the database become errors of the API."""
+        self, settings: str, seconds: float, *, force_rollback: bool = False
+    ) -> AsyncIterator[QueueTransaction]:
+        """A transaction with these settings and a time limit. Errors of the database become errors of the API."""
         try:
             async with (
+                asyncio.timeout(seconds),
                 self.slots,
                 self.source.connection() as connection,
                 connection.transaction(force_rollback=force_rollback),
             ):
                 await connection.execute(settings.encode(), prepare=False)
-                yield connection
-        except (psycopg.Error, LonnyMQError) as error:
+                yield QueueTransaction(connection, self.schema)
+        except (psycopg.Error, LonnyMQError, TimeoutError) as error:
             raise self.to_api_error(error) from error
 
     def to_api_error(self, error: Exception) -> ApiError:
@@ -123,7 +120,7 @@ class MonitoredQueue:
                 )
             case TooLarge():
                 return ApiError("too_large", str(known))
-            case LonnyMQError():
+            case LonnyMQError() if not isinstance(error, TimeoutError):
                 return ApiError("invalid", str(known))
             case psycopg.errors.InsufficientPrivilege():
                 return ApiError(
@@ -143,7 +140,8 @@ class MonitoredQueue:
                     "Another transaction is changing the same rows.",
                     advice="Try again.",
                 )
-        logger.warning("queue %s: %s %s", self.key, type(error).__name__, sqlstate(error))
+        sqlstate = getattr(error, "sqlstate", None) or "without SQLSTATE"
+        logger.warning("queue %s: %s %s", self.key, type(error).__name__, sqlstate)
         return ApiError(
             "unavailable",
             "The database does not answer.",
@@ -155,16 +153,24 @@ class MonitoredQueue:
         await self.source.close()
 
 
-async def fetch(
-    connection: AsyncConnection[Any],
-    schema: str,
-    sql: str,
-    parameters: Mapping[str, Any] | None = None,
-) -> list[Row]:
-    """Run a statement, in which `{schema}` is the schema of the queue, and fetch the rows."""
-    cursor = connection.cursor(row_factory=dict_row)
-    await cursor.execute(sql.replace("{schema}", schema).encode(), parameters)
-    return await cursor.fetchall() if cursor.description else []
+@dataclass(frozen=True, slots=True)
+class QueueTransaction:
+    """An open transaction, in which functions of the queue are called by their descriptions."""
+
+    connection: AsyncConnection[Any]
+    schema: str
+
+    async def call(self, function: Function, *arguments: Any, **options: Any) -> Any:
+        """Call a function, and return the answer."""
+        call = function(self.schema, *arguments, **options)
+        return await execute(self.connection, call, prepare=False)
+
+    async def rows(self, function: Function, *arguments: Any, **options: Any) -> list[Row]:
+        """Call a function, and return the rows as dictionaries. JSON stays text."""
+        call = function(self.schema, *arguments, **options)
+        cursor = self.connection.cursor(row_factory=dict_row)
+        await cursor.execute(call.sql.encode(), call.parameters)
+        return await cursor.fetchall()
 
 
 def build_queues(queues: Mapping[str, Any]) -> dict[str, MonitoredQueue]:
@@ -178,24 +184,10 @@ def build_queues(queues: Mapping[str, Any]) -> dict[str, MonitoredQueue]:
             raise InvalidArgument(
                 f"the key {key!r} of a queue is not allowed: use 1 to 64 of A-Z, a-z, 0-9, '_', '.', '-'"
             )
-    return {key: MonitoredQueue(key, to_location(value)) for key, value in queues.items()}
-
-
-def to_location(value: Any) -> QueueAt:
-    """The location of a queue that was given as a DSN, a pool or a QueueAt."""
-    return value if isinstance(value, QueueAt) else QueueAt(value)
-
-
-def add_defaults(dsn: str) -> str:
-    """The DSN with a connection timeout and an application name, unless the DSN has its own."""
-    try:
-        known: dict[str, Any] = conninfo_to_dict(dsn)
-    except psycopg.ProgrammingError:
-        raise InvalidArgument(
-            "the DSN is not valid: write postgresql://user@host/database or host=… dbname=…"
-        ) from None
-    defaults = {"connect_timeout": "5", "application_name": "lonnymq dashboard"}
-    return make_conninfo(dsn, **{**defaults, **known})
+    return {
+        key: MonitoredQueue(key, at if isinstance(at, QueueAt) else QueueAt(at))
+        for key, at in queues.items()
+    }
 
 
 def describe_database(dsn: str) -> str:
@@ -203,11 +195,6 @@ def describe_database(dsn: str) -> str:
     known = conninfo_to_dict(dsn)
     host, name = str(known.get("host") or ""), str(known.get("dbname") or "")
     return f"{name} at {host}" if host and not host.startswith(("/", "@")) else name
-
-
-def sqlstate(error: Exception) -> str:
-    """The SQLSTATE of an error."""
-    return getattr(error, "sqlstate", None) or "without SQLSTATE"
 
 
 class CreationRate:

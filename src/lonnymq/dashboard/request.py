@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -149,7 +148,17 @@ LIMIT = Parameter("limit", "The maximum number of rows.", default=50, minimum=1,
 def encode_cursor(*parts: Any) -> str:
     """Encode the position at which a page of a list ends."""
     text = json.dumps(parts, separators=(",", ":"))
-    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+    return encode_base64(text.encode())
+
+
+def encode_base64(data: bytes) -> str:
+    """Bytes as text for a URL or a cookie."""
+    return base64.urlsafe_b64encode(data).decode().rstrip("=")
+
+
+def decode_base64(text: str) -> bytes:
+    """The bytes of such a text. Other texts raise a ValueError."""
+    return base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
 
 
 def decode_cursor(
@@ -159,9 +168,8 @@ def decode_cursor(
     if cursor is None:
         return list(first)
     try:
-        data = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
-        parts = json.loads(data)
-    except (ValueError, binascii.Error, RecursionError):
+        parts = json.loads(decode_base64(cursor))
+    except (ValueError, RecursionError):
         raise invalid("The cursor is not valid.") from None
     if not isinstance(parts, list) or [type(each) for each in parts] != list(types):
         raise wrong_cursor()

@@ -1,9 +1,10 @@
-"""Authentication by token, session cookie or host app, and protection against requests forged by other sites."""
+"""Authentication by token, session cookie or host app, and protection against requests forged by other sites.
+
+The session is what the page needs first: the user, the rights of the user, and the queues.
+"""
 
 from __future__ import annotations
 
-import base64
-import binascii
 import hashlib
 import hmac
 import inspect
@@ -11,13 +12,16 @@ import secrets
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from importlib.metadata import version
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from starlette.requests import HTTPConnection, Request
-from starlette.responses import Response
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 
 from lonnymq.dashboard.errors import ApiError
+from lonnymq.dashboard.request import Body, check_text, decode_base64, encode_base64, read_body
+from lonnymq.dashboard.state import AppState, get_state
 from lonnymq.errors import InvalidArgument
 
 SESSION_COOKIE, CSRF_COOKIE, CSRF_HEADER = "lonnymq_session", "lonnymq_csrf", "x-csrf-token"
@@ -25,8 +29,13 @@ SESSION_SECONDS = 12 * 3600
 MIN_TOKEN_LENGTH = 16
 MAX_NAME_LENGTH = 80
 TOKEN_USER = "token"  # noqa: S105 - the name of users who give none
-
-Authenticate = Callable[[HTTPConnection], "str | Awaitable[str | None] | None"]
+CSRF_LENGTH = 32
+ADVICE = {
+    "none": None,
+    "token": "Enter the token on the page, or send the header Authorization: Bearer <token>.",
+    "host": "Sign in to the application that contains this dashboard.",
+}
+Authenticate = Callable[[Request], "str | Awaitable[str | None] | None"]
 Login = Literal["none", "token", "host"]
 
 
@@ -56,7 +65,7 @@ class Authenticator:
         """How users sign in."""
         return "token" if self.token else "host" if self.authenticate else "none"
 
-    async def find_user(self, request: HTTPConnection) -> User | None:
+    async def find_user(self, request: Request) -> User | None:
         """The user of a request, or None for somebody who may not read."""
         if self.authenticate is not None:
             found = self.authenticate(request)
@@ -70,7 +79,7 @@ class Authenticator:
         name = self.read_session(request.cookies.get(SESSION_COOKIE, ""))
         return User(name) if name else None
 
-    async def require_user(self, request: HTTPConnection) -> User:
+    async def require_user(self, request: Request) -> User:
         """The user of a request, or an error for somebody who may not read."""
         user = await self.find_user(request)
         if user is None:
@@ -84,14 +93,14 @@ class Authenticator:
     def create_session(self, name: str) -> str:
         """The cookie that a browser holds instead of the token: the name and the end of the session, signed."""
         content = f"{int(time.time()) + SESSION_SECONDS}:{name}".encode()
-        return f"{encode(content)}.{encode(self.sign(content))}"
+        return f"{encode_base64(content)}.{encode_base64(self.sign(content))}"
 
     def read_session(self, cookie: str) -> str | None:
         """The user's name, or None if the session has ended or the signature is wrong."""
         content, _, signature = cookie.partition(".")
         try:
-            text, sign = decode(content), decode(signature)
-        except (ValueError, binascii.Error):
+            text, sign = decode_base64(content), decode_base64(signature)
+        except ValueError:
             return None
         if not hmac.compare_digest(sign, self.sign(text)):
             return None
@@ -133,18 +142,8 @@ def get_csrf_token(request: Request) -> str:
     return token if len(token) == CSRF_LENGTH and token.isalnum() else secrets.token_hex(16)
 
 
-def set_cookie(response: Response, request: Request, name: str, value: str) -> None:
-    """Set a cookie that no script can read and that no page of another site can send."""
-    response.set_cookie(name, value, **cookie_settings(request))
-
-
-def delete_cookie(response: Response, request: Request, name: str) -> None:
-    """Delete a cookie."""
-    response.delete_cookie(name, **cookie_settings(request))
-
-
 def cookie_settings(request: Request) -> dict[str, Any]:
-    """Limit a cookie to the path and the scheme of this app."""
+    """A cookie that no script can read, that no page of another site can send, and that only this app gets."""
     return {
         "path": request.scope.get("root_path", "").rstrip("/") + "/",
         "httponly": True,
@@ -153,19 +152,75 @@ def cookie_settings(request: Request) -> dict[str, Any]:
     }
 
 
-def encode(data: bytes) -> str:
-    """Encode bytes for a cookie."""
-    return base64.urlsafe_b64encode(data).decode().rstrip("=")
+class SignInBody(Body):
+    """The token, and a name for the audit log."""
+
+    token: str
+    name: str | None = None
 
 
-def decode(text: str) -> bytes:
-    """Decode bytes from a cookie."""
-    return base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+async def show_session(request: Request) -> Response:
+    """Send the session of the browser."""
+    user = await get_state(request).authenticator.find_user(request)
+    return send_session(request, user)
 
 
-CSRF_LENGTH = 32
-ADVICE = {
-    "none": None,
-    "token": "Enter the token on the page, or send the header Authorization: Bearer <token>.",
-    "host": "Sign in to the application that contains this dashboard.",
-}
+async def sign_in(request: Request) -> Response:
+    """Exchange the token for a session cookie."""
+    authenticator = get_state(request).authenticator
+    check_csrf(request, None)
+    body = await read_body(request, SignInBody)
+    if authenticator.login != "token":
+        raise ApiError("not_found", "This dashboard has no token to sign in with.")
+    if not authenticator.is_token(check_text(body.token, "token")):
+        raise ApiError(
+            "unauthorized",
+            "The token is wrong.",
+            advice="`lonnymq dashboard` printed the token when it started.",
+        )
+    name = clean_name(body.name or "") or TOKEN_USER
+    response = send_session(request, User(name))
+    response.set_cookie(
+        SESSION_COOKIE, authenticator.create_session(name), **cookie_settings(request)
+    )
+    return response
+
+
+async def sign_out(request: Request) -> Response:
+    """Delete the session cookie."""
+    check_csrf(request, None)
+    login = get_state(request).authenticator.login
+    response = send_session(request, None if login == "token" else User(None))
+    response.delete_cookie(SESSION_COOKIE, **cookie_settings(request))
+    return response
+
+
+def send_session(request: Request, user: User | None) -> Response:
+    """Send the session as JSON, and the CSRF token of the browser as a cookie."""
+    csrf = get_csrf_token(request)
+    response = JSONResponse(describe_session(get_state(request), user, csrf))
+    response.set_cookie(CSRF_COOKIE, csrf, **cookie_settings(request))
+    return response
+
+
+def describe_session(state: AppState, user: User | None, csrf: str) -> dict[str, Any]:
+    """The session as JSON. Only users who are signed in see the queues."""
+    queues = state.queues.values() if user is not None else ()
+    return {
+        "signed_in": user is not None,
+        "user": user.name if user else None,
+        "login": state.authenticator.login,
+        "actions": state.actions and user is not None,
+        "csrf": csrf,
+        "version": version("lonnymq"),
+        "queues": [
+            {name: getattr(each, name) for name in ("key", "database", "schema", "label")}
+            for each in queues
+        ],
+        "report": state.report is not None and user is not None,
+    }
+
+
+def clean_name(name: str) -> str:
+    """A name without characters that cannot be printed, for the audit log."""
+    return "".join(each for each in name.strip() if each.isprintable())[:MAX_NAME_LENGTH]

@@ -8,13 +8,15 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from starlette.requests import Request
 
 from lonnymq.dashboard.errors import ApiError, not_found
 from lonnymq.dashboard.queues import MonitoredQueue
-from lonnymq.dashboard.security import Authenticator
+
+if TYPE_CHECKING:
+    from lonnymq.dashboard.security import Authenticator
 
 CACHE_SECONDS = 1.0
 MAX_CACHED = 500
@@ -39,14 +41,10 @@ class ResponseCache:
             not task.done() or time.monotonic() < started + self.seconds
         )
         if task is None or not is_fresh or has_failed(task):
-            task = asyncio.ensure_future(self.run(read))
+            task = asyncio.ensure_future(read())
             self.store(key, task)
         # One reader that leaves does not take the answer from the others.
         return await asyncio.shield(task)
-
-    async def run(self, read: Read) -> Any:
-        """Read the answer."""
-        return await read()
 
     def store(self, key: Hashable, task: asyncio.Task[Any]) -> None:
         """Store an answer that is being read, and drop the oldest ones."""

@@ -20,6 +20,10 @@ select exists (
 )
 """
 
+SETTING_SOURCE = """
+select s.source, quote_ident(current_user), quote_ident(current_database()) from pg_settings s where s.name = %s
+"""
+
 Level = Literal["note", "warning", "broken"]
 
 
@@ -79,10 +83,24 @@ class CheckContext:
         """The option that names the schema in a command."""
         return "" if self.schema == "lonnymq" else f" --schema {self.schema}"
 
+    @property
+    def install_command(self) -> str:
+        """The command that brings the schema to this version and restores what is missing."""
+        return f"lonnymq install{self.schema_option}"
+
+    @property
+    def repair_command(self) -> str:
+        """The command that repairs the queue and runs maintenance."""
+        return f"lonnymq doctor --repair{self.schema_option}"
+
     def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         """The rows of a query, in which `{schema}` is the schema of the queue."""
         cursor = self.connection.execute(query.replace("{schema}", self.schema).encode(), values)
         return cursor.fetchall()
+
+    def plain_rows(self, query: str) -> list[tuple[Any, ...]]:
+        """The rows of a query of the installer, which has its schema and may have percent signs."""
+        return self.connection.execute(query.encode()).fetchall()
 
     def value(self, query: str, *values: object) -> Any:
         """The first value of a query, or None without rows."""
@@ -92,3 +110,20 @@ class CheckContext:
     def setting(self, name: str) -> str:
         """A setting of the server, as this session sees it."""
         return str(self.value("select current_setting(%s)", name))
+
+    def reset_command(self, name: str) -> str | None:
+        """The statement that takes a setting back where it was made. None if the DSN or the program makes it."""
+        source, user, database = self.rows(SETTING_SOURCE, name)[0]
+        return {
+            "database user": f"alter role {user} in database {database} reset {name};",
+            "user": f"alter role {user} reset {name};",
+            "database": f"alter database {database} reset {name};",
+            "global": f"alter role all reset {name};",
+            "client": None,
+            "session": None,
+        }.get(source, f"alter system reset {name}; select pg_reload_conf();")
+
+
+def format_names(found: list[str]) -> str:
+    """The first name, and the number of the others."""
+    return found[0] + (f" and {len(found) - 1} more" if len(found) > 1 else "")

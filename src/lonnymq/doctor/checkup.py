@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
 from psycopg import Connection, Error, connect
+from psycopg.errors import InsufficientPrivilege, UndefinedColumn, UndefinedFunction, UndefinedTable
 
 from lonnymq.client.arguments import milliseconds
-from lonnymq.doctor import queue_checks, server_checks, table_checks
-from lonnymq.doctor.base import CheckContext, Problem, Report
-from lonnymq.errors import LonnyMQError
+from lonnymq.doctor import queue_checks, schema_checks, server_checks, table_checks
+from lonnymq.doctor.base import CheckContext, Level, Problem, Report
+from lonnymq.doctor.schema_checks import advance_sequences
+from lonnymq.errors import LonnyMQError, NotInstalled
 from lonnymq.results import MaintenanceResult, Repair
 
 MAX_REPAIRS = 5
+MISSING = (NotInstalled, UndefinedTable, UndefinedFunction, UndefinedColumn)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +36,8 @@ class Check:
 CHECKS = (
     Check("server version", server_checks.check_server_version, needs_queue=False),
     Check("standby", server_checks.check_standby, needs_queue=False),
+    Check("read-only", server_checks.check_read_only, needs_queue=False),
+    Check("timeouts", server_checks.check_timeouts, needs_queue=False),
     Check("pooler", server_checks.check_pooler, needs_queue=False),
     Check("durability", server_checks.check_durability, needs_queue=False),
     Check("clock", server_checks.check_clock, needs_queue=False),
@@ -42,18 +48,28 @@ CHECKS = (
     Check("idle in transaction", server_checks.check_idle_in_transaction, needs_queue=False),
     Check("prepared transactions", server_checks.check_prepared_transactions, needs_queue=False),
     Check("replication slots", server_checks.check_replication_slots, needs_queue=False),
-    Check("installed", queue_checks.check_installed, needs_queue=False),
-    Check("privileges", queue_checks.check_privileges),
-    Check("stopped consumers", queue_checks.check_stopped_consumers),
+    Check("installed", schema_checks.check_installed, needs_queue=False),
+    Check("tables", schema_checks.check_tables),
+    Check("functions", schema_checks.check_functions),
+    Check("indexes", schema_checks.check_indexes),
+    Check("queue settings", schema_checks.check_queue_settings),
+    Check("sequence positions", schema_checks.check_sequence_positions),
+    Check("missing rights", schema_checks.check_missing_rights),
+    Check("function owner", schema_checks.check_function_owner),
+    Check("privileges", schema_checks.check_privileges),
+    Check("stopped consumers", schema_checks.check_stopped_consumers),
     Check("queue clock", server_checks.check_queue_clock),
     Check("clock step", server_checks.check_clock_step),
     Check("autovacuum", table_checks.check_autovacuum),
     Check("dead rows", table_checks.check_dead_rows),
     Check("bloat", table_checks.check_bloat),
     Check("sequences", table_checks.check_sequences),
-    Check("indexes", table_checks.check_indexes),
-    Check("sweeps", queue_checks.check_sweeps),
+    Check("transaction id age", table_checks.check_xid_age),
+    Check("changes", queue_checks.check_changes),
+    Check("maintenance", queue_checks.check_maintenance),
     Check("workers", queue_checks.check_workers),
+    Check("worker versions", queue_checks.check_worker_versions),
+    Check("kinds", queue_checks.check_kinds),
     Check("schedules", queue_checks.check_schedules),
     Check("dead messages", queue_checks.check_dead_messages),
     Check("invariants", queue_checks.check_invariants, reads_all=True),
@@ -90,14 +106,15 @@ def run_checks(
 
 
 def run_check(check: Check, context: CheckContext) -> list[Problem]:
-    """Run one check. A check that the server rejects becomes a note, and the other checks go on."""
+    """Run one check. A check that the server rejects becomes a problem, and the other checks go on."""
     try:
         return list(check.find(context))
     except (LonnyMQError, Error) as error:
         if context.connection.closed or not is_refusal(error):
             raise
         reason = str(error).splitlines()[0]
-        return [Problem(check.name, "note", f"The check could not run: {reason}")]
+        level: Level = "warning" if isinstance(error, MISSING) else "note"
+        return [Problem(check.name, level, f"The check could not run: {reason}")]
 
 
 def is_refusal(error: Exception) -> bool:
@@ -108,12 +125,17 @@ def is_refusal(error: Exception) -> bool:
 def repair(
     source: Connection[Any] | str, *, schema: str = "lonnymq"
 ) -> tuple[tuple[Repair, ...], MaintenanceResult]:
-    """Repair broken invariants, and sweep."""
+    """Repair sequences and broken invariants, and run maintenance."""
     if isinstance(source, str):
         with connect(source, autocommit=True, prepare_threshold=None) as connection:
             return repair(connection, schema=schema)
-    queue = CheckContext(source, schema).queue
+    context = CheckContext(source, schema)
+    queue = context.queue
     repairs: list[Repair] = []
+    with suppress(
+        InsufficientPrivilege
+    ):  # an admin may call the functions, and may not read the tables
+        repairs += advance_sequences(context)
     for _ in range(MAX_REPAIRS):  # one repair may reveal another
         found = queue.repair()
         repairs += found

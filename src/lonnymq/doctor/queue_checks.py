@@ -1,53 +1,14 @@
-"""Checks of the queue: version, privileges, invariants, sweeps, workers, schedules and dead messages."""
+"""Checks of the queue at work: invariants, changes, maintenance, workers, kinds, schedules and dead messages."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from hashlib import sha256
-from importlib.metadata import version
 
-from lonnymq.client.installation import rank, sql_files
-from lonnymq.doctor.base import CheckContext, Problem
+from lonnymq.client.installation import rank_numbers
+from lonnymq.doctor.base import CheckContext, Level, Problem, format_names
 
-VERSION = """
-select i.library_version, i.library_rank > %s::integer[] or exists (
-    select from {schema}.migration m where m.version > %s
-  ), i.functions_checksum = %s
-from {schema}.installed i
-"""
-PUBLIC_FUNCTIONS = """
-select p.oid::regprocedure::text from pg_proc p
-cross join lateral aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a
-where p.pronamespace = '{schema}'::regnamespace and a.grantee = 0 order by 1
-"""
-UNSAFE_FUNCTIONS = """
-select p.oid::regprocedure::text from pg_proc p
-where p.pronamespace = '{schema}'::regnamespace and p.prosecdef
-  and 'search_path=pg_catalog, pg_temp' <> all (coalesce(p.proconfig, '{}')) order by 1
-"""
-GRANTED_TABLES = """
-select c.oid::regclass::text || ' to ' || coalesce(r.rolname, 'PUBLIC') from pg_class c
-cross join lateral aclexplode(c.relacl) a
-left join pg_roles r on r.oid = a.grantee
-where c.relnamespace = '{schema}'::regnamespace and a.grantee <> c.relowner and c.relname !~ '^stage_'
-group by 1 order by 1
-"""
-HAS_PRODUCERS = "select to_regprocedure('{schema}.producer_list()') is not null"
-MISSING_ROLES = "select l.role from {schema}.producer_list() l where not l.is_known"
-# Where the queue has roles, a sweep runs as its owner, whoever calls it; superusers end and see whom they like.
-UNREACHABLE_CONSUMERS = """
-select o.rolname::text, array_agg(l.rolname::text order by l.rolname)
-from pg_namespace n
-join pg_roles o on o.oid = n.nspowner and o.rolname = '{schema}_owner' and not o.rolsuper
-join pg_roles l on l.rolcanlogin and not l.rolsuper and not pg_has_role(o.oid, l.oid, 'usage')
-  and pg_has_role(l.oid, to_regrole('{schema}_consumer'), 'usage')
-where n.nspname = '{schema}'
-  and not (pg_has_role(o.oid, 'pg_signal_backend', 'usage') and pg_has_role(o.oid, 'pg_read_all_stats', 'usage'))
-group by 1
-"""
 DAY_MS = 86_400_000
-REPAIR = "lonnymq doctor --repair"
 EXPECTED_DAY = """
 select to_regclass(format('{schema}.history_%%s',
   to_char(to_timestamp({schema}.epoch() / 1000) at time zone 'UTC' + interval '7 days', 'YYYYMMDD'))) is not null,
@@ -66,89 +27,51 @@ SLOW_READER = """
 select r.name, extract(epoch from clock_timestamp() - r.confirmed_at)::bigint * 1000
 from {schema}.history_reader r order by r.confirmed limit 1
 """
+UNREAD_CHANGES = """
+select n.channel from {schema}.change n cross join {schema}.checkpoint_now() t
+where n.can_wait = any ('{false,true}') and n.xid < t.until_xid and n.xid <> all (t.running_xids)
+limit 1000
+"""
+OLD_CHANGES = """
+select n.channel, ({schema}.epoch() - m.created_at) / 1000 from (
+  select n.* from {schema}.change n cross join {schema}.checkpoint_now() t
+  where n.can_wait = any ('{false,true}') and n.xid >= t.until_xid and n.message_id is not null
+  limit 1000
+) n
+join {schema}.message m on m.id = n.message_id
+where m.created_at < {schema}.epoch() - %s
+order by m.created_at limit 1
+"""
+DUE_KINDS = """
+select k.kind, min(k.channel) from unnest(%s::text[]) as c (name)
+cross join lateral (
+  select m.kind, m.channel from {schema}.message m
+  where m.channel = c.name and m.dequeue_at <= {schema}.epoch() and m.token is null and m.kind is not null
+  order by m.dequeue_at, m.id limit 100
+) k
+group by 1 order by 1
+"""
+SERVED = "select i.library_version, array_to_string(i.serves_rank, '.') from {schema}.installed i"
 
 
-def check_installed(context: CheckContext) -> Iterator[Problem]:
-    """The queue and the library should have the same version."""
-    if not context.is_installed:
+def check_changes(context: CheckContext) -> Iterator[Problem]:
+    """Changes of channels that no dequeue will read any more, or that nobody reads."""
+    if found := context.rows(UNREAD_CHANGES):
         yield Problem(
-            "installed",
+            "changes",
             "broken",
-            f"Schema {context.schema} has no queue.",
-            f"lonnymq install{context.schema_option}",
+            f"{len(found)} {'change is' if len(found) == 1 else 'changes are'} older than the last checkpoint, first "
+            f"in channel '{found[0][0]}'. No dequeue reads these changes, and messages may wait forever.",
+            context.repair_command,
         )
-        return
-    ours = version("lonnymq")
-    code = "\n".join(sql_files("functions").values())
-    newest = max(int(name.split("_")[0]) for name in sql_files("migrations"))
-    found = context.rows(VERSION, rank(ours), newest, sha256(code.encode()).hexdigest())
-    for theirs, is_newer, is_same in found:
-        if is_newer:
-            yield Problem(
-                "installed",
-                "warning",
-                f"The queue was installed by version {theirs}, which is newer than this library, version {ours}.",
-                "pip install --upgrade lonnymq",
-            )
-        elif not is_same:
-            yield Problem(
-                "installed",
-                "warning",
-                f"The queue was installed by version {theirs}. The functions differ from this library, version {ours}.",
-                f"lonnymq install{context.schema_option}",
-            )
-
-
-def check_privileges(context: CheckContext) -> Iterator[Problem]:
-    """Functions that everybody may call, unsafe functions, and tables that somebody granted."""
-    if found := [name for (name,) in context.rows(PUBLIC_FUNCTIONS)]:
+    for channel, seconds in context.rows(OLD_CHANGES, context.stuck_after_ms):
         yield Problem(
-            "privileges",
+            "changes",
             "warning",
-            f"Everybody may call {found[0]}{format_others(found)}. An install revokes the right from PUBLIC.",
-            f"lonnymq install{context.schema_option}",
+            f"Nobody has read the changes of channel '{channel}' for {seconds} s, because nobody dequeues and nobody "
+            "runs maintenance. Run a worker.",
+            context.repair_command,
         )
-    if found := [name for (name,) in context.rows(UNSAFE_FUNCTIONS)]:
-        yield Problem(
-            "privileges",
-            "broken",
-            f"{found[0]}{format_others(found)} runs with the rights of the owner and the search_path of the caller. "
-            "The caller can run any code with the rights of the owner.",
-            f"lonnymq install{context.schema_option}",
-        )
-    if found := [name for (name,) in context.rows(GRANTED_TABLES)]:
-        yield Problem(
-            "privileges",
-            "note",
-            f"Somebody granted tables: {found[0]}{format_others(found)}. The roles of the queue need no such grants.",
-        )
-    if context.value(HAS_PRODUCERS) and (
-        found := [name for (name,) in context.rows(MISSING_ROLES)]
-    ):
-        yield Problem(
-            "privileges",
-            "note",
-            f"The role '{found[0]}'{format_others(found)} is restricted but does not exist. "
-            "If somebody renamed the role, the role is not restricted any more.",
-            f"lonnymq role list{context.schema_option}",
-        )
-
-
-def check_stopped_consumers(context: CheckContext) -> Iterator[Problem]:
-    """A sweep ends a consumer that hangs during a dequeue, if the owner of the queue has the right."""
-    for owner, logins in context.rows(UNREACHABLE_CONSUMERS):
-        yield Problem(
-            "stopped consumers",
-            "note",
-            f"If {logins[0]}{format_others(logins)} hangs during a dequeue, a sweep cannot end the session. "
-            "All other consumers wait until the network connection times out.",
-            f'grant pg_signal_backend, pg_read_all_stats to "{owner}";',
-        )
-
-
-def format_others(found: list[str]) -> str:
-    """The number of names after the first name."""
-    return f" and {len(found) - 1} more" if len(found) > 1 else ""
 
 
 def check_invariants(context: CheckContext) -> Iterator[Problem]:
@@ -162,31 +85,30 @@ def check_invariants(context: CheckContext) -> Iterator[Problem]:
             "broken",
             f"The invariant {invariant} is broken {many} {'time' if many == 1 else 'times'}, "
             f"first{where}: {first.detail}.",
-            REPAIR,
+            context.repair_command,
         )
 
 
-def check_sweeps(context: CheckContext) -> Iterator[Problem]:
-    """Sweeps create and drop the partitions of history. Workers sweep automatically."""
-    [(is_created, has_history)] = context.rows(EXPECTED_DAY)
-    if has_history and not is_created:
+def check_maintenance(context: CheckContext) -> Iterator[Problem]:
+    """Maintenance creates and drops the partitions of history. Workers run maintenance automatically."""
+    if context.rows(EXPECTED_DAY) == [(False, True)]:
         yield Problem(
-            "sweeps",
+            "maintenance",
             "warning",
-            "History has no partition for the day in one week, so nobody sweeps the queue. "
-            "Run a worker, or sweep every minute.",
-            REPAIR,
+            "History has no partition for the day in one week, so nobody runs maintenance. "
+            "Run a worker, or run maintenance every minute.",
+            context.repair_command,
         )
     [(old, first)] = context.rows(OLD_DAYS, DAY_MS)
     if old:
         readers = context.rows(SLOW_READER)
         reader = f" The reader '{readers[0][0]}' has not confirmed these days." if readers else ""
         yield Problem(
-            "sweeps",
+            "maintenance",
             "warning",
             f"{old} {'day' if old == 1 else 'days'} of history should be deleted already, from {first} on. "
-            f"Nobody sweeps the queue, or a reader is behind.{reader}",
-            REPAIR,
+            f"Nobody runs maintenance, or a reader is behind.{reader}",
+            context.repair_command,
         )
 
 
@@ -222,6 +144,62 @@ def check_workers(context: CheckContext) -> Iterator[Problem]:
         )
 
 
+def check_worker_versions(context: CheckContext) -> Iterator[Problem]:
+    """Workers whose library is newer than the queue, or is not served by the queue any more."""
+    for theirs, oldest in context.rows(SERVED):
+        workers: dict[str, list[str]] = {}
+        for each in context.queue.worker_list(limit=1_000):
+            used = str(each.about.get("version", theirs))
+            if each.alive and used != theirs:
+                workers.setdefault(used, []).append(each.name)
+        for used, names in sorted(workers.items()):
+            yield judge_version(context, used, format_names(names), theirs, oldest)
+
+
+def judge_version(
+    context: CheckContext, used: str, workers: str, theirs: str, oldest: str
+) -> Problem:
+    """The problem of workers with another version than the queue."""
+    if rank_numbers(used) < rank_numbers(oldest):
+        level: Level = "broken"
+        advice = f"serves versions from {oldest} on. Restart the workers with a newer version"
+        fix = "pip install --upgrade lonnymq"
+    elif rank_numbers(used) > rank_numbers(theirs):
+        level, advice = "warning", f"is older. Run the fix with version {used}"
+        fix = context.install_command
+    else:
+        level, advice = "note", "serves both. Restart the workers with the version of the queue"
+        fix = f"pip install lonnymq=={theirs}"
+    return Problem(
+        "worker versions",
+        level,
+        f"Version {used} is used by worker {workers}. The queue has version {theirs} and {advice}.",
+        fix,
+    )
+
+
+def check_kinds(context: CheckContext) -> Iterator[Problem]:
+    """Kinds of due messages for which no active worker has a handler. A worker fails such messages."""
+    workers = [each for each in context.queue.worker_list(limit=1_000) if each.alive]
+    if not workers or any("kinds" not in each.about for each in workers):
+        return
+    served = {kind for each in workers for kind in each.about["kinds"]}
+    if "*" in served:
+        return
+    active = [each.channel for each in context.queue.channel_active(limit=100, count=100)]
+    found = [
+        (kind, channel) for kind, channel in context.rows(DUE_KINDS, active) if kind not in served
+    ]
+    if found:
+        yield Problem(
+            "kinds",
+            "warning",
+            f"No active worker has a handler for messages of kind {format_names([repr(kind) for kind, _ in found])}, "
+            f"which are due in channel '{found[0][1]}'. Workers without the handler fail these messages.",
+            "lonnymq worker module:object",
+        )
+
+
 def check_schedules(context: CheckContext) -> Iterator[Problem]:
     """Overdue schedules need a worker."""
     late = [
@@ -252,5 +230,5 @@ def check_dead_messages(context: CheckContext) -> Iterator[Problem]:
             "dead messages",
             "note",
             f"{many} {'message is' if dead == 1 else 'messages are'} dead. Look at the errors, then redrive or purge.",
-            "lonnymq dead list",
+            f"lonnymq dead list{context.schema_option}",
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from lonnymq.doctor.base import CheckContext, Problem
@@ -9,6 +10,29 @@ from lonnymq.doctor.base import CheckContext, Problem
 MIN_SERVER_VERSION = 150_000
 MAX_CLOCK_DIFFERENCE_MS = 2_000
 MAX_NOTIFICATION_USAGE = 0.5
+MIN_TIMEOUT_MS = 1_000
+TIMEOUTS = """
+select s.name, s.setting::bigint from pg_settings s
+where s.name in ('statement_timeout', 'transaction_timeout') and s.setting::bigint between 1 and %s - 1 order by 1
+"""
+
+# What is set for other users of the queue, which this session does not see: in milliseconds without a unit.
+ROLE_TIMEOUTS = """
+select c.parts[1], c.parts[2], quote_ident(r.rolname),
+  case when s.setdatabase <> 0 then quote_ident(current_database()) end
+from pg_db_role_setting s
+join pg_roles r on r.oid = s.setrole and r.rolname <> current_user
+  and has_schema_privilege(r.oid, to_regnamespace('{schema}')::oid, 'usage')
+cross join lateral (
+  select regexp_match(o.option, '^(statement_timeout|transaction_timeout)=(.*)$') as parts
+  from unnest(s.setconfig) as o (option)
+) c
+where c.parts is not null
+  and s.setdatabase in (0, (select d.oid from pg_database d where d.datname = current_database()))
+order by 3, 1
+"""
+TIMEOUT = re.compile(r"(\d+(?:\.\d+)?)\s*(us|ms|s|min|h|d)?")
+UNITS_MS = {"us": 0.001, "ms": 1, "s": 1_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 HELD = """
 select a.pid, coalesce(a.usename, a.backend_type), coalesce(a.application_name, ''),
@@ -75,6 +99,46 @@ def check_standby(context: CheckContext) -> Iterator[Problem]:
         )
 
 
+def check_read_only(context: CheckContext) -> Iterator[Problem]:
+    """A default of read-only transactions, as managed servers set when the disk is full."""
+    if context.setting("default_transaction_read_only") == "on":
+        yield Problem(
+            "read-only",
+            "broken",
+            "default_transaction_read_only is on for this database, user or server: nobody can create or dequeue "
+            "messages. A managed server may set this when its disk is full.",
+            context.reset_command("default_transaction_read_only"),
+        )
+
+
+def check_timeouts(context: CheckContext) -> Iterator[Problem]:
+    """A timeout that ends calls of the queue before they are done."""
+    for name, timeout in context.rows(TIMEOUTS, MIN_TIMEOUT_MS):
+        yield Problem(
+            "timeouts",
+            "warning",
+            f"{name} is {timeout} ms for this database, user or server. Calls that take longer fail: large batches, "
+            f"maintenance, dequeues on a busy server. Allow {MIN_TIMEOUT_MS} ms or more.",
+            context.reset_command(name),
+        )
+    for name, text, role, database in context.rows(ROLE_TIMEOUTS):
+        if 0 < read_timeout(text) < MIN_TIMEOUT_MS:
+            where = f" in database {database}" if database else ""
+            yield Problem(
+                "timeouts",
+                "warning",
+                f"{name} is {text} for user {role}{where}, who may use the queue. Calls that take longer fail. Allow "
+                f"{MIN_TIMEOUT_MS} ms or more.",
+                f"alter role {role}{where} reset {name};",
+            )
+
+
+def read_timeout(text: str) -> float:
+    """A timeout as PostgreSQL stores it, in milliseconds. 0 without a timeout."""
+    found = TIMEOUT.fullmatch(text.strip())
+    return float(found[1]) * UNITS_MS[found[2] or "ms"] if found else 0
+
+
 def check_pooler(context: CheckContext) -> Iterator[Problem]:
     """Notifications do not pass through a pooler in transaction mode."""
     if context.value("select pg_backend_pid()") != context.connection.info.backend_pid:
@@ -139,8 +203,7 @@ def check_queue_clock(context: CheckContext) -> Iterator[Problem]:
             "broken",
             f"The clock of the queue, {context.schema}.epoch(), differs by {abs(int(apart))} ms from the clock of the "
             "server. Somebody replaced the function, as tests do. Messages are due at the wrong time.",
-            f"update {context.schema}.installed set functions_checksum = '';"  # noqa: S608 - to be read
-            " -- and then: lonnymq install",
+            f"drop table if exists {context.schema}.test_clock; -- and then: {context.install_command}",
         )
 
 

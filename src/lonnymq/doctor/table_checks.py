@@ -1,4 +1,4 @@
-"""Checks of the queue's tables: vacuum, dead rows, bloat, sequences, indexes."""
+"""Checks of the queue's tables: vacuum, dead rows, bloat, transaction ids, sequences."""
 
 from __future__ import annotations
 
@@ -27,13 +27,6 @@ select s.sequencename, s.last_value, s.max_value from pg_sequences s
 where s.schemaname = '{schema}' and s.last_value > s.max_value / 2
 order by s.sequencename
 """
-INVALID = """
-select i.indexrelid::regclass::text from pg_index i
-join pg_class c on c.oid = i.indexrelid
-where c.relnamespace = '{schema}'::regnamespace and not (i.indisvalid and i.indisready)
-  and c.relkind = 'i'
-order by 1
-"""
 BLOATED = """
 select s.relname, pg_relation_size(s.relid), s.n_live_tup
 from pg_stat_user_tables s
@@ -41,6 +34,13 @@ where s.schemaname = '{schema}' and pg_relation_size(s.relid) > %s
   and s.n_live_tup * 5 < pg_relation_size(s.relid) / current_setting('block_size')::integer
 order by 2 desc
 """
+XID_AGE = """
+select greatest(age(d.datfrozenxid), mxid_age(d.datminmxid)), quote_ident(d.datname)
+from pg_database d where d.datname = current_database()
+"""
+# PostgreSQL stops accepting writes at 2.1 billion, and vacuum leaves everything else aside from 1.6 billion on.
+MAX_XID_AGE = 1_000_000_000
+BROKEN_XID_AGE = 1_600_000_000
 MIN_DEAD_ROWS = 50_000
 MIN_BLOATED_BYTES = 256 * 1024 * 1024
 
@@ -106,12 +106,14 @@ def check_sequences(context: CheckContext) -> Iterator[Problem]:
         )
 
 
-def check_indexes(context: CheckContext) -> Iterator[Problem]:
-    """PostgreSQL does not use an invalid index, and reads the whole table instead."""
-    for (index,) in context.rows(INVALID):
+def check_xid_age(context: CheckContext) -> Iterator[Problem]:
+    """PostgreSQL accepts no writes when transaction ids run out, unless vacuum has frozen old rows."""
+    [(age, database)] = context.rows(XID_AGE)
+    if age > MAX_XID_AGE:
         yield Problem(
-            "indexes",
-            "broken",
-            f"Index {index} is invalid after a failed reindex or restore. PostgreSQL does not use the index.",
-            f"reindex index {index};",
+            "transaction id age",
+            "broken" if age > BROKEN_XID_AGE else "warning",
+            f"The oldest transaction id of database {database} is {age:,} transactions old. At 2.1 billion PostgreSQL "
+            "accepts no writes. End held snapshots, prepared transactions and unused replication slots first.",
+            "vacuum (freeze);",
         )

@@ -22,8 +22,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Self
 
-from lonnymq.embedded_postgres.binaries import ROOT_FOLDER, embedded_binaries
-from lonnymq.embedded_postgres.cluster import Cluster, Setting, StopMode
+from lonnymq.embedded_postgres.cluster import (
+    ROOT_FOLDER,
+    Cluster,
+    Setting,
+    StopMode,
+    embedded_binaries,
+)
 
 DSN_VARIABLE = "LONNYMQ_DSN"
 MEMORY_BYTES = 4 << 30  # of room in memory before a temporary server is put there

@@ -15,7 +15,7 @@ def completed(line: str, shell: str = "bash") -> str:
         "_TYPER_COMPLETE_FISH_ACTION": "get-args",
         "_TYPER_COMPLETE_WORD_TO_COMPLETE": words[-1],
     }
-    return process(dsn="postgresql://127.0.0.1:1/x", **variables).out
+    return process(dsn="postgresql://127.0.0.1:1/x", variables=variables).out
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
@@ -34,5 +34,7 @@ def test_what_was_begun_is_completed(shell: str, line: str, word: str) -> None:
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_the_script_for_a_shell_can_be_printed(shell: str) -> None:
-    ran = process(_LONNYMQ_COMPLETE=f"source_{shell}", dsn="postgresql://127.0.0.1:1/x")
+    ran = process(
+        dsn="postgresql://127.0.0.1:1/x", variables={"_LONNYMQ_COMPLETE": f"source_{shell}"}
+    )
     assert "_LONNYMQ_COMPLETE=complete_" + shell in ran.out

@@ -22,13 +22,14 @@ class Page:
 
     def __init__(self, process: subprocess.Popen[bytes], log: Path) -> None:
         self.process, self.log = process, log
-        (self.address,) = eventually(lambda: re.findall(r"http://\S+", self.said()) or self.ended())
+        (self.address,) = eventually(self.addresses)
 
     def said(self) -> str:
         return self.log.read_text()
 
-    def ended(self) -> None:
+    def addresses(self) -> list[str]:
         assert self.process.poll() is None, self.said()
+        return re.findall(r"http://\S+", self.said())
 
     def token(self) -> str:
         found: list[str] = eventually(lambda: re.findall(r"sign in with: (\S+)", self.said()))
@@ -106,8 +107,9 @@ def test_several_databases_and_schemas_are_shown_in_one_page(tmp_path, server_18
                 assert seen.status_code == 200
 
 
-def test_without_a_database_it_uses_the_private_one(tmp_path):
-    with dashboard(tmp_path, XDG_DATA_HOME=str(tmp_path), HOME=str(tmp_path)) as page:
+def test_the_private_database_is_used_if_asked_for(tmp_path):
+    assert run("dashboard", "--port", "0").code == 2
+    with dashboard(tmp_path, "--embedded", XDG_DATA_HOME=str(tmp_path), HOME=str(tmp_path)) as page:
         answer = httpx.get(f"{page.address}api/queues/lonnymq/overview", timeout=60)
         assert answer.json()["waiting"] == {"value": 0, "exact": True}
 

@@ -4,6 +4,7 @@ import pytest
 
 import lonnymq
 from commands import run
+from support import message_id
 
 
 @pytest.fixture
@@ -13,7 +14,7 @@ def queue(dsn_18: str):
 
 
 def bury(queue: lonnymq.Queue, channel: str, many: int, **options) -> list[int]:
-    ids = [queue.channel(channel).create(b"poison", **options).id for _ in range(many)]
+    ids = [message_id(queue.channel(channel).create(b"poison", **options)) for _ in range(many)]
     queue.fail_many(queue.dequeue(limit=many), error=ValueError("codec unknown"), dead=True)
     return ids
 
@@ -77,7 +78,9 @@ def test_dead_messages_are_purged_by_id_kind_or_all(queue: lonnymq.Queue, dsn_18
 
 @pytest.mark.parametrize("command", ["redrive", "purge"])
 @pytest.mark.parametrize("choice", [(), (1, "--all"), ("--all", "--channel", "acme")])
-def test_a_choice_that_is_not_clear_is_refused(dsn_18: str, command: str, choice: tuple) -> None:
+def test_a_choice_that_is_not_clear_is_refused(
+    dsn_18: str, command: str, choice: tuple[object, ...]
+) -> None:
     ran = run("dead", command, *choice, "--yes", dsn=dsn_18)
     assert ran.code == 2
     assert "Select dead messages by" in ran.err

@@ -9,6 +9,7 @@ import pytest
 
 import lonnymq
 from commands import PROGRAM, environment, run
+from support import message_id
 
 
 @pytest.fixture
@@ -138,9 +139,9 @@ def test_messages_are_looked_at_and_not_taken(queue: lonnymq.Queue, dsn_18: str)
 
 
 def test_a_message_is_explained(queue: lonnymq.Queue, dsn_18: str) -> None:
-    created = queue.channel("acme").create(b"x", delay_ms=3_600_000)
-    assert "The message is scheduled for" in run("message", "explain", created.id, dsn=dsn_18).out
-    document = run("message", "explain", created.id, "--json", dsn=dsn_18).json
+    created = message_id(queue.channel("acme").create(b"x", delay_ms=3_600_000))
+    assert "The message is scheduled for" in run("message", "explain", created, dsn=dsn_18).out
+    document = run("message", "explain", created, "--json", dsn=dsn_18).json
     assert (document["answer"], document["fields"]["channel"]) == ("scheduled", "acme")
     missing = run("message", "explain", 999, dsn=dsn_18)
     assert (missing.code, missing.err.startswith("lonnymq: There is no message 999")) == (1, True)
@@ -149,16 +150,16 @@ def test_a_message_is_explained(queue: lonnymq.Queue, dsn_18: str) -> None:
 def test_messages_are_cancelled_after_a_yes_and_the_others_are_named(
     queue: lonnymq.Queue, dsn_18: str
 ) -> None:
-    first, second = queue.channel("acme").create_many([b"1", b"2"])
+    first, second = map(message_id, queue.channel("acme").create_many([b"1", b"2"]))
     queue.dequeue()
-    ids = [first.id, second.id, 999]
+    ids = [first, second, 999]
     rejected = run("message", "cancel", *ids, dsn=dsn_18)
     assert "This will permanently delete 3 messages." in rejected.err
     assert len(contents(queue, "acme")) == 2
     ran = run("message", "cancel", *ids, "--yes", "--json", dsn=dsn_18)
     assert [each["answer"] for each in ran.json["messages"]] == ["leased", "cancelled", "not_found"]
     assert ran.code == 1
-    assert f"{first.id}: a worker runs the message" in ran.err
+    assert f"{first}: a worker runs the message" in ran.err
 
 
 def test_a_channel_is_purged_in_chunks_and_what_runs_stays(

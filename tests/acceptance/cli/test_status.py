@@ -10,7 +10,7 @@ import pytest
 import lonnymq
 from commands import process, run
 from lonnymq import install_script
-from lonnymq.embedded_postgres.binaries import embedded_binaries
+from lonnymq.embedded_postgres.cluster import embedded_binaries
 
 
 @pytest.fixture
@@ -59,6 +59,17 @@ def test_install_says_what_it_did(dsn_18: str) -> None:
         connection.execute("drop function other.channel_active")
         connection.execute("update other.installed set functions_checksum = 'older'")
     assert run("install", "--schema", "other", dsn=dsn_18).out.startswith("upgraded: ")
+    for harm in ("drop function other.channel_active", "drop index other.message_line_ix"):
+        with psycopg.connect(dsn_18, autocommit=True) as connection:
+            connection.execute(harm.encode())
+        assert run("install", "--schema", "other", dsn=dsn_18).out.startswith("restored: ")
+    with psycopg.connect(dsn_18, autocommit=True) as connection:
+        connection.execute(
+            "update other.installed set library_rank = '{99}', library_version = '99'"
+        )
+    assert (
+        run("install", "--schema", "other", dsn=dsn_18).out == "newer: queue 99 in schema other\n"
+    )
 
 
 def test_the_printed_script_is_that_of_install_and_needs_no_server(
@@ -66,17 +77,30 @@ def test_the_printed_script_is_that_of_install_and_needs_no_server(
 ) -> None:
     ran = process("sql", "--schema", "by_hand", dsn="postgresql://127.0.0.1:1/x")
     assert ran.out == install_script("by_hand")
+    without = process("sql", "--schema", "by_hand", "--no-transaction", dsn="postgresql:///x").out
+    assert f"begin;\nset transaction isolation level read committed;\n{without}commit;\n" == ran.out
     psql = [str(embedded_binaries() / "psql"), "-q", "-v", "ON_ERROR_STOP=1", dsn_18]
     subprocess.run(psql, input=ran.out, text=True, check=True, capture_output=True, cwd="/")
     assert run("status", "--schema", "by_hand", dsn=dsn_18).code == 0
 
 
-def test_without_a_dsn_a_private_server_is_used_and_its_data_stays(tmp_path: Path) -> None:
+def test_a_private_server_is_used_if_asked_for_and_its_data_stays(tmp_path: Path) -> None:
     home = {"XDG_DATA_HOME": str(tmp_path)}
-    assert process("status", **home).code == 4
-    assert process("install", **home).out.startswith("installed: ")
-    assert process("message", "create", "acme", "kept", **home).out == "created: 1\n"
-    assert "kept" in process("message", "peek", "acme", **home).out
+    assert process("status", "--embedded", variables=home).code == 4
+    assert process("install", "--embedded", variables=home).out.startswith("installed: ")
+    assert (
+        process("--embedded", "message", "create", "acme", "kept", variables=home).out
+        == "created: 1\n"
+    )
+    assert "kept" in process("message", "peek", "acme", "--embedded", variables=home).out
+
+
+def test_without_a_dsn_nothing_is_started(tmp_path: Path) -> None:
+    for command in (["install"], ["status"], ["message", "create", "acme", "x"], ["doctor"]):
+        ran = process(*command, variables={"XDG_DATA_HOME": str(tmp_path)})
+        assert ran.code == 2
+        assert "--dsn or the variable LONNYMQ_DSN, or --embedded" in " ".join(ran.err.split())
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_option_comes_before_the_variable(dsn_18: str) -> None:

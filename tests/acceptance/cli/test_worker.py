@@ -6,6 +6,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -84,6 +85,27 @@ def test_a_worker_handles_messages_until_it_is_told_to_stop(
     assert (worker.returncode, queue.peek("acme")) == (0, [])
     assert "INFO" in said
     assert "started" in said
+
+
+def test_a_worker_uses_a_private_server_only_if_asked_to(folder: Path) -> None:
+    home = folder / "home"
+    home.mkdir()
+    env = environment(None, XDG_DATA_HOME=str(home))
+    given: dict[str, Any] = {"env": env, "cwd": folder, "text": True}
+    rejected = subprocess.run(
+        [*PROGRAM, "worker", "jobs:worker"], capture_output=True, timeout=60, check=False, **given
+    )
+    assert (rejected.returncode, list(home.iterdir())) == (2, [])
+    assert "You named no database" in rejected.stderr
+    asked = [*PROGRAM, "worker", "jobs:worker", "--embedded"]
+    with subprocess.Popen(asked, stderr=subprocess.PIPE, **given) as worker:
+        assert worker.stderr
+        started = next(line for line in worker.stderr if "started" in line)
+        worker.send_signal(signal.SIGTERM)
+        worker.communicate(timeout=60)
+    assert worker.returncode == 0
+    assert "database postgres at /" in started
+    assert started.endswith("schema lonnymq\n")
 
 
 @pytest.mark.parametrize("processes", ["1", "2"])

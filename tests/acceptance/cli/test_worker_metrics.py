@@ -27,12 +27,12 @@ def test_each_process_of_a_worker_answers_at_a_port_of_its_own(tmp_path: Path, d
     with log.open("w") as errors:
         worker = subprocess.Popen(command, cwd=tmp_path, env=environment(dsn_18), stderr=errors)
     try:
-        found = eventually(
-            lambda: (
-                len(addresses := re.findall(r"http://\S+/metrics", log.read_text())) == 2
-                and set(addresses)
-            )
-        )
+
+        def addresses() -> list[str]:
+            return re.findall(r"http://\S+/metrics", log.read_text())
+
+        eventually(lambda: len(addresses()) == 2)
+        found = set(addresses())
         assert len(found) == 2
         with Queue(dsn_18) as queue:
             queue.create_many([b"x"] * 50, channel="acme")

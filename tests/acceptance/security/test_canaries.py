@@ -15,7 +15,7 @@ from commands import run
 from lonnymq import NewMessage
 from lonnymq.doctor import run_checks
 from lonnymq.errors import LonnyMQError
-from support import eventually
+from support import eventually, message_id
 
 PAYLOAD = "payload-canary-0815"
 HEADER = {"trace": "header-canary-0816"}
@@ -50,7 +50,7 @@ def planted(fort: Secured) -> int:
     with lonnymq.Queue(fort.dsn()) as queue:
         queue.create("done for", PAYLOAD.encode(), headers=HEADER, kind="short")
         queue.dequeue()[0].fail("it broke", dead=True)
-        return queue.create("acme", PAYLOAD.encode(), headers=HEADER, kind="short").id
+        return message_id(queue.create("acme", PAYLOAD.encode(), headers=HEADER, kind="short"))
 
 
 def test_no_command_tells_a_secret_that_was_not_asked_for(

@@ -5,13 +5,14 @@ import threading
 import time
 from pathlib import Path
 
+import psutil
 import psycopg
 import pytest
 
 from acceptance.worker.programs import program
 from lonnymq import Queue
 from lonnymq.embedded_postgres import TemporaryServer, temporary
-from support import eventually
+from support import eventually, fetch_row
 from working import outcomes
 
 CUT = """
@@ -42,8 +43,8 @@ def ended(dsn: str) -> list[str]:
 def lateness(dsn: str) -> list[int]:
     """How many milliseconds after the server's start each attempt has ended, by its own clock."""
     with psycopg.connect(dsn) as connection, Queue(dsn) as queue:
-        row = connection.execute("select lonnymq.epoch(pg_postmaster_start_time())").fetchone()
-        return [each.finished_at - row[0] for each in queue.history_read()]
+        [start] = fetch_row(connection, "select lonnymq.epoch(pg_postmaster_start_time())")
+        return [each.finished_at - start for each in queue.history_read()]
 
 
 @pytest.mark.long
@@ -70,6 +71,7 @@ def test_a_worker_whose_connections_are_cut_again_and_again_handles_everything_o
     assert len(completed) == len(set(completed)) == 500
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mode", ["fast", "immediate"])
 def test_what_handlers_end_while_the_server_is_down_is_settled_when_it_is_back(
     server: TemporaryServer, gate, tmp_path, mode
@@ -94,6 +96,26 @@ def test_what_handlers_end_while_the_server_is_down_is_settled_when_it_is_back(
     assert ended(server.dsn) == ["completed"] * 4
 
 
+def test_a_server_that_stands_still_is_waited_for(server: TemporaryServer, tmp_path) -> None:
+    with Queue(server.dsn) as queue, program(server.dsn, tmp_path, lease_ms=1500) as worker:
+        queue.create("acme", b"x", kind="short")
+        worker.noted("short")
+        pid = int((server.cluster.data / "postmaster.pid").read_text().split()[0])
+        processes = [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]
+        for each in processes:
+            each.suspend()
+        try:
+            worker.logged("database unreachable")
+        finally:
+            for each in reversed(processes):
+                each.resume()
+        worker.logged("database reachable again")
+        queue.create("acme", b"x", kind="short")
+        worker.noted("short", 2)
+        worker.tell()
+        assert worker.ends() == 0
+
+
 @pytest.mark.long
 def test_a_server_that_is_away_longer_than_a_lease_leaves_nothing_stuck(
     server: TemporaryServer, gate, tmp_path
@@ -112,6 +134,7 @@ def test_a_server_that_is_away_longer_than_a_lease_leaves_nothing_stuck(
         eventually(lambda: ended(server.dsn).count("completed") == 5)
 
 
+@pytest.mark.long
 def test_a_worker_that_starts_before_its_server_waits_for_it(
     server: TemporaryServer, tmp_path
 ) -> None:

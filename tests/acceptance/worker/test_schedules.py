@@ -14,7 +14,8 @@ SCHEDULES, TICKS = 200, 4
 def ticks(queue: Queue) -> Counter[tuple[str, int]]:
     """How often each tick of each schedule was handled."""
     rows = [row for row in queue.history_read() if row.outcome == "completed"]
-    return Counter((row.headers["schedule"], row.headers["run_at"]) for row in rows)
+    headers = [row.headers or {} for row in rows]
+    return Counter((each["schedule"], each["run_at"]) for each in headers)
 
 
 def by_schedule(queue: Queue) -> dict[str, list[int]]:

@@ -5,6 +5,7 @@ import re
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from lonnymq import Queue
 from lonnymq.dashboard import create_app
 from support import Target, eventually
 
-pytestmark = pytest.mark.xdist_group("prometheus")
+pytestmark = [pytest.mark.xdist_group("prometheus"), pytest.mark.long]
 JOBS = """
 import lonnymq
 
@@ -118,7 +119,7 @@ def test_every_query_of_the_grafana_dashboard_is_answered(watching: Prometheus):
         if any(name in query for name in MAY_BE_UNKNOWN):
             watching.values(query)
         else:
-            eventually(lambda asked=query: watching.values(asked))
+            eventually(partial(watching.values, query))
 
 
 def test_prometheus_judges_every_alert(watching: Prometheus):

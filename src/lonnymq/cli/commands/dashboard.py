@@ -12,8 +12,8 @@ from typing import Annotated, Any
 import typer
 
 from lonnymq.cli.errors import Code, CommandError
-from lonnymq.cli.options import Common
-from lonnymq.cli.output.logs import LogLevel, log_to_stderr
+from lonnymq.cli.options import Common, Embedded, option
+from lonnymq.cli.output import LogLevel, log_to_stderr
 from lonnymq.cli.session import Session, create_group, open_session
 
 SHUTDOWN_SECONDS = 2
@@ -23,37 +23,29 @@ app = create_group("Serve the dashboard.")
 
 Dsns = Annotated[
     list[str] | None,
-    typer.Option(
-        "--dsn", metavar="DSN", help="A PostgreSQL server to show. You can repeat this option."
-    ),
+    option("A PostgreSQL server to show. You can repeat this option.", "--dsn", metavar="DSN"),
 ]
 Schemas = Annotated[
     list[str] | None,
-    typer.Option("--schema", metavar="NAME", help="Schema of a queue. You can repeat this option."),
+    option("Schema of a queue. You can repeat this option.", "--schema", metavar="NAME"),
 ]
-Host = Annotated[str, typer.Option(help="Address to listen on.")]
-Port = Annotated[int, typer.Option(help="Port to listen on, 0 for a free port.", min=0, max=65535)]
-Actions = Annotated[
-    bool,
-    typer.Option("--actions", help="Let users with the token pause, redrive or cancel."),
-]
+Host = Annotated[str, option("Address to listen on.")]
+Port = Annotated[int, option("Port to listen on, 0 for a free port.", min=0, max=65535)]
+Actions = Annotated[bool, option("Let users with the token pause, redrive or cancel.", "--actions")]
 TokenFile = Annotated[
-    Path | None,
-    typer.Option(help="File with the sign-in token. Default with --actions: a new token."),
+    Path | None, option("File with the sign-in token. Default with --actions: a new token.")
 ]
 Report = Annotated[
-    Path | None,
-    typer.Option(help="Report to show under History, or a folder, to show its newest report."),
+    Path | None, option("Report to show under History, or a folder, to show its newest report.")
 ]
-Lake = Annotated[
-    Path | None, typer.Option(help="Folder of a lake, to show its newest report under History.")
-]
+Lake = Annotated[Path | None, option("Folder of a lake, to show its newest report under History.")]
 
 
 @app.command()
 def dashboard(
     context: typer.Context,
     dsn: Dsns = None,
+    embedded: Embedded = False,
     schema: Schemas = None,
     host: Host = "127.0.0.1",
     port: Port = 8321,
@@ -65,10 +57,10 @@ def dashboard(
 ) -> None:
     """Serve the dashboard: every channel, message, worker and schedule, live.
 
-    Without --dsn the dashboard shows the server of the variable LONNYMQ_DSN, else the private server. The dashboard
-    shows each --schema of each --dsn. The command listens on this machine only. Any other address needs a token.
+    Without --dsn the dashboard shows the server of the variable LONNYMQ_DSN. The dashboard shows each --schema of
+    each --dsn. The command listens on this machine only. Any other address needs a token.
     """
-    with open_session(Common().merge(context.obj)) as session:
+    with open_session(Common(embedded=embedded).merge(context.obj)) as session:
         from lonnymq.dashboard import create_app
 
         log_to_stderr(log_level, as_json=session.common.as_json)

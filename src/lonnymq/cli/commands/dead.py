@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from lonnymq.cli.errors import Code, CommandError
-from lonnymq.cli.options import Limit, Yes
-from lonnymq.cli.output.console import make_list, make_table, print_next_page
-from lonnymq.cli.output.formatting import (
+from lonnymq.cli.options import Limit, Yes, argument, option
+from lonnymq.cli.output import (
     escape_controls,
     format_at_least,
     format_content,
     format_timestamp,
+    make_list,
+    make_table,
+    print_next_page,
 )
 from lonnymq.cli.session import Session, command, create_group
 from lonnymq.text import format_count
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 CHUNK = 1_000
 COUNT_PAGE, MAX_COUNT = 10_000, 100_000
 MAX_CONTENT = 10_000
-Ids = Annotated[list[int] | None, typer.Argument(metavar="[ID]...", help="Ids of messages.")]
-InChannel = Annotated[str | None, typer.Option("--channel", help="Only messages of this channel.")]
-OfKind = Annotated[str | None, typer.Option("--kind", help="Only messages of this kind.")]
-All = Annotated[bool, typer.Option("--all", help="All dead messages.")]
+Ids = Annotated[list[int] | None, argument("Ids of messages.", "[ID]...")]
+InChannel = Annotated[str | None, option("Only messages of this channel.", "--channel")]
+OfKind = Annotated[str | None, option("Only messages of this kind.", "--kind")]
+All = Annotated[bool, option("All dead messages.", "--all")]
 
 app = create_group("List, redrive and delete dead messages.")
 
@@ -81,12 +81,31 @@ def select_messages(
     return Selection(session.queue, list(dict.fromkeys(ids)) if ids else None, channel, kind)
 
 
+def confirm_and_process(
+    session: Session,
+    selection: Selection,
+    verb: str,
+    process: Callable[[list[int]], None],
+    *,
+    yes: bool,
+) -> None:
+    """Ask for confirmation, and process the ids in chunks with a progress bar."""
+    total, exact = selection.count()
+    messages = format_at_least(total, "dead message", exact=exact)
+    session.confirm(f"This will {verb} {messages}{selection.suffix}.", yes=yes)
+    with session.out.progress() as progress:
+        task = progress.add_task("dead messages", total=total if exact else None)
+        for ids in selection.read_ids(CHUNK):
+            process(ids)
+            progress.advance(task, len(ids))
+
+
 @command(app, "list")
 def list_dead(
     session: Session,
     channel: InChannel = None,
     kind: OfKind = None,
-    after: Annotated[int | None, typer.Option(help="Start after this id.")] = None,
+    after: Annotated[int | None, option("Start after this id.")] = None,
     limit: Limit = 50,
 ) -> None:
     """List dead messages by id, a page at a time."""
@@ -118,8 +137,7 @@ def last_line(error: str | None) -> str | None:
 
 @command(app, "show")
 def show_dead(
-    session: Session,
-    message_id: Annotated[int, typer.Argument(metavar="ID", help="Id of the message.")],
+    session: Session, message_id: Annotated[int, argument("Id of the message.", "ID")]
 ) -> None:
     """Show the content, the headers and the error of a dead message."""
     found = session.queue.dead_list(after=message_id - 1, limit=1)
@@ -157,16 +175,13 @@ def redrive_dead(
 ) -> None:
     """Make dead messages live again at their old position, with all their attempts."""
     selection = select_messages(session, message_ids, channel, kind, every=every)
-    total, exact = selection.count()
-    messages = format_at_least(total, "dead message", exact=exact)
-    session.confirm(f"This will redrive {messages}{selection.suffix}.", yes=yes)
     counts = {"redriven": 0, "duplicate": 0, "not_found": 0}
-    with session.out.progress() as progress:
-        task = progress.add_task("redriving", total=total if exact else None)
-        for ids in selection.read_ids(CHUNK):
-            for each in session.queue.dead_redrive(ids, limit=len(ids)):
-                counts[each.answer] += 1
-            progress.update(task, completed=sum(counts.values()))
+
+    def redrive(ids: list[int]) -> None:
+        for each in session.queue.dead_redrive(ids, limit=len(ids)):
+            counts[each.answer] += 1
+
+    confirm_and_process(session, selection, "redrive", redrive, yes=yes)
     redriven, duplicate, missing = counts.values()
     session.out.print_result(counts, lambda: f"redriven: {format_count(redriven, 'message')}")
     problems = {
@@ -188,15 +203,13 @@ def purge_dead(
 ) -> None:
     """Delete dead messages permanently."""
     selection = select_messages(session, message_ids, channel, kind, every=every)
-    total, exact = selection.count()
-    messages = format_at_least(total, "dead message", exact=exact)
-    session.confirm(f"This will permanently delete {messages}{selection.suffix}.", yes=yes)
-    deleted = 0
-    with session.out.progress() as progress:
-        task = progress.add_task("deleting", total=total if exact else None)
-        for ids in selection.read_ids(CHUNK):
-            deleted += session.queue.dead_purge(ids, limit=len(ids))
-            progress.update(task, completed=deleted)
+    counts: list[int] = []
+
+    def purge(ids: list[int]) -> None:
+        counts.append(session.queue.dead_purge(ids, limit=len(ids)))
+
+    confirm_and_process(session, selection, "permanently delete", purge, yes=yes)
+    deleted = sum(counts)
     session.out.print_result(
         {"deleted": deleted}, lambda: f"deleted: {format_count(deleted, 'dead message')}"
     )

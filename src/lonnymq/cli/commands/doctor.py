@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lonnymq.cli.errors import Code, missing_queue_error
-from lonnymq.cli.options import Yes, read_duration
-from lonnymq.cli.output.formatting import escape_controls
+from lonnymq.cli.options import Yes, option, read_duration
+from lonnymq.cli.output import escape_controls
 from lonnymq.cli.session import Session, command, create_group
 from lonnymq.text import format_count
 
@@ -24,19 +24,14 @@ app = create_group("Check the server and the queue.")
 def doctor(
     session: Session,
     repair: Annotated[
-        bool,
-        typer.Option(
-            "--repair", help="Repair broken invariants and run maintenance before the checks."
-        ),
+        bool, option("Repair broken invariants and run maintenance before the checks.", "--repair")
     ] = False,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Skip the checks that read every message.")
-    ] = False,
+    quick: Annotated[bool, option("Skip the checks that read every message.", "--quick")] = False,
     stuck_after: Annotated[
         str,
-        typer.Option(
+        option(
+            "How long a message or run may not move before a check reports the problem.",
             metavar="TIME",
-            help="How long a message or run may not move before a check reports the problem.",
         ),
     ] = "5m",
     yes: Yes = False,

@@ -11,20 +11,30 @@ from datetime import UTC, datetime, timedelta
 from threading import Event
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from lonnymq.cli.errors import unknown_name_error
-from lonnymq.cli.options import LakePath, StorageOptions, Yes, parse_settings, read_duration
-from lonnymq.cli.output.console import make_list, make_table
-from lonnymq.cli.output.formatting import format_at_least, format_number, format_timestamp
-from lonnymq.cli.output.logs import LogLevel, log_to_stderr
-from lonnymq.cli.session import Session, command, create_group
-from lonnymq.cli.spark_session import Conf, Master, Ship, open_spark
-from lonnymq.errors import NotInstalled
+from lonnymq.cli.options import (
+    LakePath,
+    StorageOptions,
+    Yes,
+    argument,
+    option,
+    parse_settings,
+    read_duration,
+)
+from lonnymq.cli.output import (
+    LogLevel,
+    format_at_least,
+    format_number,
+    format_timestamp,
+    log_to_stderr,
+    make_list,
+    make_table,
+)
+from lonnymq.cli.session import Conf, Master, Session, Ship, command, create_group, open_spark
 from lonnymq.text import NOTHING, format_count, format_duration
 
 if TYPE_CHECKING:
-    from lonnymq.lake.status import LakeStatus, SourceLag
+    from lonnymq.lake.maintenance import LakeStatus, SourceLag
     from lonnymq.lake.syncer import Syncer, SyncResult
     from lonnymq.results import HistoryLag
 
@@ -32,29 +42,21 @@ logger = logging.getLogger("lonnymq.lake")
 
 STORAGE = "--storage-option"
 Source = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="Name of the database in the lake. Default: its own name."),
+    str | None, option("Name of the database in the lake. Default: its own name.", metavar="NAME")
 ]
-Follow = Annotated[bool, typer.Option("--follow", help="Continue until SIGTERM or Ctrl-C.")]
-Interval = Annotated[
-    str, typer.Option(metavar="TIME", help="Time to wait when there is no new history.")
-]
-Rows = Annotated[int | None, typer.Option(help="Approximate number of rows per commit.", min=1)]
+Follow = Annotated[bool, option("Continue until SIGTERM or Ctrl-C.", "--follow")]
+Interval = Annotated[str, option("Time to wait when there is no new history.", metavar="TIME")]
+Rows = Annotated[int | None, option("Approximate number of rows per commit.", min=1)]
 Content = Annotated[
-    bool,
-    typer.Option("--content/--no-content", help="Copy contents, if the queue keeps contents."),
+    bool, option("Copy contents, if the queue keeps contents.", "--content/--no-content")
 ]
 Adopt = Annotated[
     bool,
-    typer.Option(
-        "--adopt", help="Accept a restored or upgraded database as the same source of the lake."
-    ),
+    option("Accept a restored or upgraded database as the same source of the lake.", "--adopt"),
 ]
-OlderThan = Annotated[
-    str, typer.Option(metavar="TIME", help="Minimum age of a deleted file, at least 1h.")
-]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Only count the files.")]
-Reader = Annotated[str, typer.Argument(metavar="READER", help="Reader from lake status.")]
+OlderThan = Annotated[str, option("Minimum age of a deleted file, at least 1h.", metavar="TIME")]
+DryRun = Annotated[bool, option("Only count the files.", "--dry-run")]
+Reader = Annotated[str, argument("Reader from lake status.", "READER")]
 
 app = create_group("Copy history into a lake, and maintain the lake.")
 
@@ -155,21 +157,17 @@ def show_lake_status(
     session: Session, lake: LakePath, source: Source = None, storage: StorageOptions = None
 ) -> None:
     """Show the sources of the lake, how far the lake is behind the database, and why."""
-    from lonnymq.lake.status import read_status
+    from lonnymq.lake.maintenance import read_status
 
     options = parse_settings(storage, STORAGE)
     with session.out.show_status("reading the lake"):
-        try:
+        if session.common.has_database:
             found = read_status(
                 lake, url=session.dsn, schema=session.schema, source=source, storage_options=options
             )
-        except NotInstalled:
-            if session.common.named_dsn:
-                raise
+        else:
             found = read_status(lake, storage_options=options)
-            session.out.print_note(
-                "You named no database with --dsn, and the private database has no queue."
-            )
+            session.out.print_note("You named no database with --dsn, so the lag is unknown.")
     session.out.print_result(found, lambda: render_lake_status(found))
 
 

@@ -1,21 +1,27 @@
-"""`lonnymq message`: create, peek, explain, cancel and purge messages."""
+"""`lonnymq message`: create messages, also from files, and peek, explain, cancel and purge messages."""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
+from base64 import b64decode
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import IO, TYPE_CHECKING, Annotated, Any
 
 from lonnymq.cli.errors import Code, CommandError, unknown_name_error
-from lonnymq.cli.message_file import STDIN, MessageFile, read_batches
-from lonnymq.cli.options import ChannelName, Limit, Yes, parse_time, read_duration
-from lonnymq.cli.output.console import make_list, make_table
-from lonnymq.cli.output.formatting import format_at_least, format_content, format_timestamp
+from lonnymq.cli.options import ChannelName, Limit, Yes, argument, option, parse_time, read_duration
+from lonnymq.cli.output import (
+    format_at_least,
+    format_content,
+    format_timestamp,
+    make_list,
+    make_table,
+)
 from lonnymq.cli.session import Session, command, create_group
 from lonnymq.text import format_count
 
@@ -23,6 +29,11 @@ if TYPE_CHECKING:
     from lonnymq.client import NewMessage
     from lonnymq.results import Explanation, PeekedMessage
 
+STDIN = Path("-")
+BATCH = 1_000
+BATCH_BYTES = 8 * 1024 * 1024
+CREATE_OPTIONS = ("kind", "key", "headers", "delay_ms", "dequeue_at")
+FIELDS = {"content", "content_base64", "channel", *CREATE_OPTIONS}
 PURGE_CHUNK = 5_000
 MAX_REASONS = 5
 CANCEL_PROBLEMS = {
@@ -31,39 +42,31 @@ CANCEL_PROBLEMS = {
     "dead": "the message is dead, see lonnymq dead purge",
     "not_found": "there is no live message with this id",
 }
-Id = Annotated[int, typer.Argument(metavar="ID", help="Id of the message.")]
-Ids = Annotated[list[int], typer.Argument(metavar="ID...", help="Ids of the messages.")]
-Channel = Annotated[
-    str | None,
-    typer.Argument(metavar="[CHANNEL]", help="The channel. Optional with --jsonl."),
-]
-Content = Annotated[
-    str | None, typer.Argument(metavar="[CONTENT]", help="The content, as text in UTF-8.")
-]
+Id = Annotated[int, argument("Id of the message.", "ID")]
+Ids = Annotated[list[int], argument("Ids of the messages.", "ID...")]
+Channel = Annotated[str | None, argument("The channel. Optional with --jsonl.", "[CHANNEL]")]
+Content = Annotated[str | None, argument("The content, as text in UTF-8.", "[CONTENT]")]
 File = Annotated[
-    Path | None,
-    typer.Option("--file", "-f", metavar="FILE", help="File with the content, '-' for stdin."),
+    Path | None, option("File with the content, '-' for stdin.", "--file", "-f", metavar="FILE")
 ]
 Lines = Annotated[
-    Path | None,
-    typer.Option("--lines", metavar="FILE", help="File with a message per line, '-' for stdin."),
+    Path | None, option("File with a message per line, '-' for stdin.", "--lines", metavar="FILE")
 ]
 Jsonl = Annotated[
     Path | None,
-    typer.Option(
+    option(
+        "File with a JSON object per message, '-' for stdin. Fields: content or content_base64, channel, "
+        "kind, key, headers, delay_ms, dequeue_at.",
         "--jsonl",
         metavar="FILE",
-        help="File with a JSON object per message, '-' for stdin. Fields: content or content_base64, channel, "
-        "kind, key, headers, delay_ms, dequeue_at.",
     ),
 ]
-Kind = Annotated[str | None, typer.Option(help="Kind, which selects the handler.")]
-Key = Annotated[str | None, typer.Option(help="Unique among the live messages of the channel.")]
-Headers = Annotated[str | None, typer.Option(metavar="JSON", help="Headers as a JSON object.")]
-Delay = Annotated[str | None, typer.Option(metavar="TIME", help="Time to wait: 90s, 2h.")]
+Kind = Annotated[str | None, option("Kind, which selects the handler.")]
+Key = Annotated[str | None, option("Unique among the live messages of the channel.")]
+Headers = Annotated[str | None, option("Headers as a JSON object.", metavar="JSON")]
+Delay = Annotated[str | None, option("Time to wait: 90s, 2h.", metavar="TIME")]
 At = Annotated[
-    str | None,
-    typer.Option("--at", metavar="TIME", help="Time to run at: 2030-01-31T08:00:00+01:00."),
+    str | None, option("Time to run at: 2030-01-31T08:00:00+01:00.", "--at", metavar="TIME")
 ]
 
 app = create_group("Create, peek, explain, cancel and purge messages.")
@@ -91,12 +94,14 @@ def create_message(
     if channel is None and jsonl is None:
         raise CommandError("Name a channel: lonnymq message create CHANNEL CONTENT.", Code.USAGE)
     template = make_template(channel, kind, key, headers, delay, run_at)
-    if lines is not None or jsonl is not None:
-        source = MessageFile(lines or jsonl or STDIN, is_json=jsonl is not None)
-        create_from_file(session, source, template)
-    else:
-        data = os.fsencode(content) if content is not None else read_content(file or STDIN)
-        create_single(session, data, template)
+    if (many := lines or jsonl) is not None:
+        create_from_file(session, many, template, is_json=jsonl is not None)
+        return
+    if content is not None:
+        create_single(session, os.fsencode(content), template)
+        return
+    with open_input(file or STDIN) as opened:
+        create_single(session, opened.read(), template)
 
 
 def make_template(
@@ -126,27 +131,10 @@ def make_template(
         raise CommandError(f"{error}.", Code.USAGE) from None
 
 
-def read_content(file: Path) -> bytes:
-    """The content of a file or of standard input."""
-    if file == STDIN:
-        return sys.stdin.buffer.read()
-    try:
-        return file.read_bytes()
-    except OSError as error:
-        raise CommandError(f"{file} cannot be read: {error.strerror}.", Code.USAGE) from None
-
-
 def create_single(session: Session, content: bytes, template: NewMessage) -> None:
     """Create a message and print its id."""
-    result: Any = session.queue.create(
-        template.channel or "",
-        content,
-        delay_ms=template.delay_ms,
-        dequeue_at=template.dequeue_at,
-        key=template.key,
-        kind=template.kind,
-        headers=template.headers,
-    )
+    options = {name: getattr(template, name) for name in CREATE_OPTIONS}
+    result: Any = session.queue.create(template.channel or "", content, **options)
     answer, message_id = type(result).__name__.lower(), getattr(result, "id", None)
     reason = getattr(result, "reason", None)
     document = {"answer": answer, "id": message_id, "channel": template.channel, "reason": reason}
@@ -155,14 +143,15 @@ def create_single(session: Session, content: bytes, template: NewMessage) -> Non
     )
 
 
-def create_from_file(session: Session, source: MessageFile, template: NewMessage) -> None:
+def create_from_file(session: Session, path: Path, template: NewMessage, *, is_json: bool) -> None:
     """Create a message for each line, in batches, and print the number of messages per answer."""
     if template.key is not None:
         raise CommandError("--key is for a single message, not for a file.", Code.USAGE)
     answers: Counter[str] = Counter()
+    size = path.stat().st_size if path != STDIN and path.is_file() else None  # a pipe has no size
     with session.out.progress(of_bytes=True) as progress:
-        task = progress.add_task("creating", total=source.size)
-        for batch, bytes_read in read_batches(source, template):
+        task = progress.add_task("creating", total=size)
+        for batch, bytes_read in read_batches(path, template, is_json=is_json):
             results = session.queue.create_many(batch)
             answers.update(type(each).__name__.lower() for each in results)
             progress.update(task, completed=bytes_read)
@@ -257,4 +246,77 @@ def purge_channel(session: Session, channel: ChannelName, yes: Yes = False) -> N
     session.out.print_result(
         {"channel": channel, "deleted": deleted},
         lambda: f"deleted: {format_count(deleted, 'message')} of {channel}",
+    )
+
+
+@contextmanager
+def open_input(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file or standard input to read bytes."""
+    if path == STDIN:
+        yield sys.stdin.buffer
+        return
+    try:
+        file = path.open("rb")
+    except OSError as error:
+        raise CommandError(f"{path} cannot be read: {error.strerror}.", Code.USAGE) from None
+    with file:
+        yield file
+
+
+def read_batches(
+    path: Path, template: NewMessage, *, is_json: bool
+) -> Iterator[tuple[list[NewMessage], int]]:
+    """Batches of messages, each with the number of bytes read so far; empty lines are skipped."""
+    batch: list[NewMessage] = []
+    read, size = 0, 0
+    with open_input(path) as lines:
+        for number, line in enumerate(lines, 1):
+            read += len(line)
+            text = line.rstrip(b"\r\n")
+            if not text.strip():
+                continue
+            new = parse_line(text, number, template) if is_json else replace(template, content=text)
+            batch.append(new)
+            size += len(text)
+            if len(batch) >= BATCH or size >= BATCH_BYTES:
+                yield batch, read
+                batch, size = [], 0
+    if batch:
+        yield batch, read
+
+
+def parse_line(line: bytes, number: int, template: NewMessage) -> NewMessage:
+    """The message of a JSON object; the template gives the missing fields."""
+    try:
+        fields: Any = json.loads(line)
+    except ValueError as error:
+        raise line_error(number, f"is not JSON: {error}") from None
+    if not isinstance(fields, dict):
+        raise line_error(number, "is not a JSON object")
+    if unknown := sorted(fields.keys() - FIELDS):
+        raise line_error(number, f"has unknown fields: {', '.join(unknown)}")
+    content = take_content(fields, number)
+    if fields.get("channel", template.channel) is None:
+        raise line_error(number, "names no channel, and the command names none")
+    return replace(template, content=content, **fields)
+
+
+def take_content(fields: dict[str, Any], number: int) -> bytes:
+    """Remove the content from the fields: text, base64, or any other JSON value as JSON."""
+    if "content_base64" in fields and fields.pop("content", None) is None:
+        try:
+            return b64decode(fields.pop("content_base64"), validate=True)
+        except (ValueError, TypeError):
+            raise line_error(number, "has a content_base64 that is not base64") from None
+    fields.pop("content_base64", None)
+    if "content" not in fields:
+        raise line_error(number, "has no content")
+    content = fields.pop("content")
+    return content.encode() if isinstance(content, str) else json.dumps(content).encode()
+
+
+def line_error(number: int, problem: str) -> CommandError:
+    """The error for a line; the batches before the line are stored."""
+    return CommandError(
+        f"Line {number} {problem}. The batches before this line are stored.", Code.USAGE
     )

@@ -7,13 +7,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from lonnymq.cli.errors import Code, CommandError
-from lonnymq.cli.options import LakePath, StorageOptions, parse_settings, read_day
-from lonnymq.cli.output.console import make_list
-from lonnymq.cli.session import Session, command, create_group
-from lonnymq.cli.spark_session import QUIET, Conf, Master, Ship, open_spark
+from lonnymq.cli.options import LakePath, StorageOptions, option, parse_settings, read_day
+from lonnymq.cli.output import make_list
+from lonnymq.cli.session import (
+    QUIET,
+    Conf,
+    Master,
+    Session,
+    Ship,
+    command,
+    create_group,
+    open_spark,
+)
 from lonnymq.text import format_count
 
 if TYPE_CHECKING:
@@ -23,28 +29,20 @@ DEFAULT_OUT = "report.html"
 LOCAL_PARTITIONS = 8  # more partitions cost more than they save on a single machine
 Begin = Annotated[
     str | None,
-    typer.Option(
-        "--from", metavar="DAY", help="First day or time. Default: a week before the end."
-    ),
+    option("First day or time. Default: a week before the end.", "--from", metavar="DAY"),
 ]
 End = Annotated[
     str | None,
-    typer.Option(
-        "--to",
-        metavar="DAY",
-        help="Last day, or time of the end. Default: the last day in the lake.",
+    option(
+        "Last day, or time of the end. Default: the last day in the lake.", "--to", metavar="DAY"
     ),
 ]
 Source = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="Only history of this database. Default: all databases."),
+    str | None, option("Only history of this database. Default: all databases.", metavar="NAME")
 ]
-Out = Annotated[
-    str | None, typer.Option(metavar="FILE", help=f"File of the page. Default: {DEFAULT_OUT}.")
-]
+Out = Annotated[str | None, option(f"File of the page. Default: {DEFAULT_OUT}.", metavar="FILE")]
 Csv = Annotated[
-    str | None,
-    typer.Option("--csv", metavar="DIR", help="Write all tables as CSV files into this folder."),
+    str | None, option("Write all tables as CSV files into this folder.", "--csv", metavar="DIR")
 ]
 
 app = create_group("Write a report of the history in a lake.")

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from lonnymq.cli.errors import CommandError, unknown_name_error
-from lonnymq.cli.options import Limit, Yes, read_duration
-from lonnymq.cli.output.console import make_table, print_next_page
-from lonnymq.cli.output.formatting import format_timestamp
+from lonnymq.cli.options import Limit, Yes, argument, option, read_duration
+from lonnymq.cli.output import format_timestamp, make_table, print_next_page
 from lonnymq.cli.session import Session, command, create_group
 from lonnymq.text import format_duration
 
 if TYPE_CHECKING:
     from lonnymq.results import Schedule
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the schedule.")]
+Name = Annotated[str, argument("Name of the schedule.", "NAME")]
 
 app = create_group("List, set, pause and run schedules.")
 
@@ -24,7 +21,7 @@ app = create_group("List, set, pause and run schedules.")
 @command(app, "list")
 def list_schedules(
     session: Session,
-    after: Annotated[str | None, typer.Option(help="Start after this name.")] = None,
+    after: Annotated[str | None, option("Start after this name.")] = None,
     limit: Limit = 100,
 ) -> None:
     """List schedules by name, with their last run and their next run."""
@@ -87,19 +84,16 @@ def run_schedule(session: Session, name: Name) -> None:
 def set_schedule(
     session: Session,
     name: Name,
-    channel: Annotated[str, typer.Option(help="Channel of the messages.")],
-    cron: Annotated[
-        str | None, typer.Option(metavar="LINE", help="Cron line: '*/5 * * * *'.")
-    ] = None,
-    every: Annotated[str | None, typer.Option(metavar="TIME", help="Interval: 30s, 2h.")] = None,
+    channel: Annotated[str, option("Channel of the messages.")],
+    cron: Annotated[str | None, option("Cron line: '*/5 * * * *'.", metavar="LINE")] = None,
+    every: Annotated[str | None, option("Interval: 30s, 2h.", metavar="TIME")] = None,
     timezone: Annotated[
-        str, typer.Option(metavar="ZONE", help="Timezone of the cron line, like Europe/Berlin.")
+        str, option("Timezone of the cron line, like Europe/Berlin.", metavar="ZONE")
     ] = "UTC",
-    content: Annotated[str, typer.Option(help="Content of the messages, as text.")] = "",
-    kind: Annotated[str | None, typer.Option(help="Kind of the messages.")] = None,
+    content: Annotated[str, option("Content of the messages, as text.")] = "",
+    kind: Annotated[str | None, option("Kind of the messages.")] = None,
     misfire: Annotated[
-        str,
-        typer.Option(metavar="skip|once|all", help="How many missed runs to make up for."),
+        str, option("How many missed runs to make up for.", metavar="skip|once|all")
     ] = "once",
 ) -> None:
     """Create or change a schedule. Workers create the messages."""

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 import typer
 
 from lonnymq.cli.errors import Code, CommandError
-from lonnymq.cli.options import StorageOptions, parse_settings, read_day
-from lonnymq.cli.session import Session, command, create_group
+from lonnymq.cli.options import StorageOptions, option, parse_settings, read_day
+from lonnymq.cli.session import Conf, Session, command, create_group
 from lonnymq.cli.simulation import Simulation, SparkSettings
-from lonnymq.cli.spark_session import Conf
 
 T = TypeVar("T", int, float)
 
@@ -20,21 +20,9 @@ DEFAULT_WORKERS = 16
 MAX_MESSAGES = 10_000_000
 
 
-def scenario_option(text: str, *names: str, **settings: Any) -> Any:
-    """An option of the scenarios."""
-    return typer.Option(*names, help=text, rich_help_panel="Scenarios", **settings)
-
-
-def recorded_option(text: str, *names: str, **settings: Any) -> Any:
-    """An option of a recorded workload."""
-    return typer.Option(*names, help=text, rich_help_panel="Recorded workload", **settings)
-
-
-def synthetic_option(text: str, *names: str, **settings: Any) -> Any:
-    """An option of a synthetic workload."""
-    return typer.Option(*names, help=text, rich_help_panel="Synthetic workload", **settings)
-
-
+scenario_option = partial(option, rich_help_panel="Scenarios")
+recorded_option = partial(option, rich_help_panel="Recorded workload")
+synthetic_option = partial(option, rich_help_panel="Synthetic workload")
 Settings = Annotated[
     list[str] | None,
     scenario_option(
@@ -60,8 +48,7 @@ Seed = Annotated[
     int, scenario_option("Seed. The same seed makes the same workload and the same growth.")
 ]
 Picture = Annotated[
-    Path | None,
-    scenario_option("File for a chart: .svg, or .html with tables.", metavar="FILE"),
+    Path | None, scenario_option("File for a chart: .svg, or .html with tables.", metavar="FILE")
 ]
 Spark = Annotated[
     str | None,
@@ -80,8 +67,7 @@ LakePath = Annotated[
     ),
 ]
 Source = Annotated[
-    str | None,
-    recorded_option("Database, if the lake has several databases.", metavar="NAME"),
+    str | None, recorded_option("Database, if the lake has several databases.", metavar="NAME")
 ]
 Begin = Annotated[
     str | None, recorded_option("First day or time to replay.", "--from", metavar="DAY")
@@ -94,8 +80,7 @@ RecordedWorkers = Annotated[
     ),
 ]
 MaxError = Annotated[
-    float,
-    recorded_option("Maximum relative error of the replay at the recorded settings.", min=0),
+    float, recorded_option("Maximum relative error of the replay at the recorded settings.", min=0)
 ]
 Synthetic = Annotated[bool, synthetic_option("Generate a workload from --seed.", "--synthetic")]
 Tenants = Annotated[int, synthetic_option("Number of tenants.", min=1, max=100_000)]
@@ -111,8 +96,7 @@ Load = Annotated[
     synthetic_option("Share of the time that the first number of --workers is busy.", min=0.01),
 ]
 Noisy = Annotated[
-    float,
-    synthetic_option("Share of all messages that a single tenant sends.", min=0, max=1),
+    float, synthetic_option("Share of all messages that a single tenant sends.", min=0, max=1)
 ]
 Failing = Annotated[float, synthetic_option("Share of attempts that fail.", min=0, max=1)]
 Deferring = Annotated[float, synthetic_option("Share of attempts that are deferred.", min=0, max=1)]
@@ -123,8 +107,7 @@ Service = Annotated[
     Literal["fixed", "exponential", "heavy"], synthetic_option("Distribution of run times.")
 ]
 ServiceMs = Annotated[
-    int,
-    synthetic_option("Average run time of a message in milliseconds.", min=1, max=86_400_000),
+    int, synthetic_option("Average run time of a message in milliseconds.", min=1, max=86_400_000)
 ]
 
 app = create_group("Replay a workload with other settings.")
@@ -169,9 +152,12 @@ def simulate(
     """
     from lonnymq.simulate import WorkloadShape
 
-    worker_counts = None if workers is None else parse_workers(workers)
+    advice = "--workers: write whole numbers, like 8,16,32"
+    worker_counts = None if workers is None else parse_numbers(workers, int, 1, 1_000_000, advice)
+    advice = "--growth: write numbers from 0.001 to 1000, like 1,1.5,2"
+    growths = parse_numbers(growth, float, 0.001, 1000, advice)
     simulation = Simulation(
-        session, settings or [], worker_counts, parse_growth(growth), picture,
+        session, settings or [], worker_counts, growths, picture,
         SparkSettings(spark, conf or []), seed,
     )  # fmt: skip
     if days is not None and (not (synthetic and lake) or settings or workers):
@@ -210,17 +196,6 @@ def read_epoch(text: str | None, option: str, *, is_last: bool = False) -> int |
     """A day or a time in epoch milliseconds."""
     read = read_day(text, option, is_last=is_last)
     return None if read is None else round(read.timestamp() * 1000)
-
-
-def parse_workers(text: str) -> list[int]:
-    """The numbers of workers to compare."""
-    return parse_numbers(text, int, 1, 1_000_000, "--workers: write whole numbers, like 8,16,32")
-
-
-def parse_growth(text: str) -> list[float]:
-    """The factors for the number of messages."""
-    advice = "--growth: write numbers from 0.001 to 1000, like 1,1.5,2"
-    return parse_numbers(text, float, 0.001, 1000, advice)
 
 
 def parse_numbers(

@@ -5,31 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from psycopg import AsyncConnection
-
-from lonnymq.dashboard.api.schemas import OUTCOMES, SETTINGS, build_count
+from lonnymq.client import calls
+from lonnymq.dashboard.api.schemas import (
+    OUTCOMES,
+    SETTINGS,
+    ChannelPoint,
+    ChannelRow,
+    build_count,
+    select_fields,
+)
 from lonnymq.dashboard.errors import not_found
-from lonnymq.dashboard.queues import MonitoredQueue, Row, fetch, per_second
+from lonnymq.dashboard.queues import MonitoredQueue, QueueTransaction, Row, per_second
 from lonnymq.dashboard.request import decode_cursor, encode_cursor, wrong_cursor
 
-NAMES = """
-select * from {schema}.channel_names(%(prefix)s, %(text)s, %(after)s, %(limit)s, %(most)s)
-"""
-RANK = "select * from {schema}.channel_rank(%(by)s, 1000)"
-IN_STATE = "select * from {schema}.channel_in_state(%(state)s, 1000)"
-ROWS = "select * from {schema}.channel_active(1, 1000, %(names)s)"
-DEAD = "select * from {schema}.channel_dead(%(names)s)"
-FIGURES = "select * from {schema}.queue_metrics()"
-STATS = "select * from {schema}.channel_stats(%(name)s)"
-OPTIONS = "select {schema}.queue_options_now() as options"
-SAMPLES = """
-select * from {schema}.channel_sample_list(
-  %(name)s, ({schema}.epoch() - %(span)s)::bigint, %(step)s)
-"""
-LATEST_ATTEMPTS = """
-select * from {schema}.history_recent(
-  ({schema}.epoch() - %(span)s)::bigint, %(step)s, %(name)s, 10000)
-"""
 SPANS = {"hour": (3_600_000, 60_000), "day": (86_400_000, 900_000)}
 SORTS = ("name", "waiting", "running", "oldest", "rate", "dead")
 MAX_COUNTED = 10_000
@@ -45,12 +33,34 @@ async def list_channels(
     cursor: str | None,
     limit: int,
 ) -> dict[str, Any]:
-    """A page of channels."""
-    if sort != "name" or state:
-        return await list_ranked(
-            queue, search=search, sort=sort, state=state, cursor=cursor, limit=limit
-        )
-    return await list_by_name(queue, search=search, cursor=cursor, limit=limit)
+    """A page of channels: by name, or the leading channels by activity.
+
+    The cost of a page does not depend on the number of channels.
+    """
+    if sort == "name" and not state:
+        return await list_by_name(queue, search=search, cursor=cursor, limit=limit)
+    (start,) = decode_cursor(cursor, (0,), int)
+    if not 0 <= start <= 2000:
+        raise wrong_cursor()
+    async with queue.read_transaction() as transaction:
+        order = await transaction.rows(calls.channel_rank, sort) if sort != "name" else []
+        ranks = {each["channel"]: each["figure"] for each in order}
+        names = list(ranks)
+        if state:
+            in_state = set(await transaction.call(calls.channel_in_state, state))
+            names = [name for name in names if name in in_state] + sorted(in_state - set(names))
+        names = [name for name in names if search.lower() in name.lower()]
+        chosen = names[start : start + limit]
+        estimates = ranks if sort == "waiting" else {}
+        page = await read_rows(transaction, chosen, estimates)
+    following = encode_cursor(start + limit) if start + limit < len(names) else None
+    return {
+        **page,
+        "next": following,
+        "ranked": "estimated",
+        "complete": following is None,
+        "searched": len(names),
+    }
 
 
 async def list_by_name(
@@ -60,19 +70,19 @@ async def list_by_name(
     part, after = decode_cursor(cursor, ("begins" if search else "all", ""), str, str)
     if part not in ("all", "begins", "contains"):
         raise wrong_cursor()
-    parameters = {
-        "prefix": search if part == "begins" else "",
-        "text": search if part == "contains" else "",
-        "after": after,
-        "limit": limit,
-        "most": MAX_COUNTED if part == "contains" else limit + 1,
-    }
-    async with queue.read_transaction() as connection:
-        found = await fetch(connection, queue.schema, NAMES, parameters)
+    async with queue.read_transaction() as transaction:
+        found = await transaction.rows(
+            calls.channel_names,
+            search if part == "begins" else "",
+            text=search if part == "contains" else "",
+            after=after,
+            limit=limit,
+            most=MAX_COUNTED if part == "contains" else limit + 1,
+        )
         names = [each["channel"] for each in found if each["channel"] is not None]
         if part == "contains":
             names = [name for name in names if not name.startswith(search)]
-        page = await read_rows(connection, queue.schema, names)
+        page = await read_rows(transaction, names)
     upto = found[0]["upto"]
     following = encode_cursor(part, upto) if upto is not None else None
     if following is None and part == "begins":
@@ -86,48 +96,13 @@ async def list_by_name(
     }
 
 
-async def list_ranked(
-    queue: MonitoredQueue,
-    *,
-    search: str,
-    sort: str,
-    state: str | None,
-    cursor: str | None,
-    limit: int,
-) -> dict[str, Any]:
-    """The leading channels by activity. The cost does not depend on the number of channels."""
-    (start,) = decode_cursor(cursor, (0,), int)
-    if not 0 <= start <= 2000:
-        raise wrong_cursor()
-    async with queue.read_transaction() as connection:
-        order = await fetch(connection, queue.schema, RANK, {"by": sort}) if sort != "name" else []
-        ranks = {each["channel"]: each["figure"] for each in order}
-        names = list(ranks)
-        if state:
-            rows = await fetch(connection, queue.schema, IN_STATE, {"state": state})
-            in_state = {each["channel"] for each in rows}
-            names = [name for name in names if name in in_state] + sorted(in_state - set(names))
-        names = [name for name in names if search.lower() in name.lower()]
-        chosen = names[start : start + limit]
-        estimates = ranks if sort == "waiting" else {}
-        page = await read_rows(connection, queue.schema, chosen, estimates)
-    following = encode_cursor(start + limit) if start + limit < len(names) else None
-    return {
-        **page,
-        "next": following,
-        "ranked": "estimated",
-        "complete": following is None,
-        "searched": len(names),
-    }
-
-
 async def read_rows(
-    connection: Any, schema: str, names: list[str], estimates: dict[str, int] | None = None
+    transaction: QueueTransaction, names: list[str], estimates: dict[str, int] | None = None
 ) -> dict[str, Any]:
     """The channels with these names, in this order."""
-    active = await fetch(connection, schema, ROWS, {"names": names})
-    dead = await fetch(connection, schema, DEAD, {"names": names})
-    figures = (await fetch(connection, schema, FIGURES))[0]
+    active = await transaction.rows(calls.channel_active, names)
+    dead = await transaction.rows(calls.channel_dead, names)
+    (figures,) = await transaction.rows(calls.queue_metrics)
     died = {each["channel"]: each["dead"] for each in dead}
     found = {
         each["channel"]: format_row(
@@ -146,19 +121,19 @@ async def read_rows(
 
 async def read_channel(queue: MonitoredQueue, name: str) -> dict[str, Any]:
     """One channel: its state, its limits, and its last hour."""
-    async with queue.read_transaction() as connection:
-        stats = await fetch(connection, queue.schema, STATS, {"name": name})
+    async with queue.read_transaction() as transaction:
+        stats = await transaction.rows(calls.channel_stats, name)
         if not stats:
             raise not_found(
                 "This channel does not exist.",
                 "The first message creates a channel. A channel that is idle for long is removed.",
             )
-        active = await fetch(connection, queue.schema, ROWS, {"names": [name]})
-        options = (await fetch(connection, queue.schema, OPTIONS))[0]["options"]
-        recent = await read_history(connection, queue.schema, name, "hour")
+        (active,) = await transaction.rows(calls.channel_active, [name])
+        options = await transaction.call(calls.queue_options_now)
+        recent = await read_history(transaction, name, "hour", active["now_at"])
     return {
-        "now_at": active[0]["now_at"],
-        "channel": format_details(stats[0], active[0]),
+        "now_at": active["now_at"],
+        "channel": format_details(stats[0], active),
         "defaults": {word: options[f"default_{word}"] for word in SETTINGS},
         "recent": recent,
     }
@@ -185,26 +160,18 @@ def format_row(
     waiting = build_count(row["waiting"], at_least=not counted)
     if not counted and estimate is not None and estimate > row["waiting"]:
         waiting = build_count(estimate, exact=False)
-    return {
-        "channel": row["channel"],
-        "state": row["state"],
-        "held": explain_hold(row),
-        "waiting": waiting,
-        "scheduled": build_count(row["scheduled"], exact=counted),
-        "running": row["in_flight"],
-        "max_concurrency": row["max_concurrency"],
-        "out_per_s": per_second(row["finished"], row["finished_ms"]),
-        "rate_limit_per_s": per_second(1, row["min_interval_ms"]),
-        "min_interval_ms": row["min_interval_ms"],
-        "burst": row["burst"],
-        "oldest_at": row["waiting_since"],
-        "next_at": row["next_at"],
-        "dead": build_count(dead, at_least=dead >= MAX_DEAD),
-        "weight": row["weight"],
-        "max_size": row["max_size"],
-        "paused": row["paused"],
-        "retiring": row["retiring"],
-    }
+    return select_fields(
+        ChannelRow,
+        row,
+        held=explain_hold(row),
+        waiting=waiting,
+        scheduled=build_count(row["scheduled"], exact=counted),
+        running=row["in_flight"],
+        out_per_s=per_second(row["finished"], row["finished_ms"]),
+        rate_limit_per_s=per_second(1, row["min_interval_ms"]),
+        oldest_at=row["waiting_since"],
+        dead=build_count(dead, at_least=dead >= MAX_DEAD),
+    )
 
 
 def explain_hold(row: Mapping[str, Any]) -> str | None:
@@ -226,45 +193,40 @@ def explain_hold(row: Mapping[str, Any]) -> str | None:
 
 async def read_series(queue: MonitoredQueue, *, name: str, span: str) -> dict[str, Any]:
     """The history of a channel over the last hour or day."""
-    async with queue.read_transaction() as connection:
-        return await read_history(connection, queue.schema, name, span)
+    async with queue.read_transaction() as transaction:
+        now_at = await transaction.call(calls.epoch)
+        return await read_history(transaction, name, span, now_at)
 
 
 async def read_history(
-    connection: AsyncConnection[Any], schema: str, name: str, span: str
+    transaction: QueueTransaction, name: str, span: str, now_at: int
 ) -> dict[str, Any]:
     """The outcomes of a channel's attempts, from samples or else from the latest attempts.
 
     `exact` is false if outcomes since `from_at` may be missing.
     """
     span_ms, step_ms = SPANS[span]
-    parameters = {"name": name, "span": span_ms, "step": step_ms}
-    rows = await fetch(connection, schema, SAMPLES, parameters)
+    start = now_at - span_ms
+    rows = await transaction.rows(calls.channel_sample_list, name, start=start, step_ms=step_ms)
     is_sampled = rows[0]["from_at"] is not None
     if not is_sampled:
-        rows = await fetch(connection, schema, LATEST_ATTEMPTS, parameters)
-    first, format_step = rows[0], format_sample if is_sampled else format_point
+        rows = await transaction.rows(
+            calls.history_recent, start, step_ms=step_ms, channel=name, most=MAX_COUNTED
+        )
+    first = rows[0]
     return {
         "now_at": first["now_at"],
         "step_ms": step_ms,
         "exact": first["all_channels"] if is_sampled else True,
         "from_at": first["from_at"],
-        "points": [format_step(each) for each in rows if each["at"] is not None],
+        "points": [
+            format_point(each, is_sum=is_sampled) for each in rows if each["at"] is not None
+        ],
     }
 
 
-def format_sample(row: Row) -> dict[str, Any]:
-    """A step of samples, whose durations are sums."""
-    attempts = max(sum(row[outcome] for outcome in OUTCOMES), 1)
-    means = {"wait_ms": row["wait_ms"] / attempts, "run_ms": row["run_ms"] / attempts}
-    return format_point({**row, **means})
-
-
-def format_point(row: Row) -> dict[str, Any]:
-    """A step with mean durations."""
-    return {
-        "at": row["at"],
-        **{outcome: row[outcome] for outcome in OUTCOMES},
-        "wait_ms": round(row["wait_ms"]),
-        "run_ms": round(row["run_ms"]),
-    }
+def format_point(row: Row, *, is_sum: bool) -> dict[str, Any]:
+    """A step with mean durations. Durations of samples are sums."""
+    attempts = max(sum(row[outcome] for outcome in OUTCOMES), 1) if is_sum else 1
+    means = {name: round(row[name] / attempts) for name in ("wait_ms", "run_ms")}
+    return select_fields(ChannelPoint, row, **means)

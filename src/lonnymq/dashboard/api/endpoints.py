@@ -10,8 +10,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from lonnymq.dashboard.api import channels, dead, messages, queue, schemas
-from lonnymq.dashboard.report import describe_report
+from lonnymq.dashboard.api import channels, messages, queue, schemas
+from lonnymq.dashboard.files import describe_report
 from lonnymq.dashboard.request import CURSOR, ID, LIMIT, Parameter
 from lonnymq.dashboard.state import get_queue, get_state
 
@@ -65,9 +65,10 @@ ENDPOINTS = (
              messages.list_messages, (
         Parameter("channel", "The name of the channel.", required=True), CURSOR, LIMIT,
     )),
+    Endpoint("messages/{id}", "One message.", schemas.Message, messages.read_message, (ID,)),
     Endpoint("dead/groups", "Dead messages grouped by error.", schemas.DeadGroups,
-             dead.group_dead, (CHANNEL, KIND)),
-    Endpoint("dead", "A page of dead messages, newest first.", schemas.DeadMessages, dead.list_dead, (
+             messages.group_dead, (CHANNEL, KIND)),
+    Endpoint("dead", "A page of dead messages, newest first.", schemas.DeadMessages, messages.list_dead, (
         Parameter("group", "Only messages of this group of errors."), CHANNEL, KIND, CURSOR, LIMIT,
     )),
     Endpoint("workers", "The workers.", schemas.Workers, queue.list_workers),
@@ -77,17 +78,6 @@ ENDPOINTS = (
         Parameter("subject", "Only actions on this channel, message or schedule."), CURSOR, LIMIT,
     )),
 )  # fmt: skip
-
-
-async def send_message(request: Request) -> Response:
-    """Send one message."""
-    state = get_state(request)
-    await state.authenticator.require_user(request)
-    queue, message_id = get_queue(request), ID.read(request)
-    document = await state.cache.get(
-        (queue.key, "message", message_id), lambda: messages.read_message(queue, message_id)
-    )
-    return JSONResponse(document)
 
 
 async def send_message_content(request: Request) -> Response:

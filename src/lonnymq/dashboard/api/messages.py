@@ -1,9 +1,10 @@
-"""Messages: the messages of a channel in order, and one message with attempts, timeline and explanation."""
+"""Messages: those of a channel in order, one with attempts, timeline and explanation, and dead ones by error."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from lonnymq.client import calls
 from lonnymq.dashboard.api.content import (
     PREVIEW_BYTES,
     format_content,
@@ -11,39 +12,22 @@ from lonnymq.dashboard.api.content import (
     parse_json,
     summarize_error,
 )
+from lonnymq.dashboard.api.schemas import (
+    Attempt,
+    DeadGroup,
+    DeadRow,
+    MessageDetails,
+    MessageRow,
+    build_count,
+    select_fields,
+)
 from lonnymq.dashboard.errors import not_found
-from lonnymq.dashboard.queues import MonitoredQueue, Row, fetch
-from lonnymq.dashboard.request import MIN_ID, decode_cursor, encode_cursor
-
-PAGE = """
-select * from {schema}.message_page(%(channel)s, %(at)s, %(id)s, %(limit)s, %(bytes)s)
-"""
-SHOW = """
-select m.id, m.channel, m.kind, m.key, m.attempt, m.max_attempts, m.created_at, m.dequeue_at,
-  m.dequeued_at, m.lease_until, m.died_at, m.leased, m.worker, m.headers::text as headers, m.error,
-  m.content, m.size, m.state, m.state_size, m.now_at
-from {schema}.message_show(%(id)s) m
-"""
-WHOLE = "select content from {schema}.message_show(%(id)s, 2147483647)"
-ATTEMPTS = """
-select a.attempt, a.outcome, a.worker, a.channel, a.kind, a.key, a.headers::text as headers,
-  a.created_at, a.dequeue_at, a.dequeued_at, a.finished_at, a.size, a.error, a.content, a.now_at
-from {schema}.message_attempts(%(id)s, %(most)s) a
-"""
-EXPLAIN = "select * from {schema}.message_explain(%(id)s)"
+from lonnymq.dashboard.queues import MonitoredQueue, Row
+from lonnymq.dashboard.request import MAX_ID, MIN_ID, decode_cursor, encode_cursor
 
 LATEST_ATTEMPTS = 5000
 MAX_ATTEMPTS = 200
-ROW_FIELDS = (
-    "kind", "key", "attempt", "created_at", "dequeue_at", "lease_until", "worker", "size",
-)  # fmt: skip
-MESSAGE_FIELDS = (
-    "kind", "key", "attempt", "max_attempts", "created_at", "dequeue_at", "dequeued_at",
-    "lease_until", "worker", "died_at", "error",
-)  # fmt: skip
-ATTEMPT_FIELDS = (
-    "attempt", "outcome", "worker", "dequeue_at", "dequeued_at", "finished_at", "error",
-)  # fmt: skip
+WHOLE_CONTENT = 2**31 - 1
 OUTCOME_TEXTS = {
     "completed": "Attempt {0} completed the message",
     "failed": "Attempt {0} failed",
@@ -51,6 +35,7 @@ OUTCOME_TEXTS = {
     "expired": "The lease of attempt {0} expired",
     "dead": "Attempt {0} was the last attempt: the message is dead",
 }
+MAX_GROUPED = 10_000
 
 
 async def list_messages(
@@ -58,10 +43,14 @@ async def list_messages(
 ) -> dict[str, Any]:
     """A page of the live messages of a channel."""
     at, after = decode_cursor(cursor, (MIN_ID, MIN_ID), int, int)
-    parameters = {
-        "channel": channel, "at": at, "id": after, "limit": limit, "bytes": PREVIEW_BYTES,
-    }  # fmt: skip
-    rows, now_at = await queue.rows_and_now(PAGE, parameters)
+    rows, now_at = await queue.rows_and_now(
+        calls.message_page,
+        channel,
+        after_at=at,
+        after_id=after,
+        limit=limit,
+        head_bytes=PREVIEW_BYTES,
+    )
     last = rows[-1] if len(rows) == limit else None
     return {
         "now_at": now_at,
@@ -72,14 +61,14 @@ async def list_messages(
 
 def format_row(row: Row) -> dict[str, Any]:
     """A message in a list."""
-    return {
-        "id": str(row["id"]),
-        "channel": row["channel"],
-        "state": find_state(row),
-        **{field: row[field] for field in ROW_FIELDS},
-        "error": summarize_error(row["error"]),
-        "preview": format_preview(row["head"], row["size"]),
-    }
+    return select_fields(
+        MessageRow,
+        row,
+        id=str(row["id"]),
+        state=find_state(row),
+        error=summarize_error(row["error"]),
+        preview=format_preview(row["head"], row["size"]),
+    )
 
 
 def find_state(row: Row) -> str:
@@ -89,20 +78,23 @@ def find_state(row: Row) -> str:
     return "scheduled" if row["dequeue_at"] > row["now_at"] else "waiting"
 
 
-async def read_message(queue: MonitoredQueue, message_id: int) -> dict[str, Any]:
+async def read_message(
+    queue: MonitoredQueue,
+    *,
+    id: int,  # noqa: A002 - the parameter's name in the address
+) -> dict[str, Any]:
     """One message: live, dead, or completed recently."""
-    async with queue.read_transaction() as connection:
-        parameters: dict[str, Any] = {"id": message_id}
-        found = await fetch(connection, queue.schema, SHOW, parameters)
+    async with queue.read_transaction() as transaction:
+        found = await transaction.rows(calls.message_show, id)
         most = 0 if found else LATEST_ATTEMPTS
-        ended = await fetch(connection, queue.schema, ATTEMPTS, {**parameters, "most": most})
-        explained = (await fetch(connection, queue.schema, EXPLAIN, parameters))[0]
+        ended = await transaction.rows(calls.message_attempts, id, most=most)
+        (explained,) = await transaction.rows(calls.message_explain, id)
     if not found and not ended:
         raise not_found(
-            f"Message {message_id} is not in the queue.",
+            f"Message {id} is not in the queue.",
             "The message completed some time ago, was cancelled, or never existed. History has completed messages.",
         )
-    row = format_message(found[0]) if found else format_ended(ended[-1], message_id)
+    row = format_message(found[0]) if found else format_ended(ended[-1], id)
     attempts = [format_attempt(each) for each in ended]
     return {
         "now_at": (found or ended)[0]["now_at"],
@@ -110,7 +102,7 @@ async def read_message(queue: MonitoredQueue, message_id: int) -> dict[str, Any]
         "explanation": {
             "answer": explained["answer"],
             "text": explained["explanation"],
-            "fields": explained["fields"],
+            "fields": parse_json(explained["fields"]),
         },
         "attempts": attempts,
         "attempts_complete": bool(found) and len(ended) < MAX_ATTEMPTS,
@@ -120,46 +112,46 @@ async def read_message(queue: MonitoredQueue, message_id: int) -> dict[str, Any]
 
 def format_message(row: Row) -> dict[str, Any]:
     """A message that is live or dead."""
-    return {
-        "id": str(row["id"]),
-        "channel": row["channel"],
-        "state": "dead" if row["died_at"] is not None else find_state(row),
-        **{field: row[field] for field in MESSAGE_FIELDS},
-        "headers": parse_json(row["headers"]),
-        "content": format_content(row["content"], row["size"]),
-        "state_content": format_content(row["state"], row["state_size"]),
-    }
+    return select_fields(
+        MessageDetails,
+        row,
+        id=str(row["id"]),
+        state="dead" if row["died_at"] is not None else find_state(row),
+        headers=parse_json(row["headers"]),
+        content=format_content(row["content"], row["size"]),
+        state_content=format_content(row["state"], row["state_size"]),
+    )
 
 
 def format_ended(row: Row, message_id: int) -> dict[str, Any]:
     """A message that only history contains."""
-    is_done = row["outcome"] == "completed"
+    known = {word: row[word] for word in ("channel", "kind", "key", "attempt", "created_at")}
     return {
-        **dict.fromkeys(MESSAGE_FIELDS),
+        **dict.fromkeys(MessageDetails.__struct_fields__),
+        **known,
         "id": str(message_id),
-        "channel": row["channel"],
-        "state": "completed" if is_done else "gone",
-        **{word: row[word] for word in ("kind", "key", "attempt", "created_at", "dequeue_at")},
+        "state": "completed" if row["outcome"] == "completed" else "gone",
+        "dequeue_at": row["dequeue_at"],
         "headers": parse_json(row["headers"]),
         "content": format_content(row["content"], row["size"]),
-        "state_content": None,
     }
 
 
 def format_attempt(row: Row) -> dict[str, Any]:
     """An attempt that ended."""
     due_at = max(row["dequeue_at"], row["created_at"])
-    return {
-        **{field: row[field] for field in ATTEMPT_FIELDS},
-        "wait_ms": max(row["dequeued_at"] - due_at, 0),
-        "run_ms": max(row["finished_at"] - row["dequeued_at"], 0),
-        "summary": summarize_error(row["error"]),
-    }
+    return select_fields(
+        Attempt,
+        row,
+        wait_ms=max(row["dequeued_at"] - due_at, 0),
+        run_ms=max(row["finished_at"] - row["dequeued_at"], 0),
+        summary=summarize_error(row["error"]),
+    )
 
 
 async def read_content(queue: MonitoredQueue, message_id: int) -> bytes:
     """The whole payload of a message."""
-    rows = await queue.rows(WHOLE, {"id": message_id})
+    rows = await queue.rows(calls.message_show, message_id, head_bytes=WHOLE_CONTENT)
     if not rows:
         raise not_found(f"Message {message_id} is not in the queue.")
     data: bytes = rows[0]["content"]
@@ -215,3 +207,74 @@ def build_step(
 ) -> dict[str, Any]:
     """One step of the timeline."""
     return {"at": at, "what": what, "text": text, "attempt": attempt, "future": future}
+
+
+async def group_dead(
+    queue: MonitoredQueue, *, channel: str | None, kind: str | None
+) -> dict[str, Any]:
+    """The newest ten thousand dead messages, grouped by error."""
+    async with queue.read_transaction() as transaction:
+        rows = await transaction.rows(calls.dead_groups, channel, kind=kind)
+        (figures,) = await transaction.rows(calls.queue_metrics)
+    looked_at = rows[0]["looked_at"]
+    is_filtered = channel is not None or kind is not None
+    matched = sum(each["messages"] or 0 for each in rows)
+    return {
+        "now_at": rows[0]["now_at"],
+        "total": build_count(matched, at_least=looked_at >= MAX_GROUPED)
+        if is_filtered or looked_at < MAX_GROUPED
+        else build_count(max(figures["dead"], looked_at), exact=figures["dead_is_exact"]),
+        "looked_at": looked_at,
+        "complete": looked_at < MAX_GROUPED,
+        "groups": [format_group(each) for each in rows if each["error_group"] is not None],
+    }
+
+
+def format_group(row: Row) -> dict[str, Any]:
+    """Dead messages with similar errors."""
+    return select_fields(
+        DeadGroup,
+        row,
+        group=row["error_group"],
+        count=row["messages"],
+        newest_id=str(row["newest_id"]),
+    )
+
+
+async def list_dead(
+    queue: MonitoredQueue,
+    *,
+    group: str | None,
+    channel: str | None,
+    kind: str | None,
+    cursor: str | None,
+    limit: int,
+) -> dict[str, Any]:
+    """A page of dead messages, newest first."""
+    (before,) = decode_cursor(cursor, (MAX_ID,), int)
+    rows = await queue.rows(
+        calls.dead_match,
+        group,
+        channel=channel,
+        kind=kind,
+        before=before,
+        limit=limit,
+        head_bytes=PREVIEW_BYTES,
+    )
+    upto = rows[0]["upto"]
+    return {
+        "now_at": rows[0]["now_at"],
+        "messages": [format_dead(each) for each in rows if each["id"] is not None],
+        "next": encode_cursor(upto) if upto is not None else None,
+    }
+
+
+def format_dead(row: Row) -> dict[str, Any]:
+    """A dead message in a list."""
+    return select_fields(
+        DeadRow,
+        row,
+        id=str(row["id"]),
+        summary=summarize_error(row["error"]),
+        preview=format_preview(row["head"], row["size"]),
+    )

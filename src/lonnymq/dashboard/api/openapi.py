@@ -12,11 +12,12 @@ from starlette.responses import JSONResponse, Response
 from lonnymq.dashboard.actions.routes import ACTIONS
 from lonnymq.dashboard.api import schemas
 from lonnymq.dashboard.api.endpoints import ENDPOINTS
-from lonnymq.dashboard.api.session import SignInBody
 from lonnymq.dashboard.request import ID, QUEUE, Body, Parameter
+from lonnymq.dashboard.security import SignInBody
 from lonnymq.dashboard.state import AppState, get_state
 
 JSON = "application/json"
+QUEUES = "/api/queues/{queue}"
 REF = "#/components/schemas/{name}"
 ERRORS = {
     401: "You are not signed in.",
@@ -24,7 +25,7 @@ ERRORS = {
     422: "A parameter is not allowed.",
     503: "The database does not answer.",
 }
-ACTION_ERRORS = {
+WRITE_ERRORS = {
     **ERRORS,
     403: "The request may come from a page of another site.",
     409: "The action is not possible now.",
@@ -70,101 +71,67 @@ def describe_schemas() -> dict[str, Any]:
 def describe_paths(state: AppState) -> dict[str, Any]:
     """All operations by path."""
     events = "Live events: `overview` with an Overview, and `trouble` with an Error."
-    paths: dict[str, Any] = {
-        "/api/session": {
-            "get": describe_read("The user and the queues.", schemas.Session, errors={}),
-            "post": describe_write("Sign in with the token.", schemas.Session, SignInBody),
-        },
-        "/api/session/end": {"post": describe_write("Sign out.", schemas.Session, None)},
-        "/api/report": {"get": describe_read("The latest report.", schemas.Report)},
-        "/health": {"get": describe_read("The process is running.", schemas.Health, errors={})},
-        "/ready": {"get": describe_readiness()},
-        "/metrics": {"get": describe_other("Metrics for Prometheus.", "text/plain")},
-        "/api/queues/{queue}/messages/{id}": {
-            "get": describe_read("One message.", schemas.Message, (QUEUE, ID))
-        },
-        "/api/queues/{queue}/messages/{id}/content": {
-            "get": describe_other(
-                "The whole payload of a message.", "application/octet-stream", (QUEUE, ID)
-            )
-        },
-        "/api/queues/{queue}/events": {
-            "get": describe_other(events, "text/event-stream", (QUEUE,))
-        },
+    health = describe_operation("The process is running.", schemas.Health, errors={})
+    ready = describe_operation("Whether every queue answers.", schemas.Readiness, errors={})
+    ready["responses"]["503"] = ready["responses"]["200"]
+    reads: dict[str, Any] = {
+        "/api/session": describe_operation("The user and the queues.", schemas.Session, errors={}),
+        "/api/report": describe_operation("The latest report.", schemas.Report),
+        "/health": health,
+        "/ready": ready,
+        "/metrics": describe_operation("Metrics for Prometheus.", "text/plain"),
+        f"{QUEUES}/messages/{{id}}/content": describe_operation(
+            "The whole payload of a message.", "application/octet-stream", QUEUE, ID
+        ),
+        f"{QUEUES}/events": describe_operation(events, "text/event-stream", QUEUE),
     }
     for each in ENDPOINTS:
-        paths[f"/api/queues/{{queue}}/{each.path}"] = {
-            "get": describe_read(each.about, each.document, (QUEUE, *each.parameters))
-        }
-    return paths | (describe_actions() if state.actions else {})
-
-
-def describe_actions() -> dict[str, Any]:
-    """The operations of all actions by path."""
-    paths: dict[str, Any] = {}
-    for name, action in ACTIONS.items():
-        about = (type(action).__doc__ or "").strip()
-        for path, document, summary in (
-            (f"{name}/preview", schemas.Preview, f"Preview: {about}"),
-            (name, schemas.ActionDone, about),
-        ):
-            operation = describe_write(summary, document, action.body, (QUEUE,))
-            paths[f"/api/queues/{{queue}}/actions/{path}"] = {"post": operation}
+        operation = describe_operation(each.about, each.document, QUEUE, *each.parameters)
+        reads[f"{QUEUES}/{each.path}"] = operation
+    paths = {path: {"get": operation} for path, operation in reads.items()}
+    for path, operation in describe_writes(state).items():
+        paths.setdefault(path, {})["post"] = operation
     return paths
 
 
-def describe_write(
-    about: str,
-    document: type[schemas.Document],
-    body: type[Body] | None,
-    parameters: tuple[Parameter, ...] = (),
-) -> dict[str, Any]:
-    """An operation that changes something."""
-    operation = describe_read(about, document, parameters, errors=ACTION_ERRORS)
-    if body is not None:
-        operation["requestBody"] = {"required": True, "content": describe_json(body)}
-    return operation
-
-
-def describe_read(
-    about: str,
-    document: type[schemas.Document],
-    parameters: tuple[Parameter, ...] = (),
-    *,
-    errors: dict[int, str] = ERRORS,
-) -> dict[str, Any]:
-    """An operation that returns JSON."""
-    return describe_operation(about, describe_json(document), parameters, errors)
-
-
-def describe_other(
-    about: str, content_type: str, parameters: tuple[Parameter, ...] = ()
-) -> dict[str, Any]:
-    """An operation that returns something else."""
-    return describe_operation(about, {content_type: {}}, parameters, ERRORS)
+def describe_writes(state: AppState) -> dict[str, Any]:
+    """The operations that change something, by path. Actions that are not enabled are left out."""
+    found = {
+        "/api/session": describe_operation(
+            "Sign in with the token.", schemas.Session, errors=WRITE_ERRORS, body=SignInBody
+        ),
+        "/api/session/end": describe_operation("Sign out.", schemas.Session, errors=WRITE_ERRORS),
+    }
+    for name, action in ACTIONS.items() if state.actions else ():
+        for path, document, summary in (
+            (f"{name}/preview", schemas.Preview, f"Preview: {action.about}"),
+            (name, schemas.ActionDone, action.about),
+        ):
+            found[f"{QUEUES}/actions/{path}"] = describe_operation(
+                summary, document, QUEUE, errors=WRITE_ERRORS, body=action.body
+            )
+    return found
 
 
 def describe_operation(
     about: str,
-    content: dict[str, Any],
-    parameters: tuple[Parameter, ...],
-    errors: dict[int, str],
+    answer: type[schemas.Document] | str,
+    *parameters: Parameter,
+    errors: dict[int, str] = ERRORS,
+    body: type[Body] | None = None,
 ) -> dict[str, Any]:
-    """An operation with its parameters, its answer and its errors."""
+    """An operation that answers with a document, or with something of a content type."""
+    content = {answer: {}} if isinstance(answer, str) else describe_json(answer)
     responses = {"200": {"description": about, "content": content}}
     for status, text in errors.items():
         responses[str(status)] = {"description": text, "content": describe_json(schemas.Error)}
-    return {
+    operation = {
         "summary": about,
         "parameters": [each.to_openapi() for each in parameters],
         "responses": responses,
     }
-
-
-def describe_readiness() -> dict[str, Any]:
-    """The operation that says whether all queues answer."""
-    operation = describe_read("Whether every queue answers.", schemas.Readiness, errors={})
-    operation["responses"]["503"] = operation["responses"]["200"]
+    if body is not None:
+        operation["requestBody"] = {"required": True, "content": describe_json(body)}
     return operation
 
 

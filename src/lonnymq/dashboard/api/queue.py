@@ -5,54 +5,36 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from psycopg import AsyncConnection
-
+from lonnymq.client import calls
+from lonnymq.client.call import Call, statement
+from lonnymq.dashboard.api import schemas
 from lonnymq.dashboard.api.content import parse_json
-from lonnymq.dashboard.api.schemas import build_count
-from lonnymq.dashboard.queues import MonitoredQueue, Row, fetch, per_second
+from lonnymq.dashboard.api.schemas import build_count, select_fields
+from lonnymq.dashboard.queues import MonitoredQueue, QueueTransaction, Row, per_second
 from lonnymq.dashboard.request import MAX_ID, decode_cursor, encode_cursor
 from lonnymq.fairness import jain_index
 
-FIGURES = "select * from {schema}.queue_metrics()"
-ENDED = """
-select * from {schema}.history_recent(({schema}.epoch() - 10000)::bigint, 10000, null, 5000)
-"""
-ACTIVE = "select * from {schema}.channel_active(50, 100)"
-ALL_WORKERS = "select * from {schema}.worker_list(null, 10000)"
-LATEST_SAMPLES = "select * from {schema}.sample_list({schema}.epoch() - 60000, 1000)"
-SAMPLES = """
-select * from {schema}.sample_list({schema}.epoch() - %(span)s::bigint, %(step)s)
-"""
-WORKERS = """
-select w.name, w.alive, w.stopping, w.concurrency, w.running, w.started_at, w.seen_at,
-  w.about::text as about
-from {schema}.worker_list(null, 1000) w
-"""
-SCHEDULES = """
-select s.name, s.cron, s.every_ms, s.timezone, s.channel, s.kind, s.misfire, s.paused, s.last_run_at,
-  s.next_at, s.message_id, s.answer, s.set_at
-from {schema}.schedule_list(null, 1000) s
-"""
-AUDIT = """
-select a.id, a.at, a.who, a.db_user, a.action, a.subject, a.parameters::text as parameters,
-  a.answer::text as answer
-from {schema}.audit_list(%(subject)s, %(before)s, %(limit)s) a
-"""
-
 SPANS = {"hour": (3_600_000, 10_000), "day": (86_400_000, 300_000)}
+RATE_WINDOW_MS = 10_000
 MAX_BUSIEST = 10
+COPIED_FIELDS = (
+    "now_at", "oldest_at", "next_at", "last_id", "max_concurrency", "in_flight", "history",
+)  # fmt: skip
 
 
 async def read_overview(queue: MonitoredQueue) -> dict[str, Any]:
     """The present state of the queue: one read-only transaction, five statements."""
-    async with queue.read_transaction() as connection:
-        row = (await fetch(connection, queue.schema, FIGURES))[0]
-        ended = await fetch(connection, queue.schema, ENDED)
-        active = await fetch(connection, queue.schema, ACTIVE)
-        workers = await fetch(connection, queue.schema, ALL_WORKERS)
-        created = queue.creation_rate.update(row["now_at"], row["last_id"])
+    async with queue.read_transaction() as transaction:
+        (row,) = await transaction.rows(calls.queue_metrics)
+        now_at = row["now_at"]
+        ended = await transaction.rows(
+            calls.history_recent, now_at - RATE_WINDOW_MS, step_ms=RATE_WINDOW_MS
+        )
+        active = await transaction.rows(calls.channel_active, limit=50, count=100)
+        workers = await transaction.rows(calls.worker_list, limit=10_000)
+        created = queue.creation_rate.update(now_at, row["last_id"])
         if created is None:
-            created = await read_sampled_rate(connection, queue.schema)
+            created = await read_sampled_rate(transaction, now_at)
     return {
         **format_counts(row),
         **calculate_rates(row, ended),
@@ -66,19 +48,13 @@ async def read_overview(queue: MonitoredQueue) -> dict[str, Any]:
 def format_counts(row: Row) -> dict[str, Any]:
     """The counts of a queue."""
     return {
-        "now_at": row["now_at"],
-        "waiting": build_count(row["waiting"], exact=row["waiting_is_exact"]),
-        "running": build_count(row["running"], exact=row["running_is_exact"]),
-        "dead": build_count(row["dead"], exact=row["dead_is_exact"]),
-        "channels": build_count(row["channels"], exact=row["channels_is_exact"]),
+        **{name: row[name] for name in COPIED_FIELDS},
+        **{
+            name: build_count(row[name], exact=row[f"{name}_is_exact"])
+            for name in ("waiting", "running", "dead", "channels")
+        },
         "ready_channels": build_count(row["ready"], at_least=not row["ready_is_exact"]),
-        "oldest_at": row["oldest_at"],
         "oldest_exact": row["oldest_is_exact"],
-        "next_at": row["next_at"],
-        "last_id": row["last_id"],
-        "max_concurrency": row["max_concurrency"],
-        "in_flight": row["in_flight"],
-        "history": row["history"],
     }
 
 
@@ -118,21 +94,21 @@ def find_busiest(active: list[Row]) -> list[dict[str, Any]]:
         reverse=True,
     )
     return [
-        {
-            "channel": each["channel"],
-            "state": each["state"],
-            "waiting": build_count(each["waiting"], at_least=not each["counted_exactly"]),
-            "running": each["in_flight"],
-            "out_per_s": per_second(each["finished"], each["finished_ms"]),
-        }
+        select_fields(
+            schemas.BusyChannel,
+            each,
+            waiting=build_count(each["waiting"], at_least=not each["counted_exactly"]),
+            running=each["in_flight"],
+            out_per_s=per_second(each["finished"], each["finished_ms"]),
+        )
         for each in first[:MAX_BUSIEST]
         if each["finished"] or each["in_flight"] or each["waiting"]
     ]
 
 
-async def read_sampled_rate(connection: AsyncConnection[Any], schema: str) -> float | None:
+async def read_sampled_rate(transaction: QueueTransaction, now_at: int) -> float | None:
     """The creation rate between the latest two samples, unknown without samples."""
-    samples = await fetch(connection, schema, LATEST_SAMPLES)
+    samples = await transaction.rows(calls.sample_list, now_at - 60_000, step_ms=1000)
     if len(samples) < 2:
         return None
     return per_second(samples[-1]["created"], samples[-1]["at"] - samples[-2]["at"])
@@ -141,7 +117,9 @@ async def read_sampled_rate(connection: AsyncConnection[Any], schema: str) -> fl
 async def read_series(queue: MonitoredQueue, span: str) -> dict[str, Any]:
     """The queue over the last hour or day."""
     span_ms, step_ms = SPANS[span]
-    points, now_at = await queue.rows_and_now(SAMPLES, {"span": span_ms, "step": step_ms})
+    async with queue.read_transaction() as transaction:
+        now_at = await transaction.call(calls.epoch)
+        points = await transaction.rows(calls.sample_list, now_at - span_ms, step_ms=step_ms)
     return {
         "now_at": now_at,
         "from_at": now_at - span_ms,
@@ -172,19 +150,24 @@ def measure_fairness(active: Iterable[Row]) -> dict[str, Any]:
 
 async def list_workers(queue: MonitoredQueue) -> dict[str, Any]:
     """The workers, those that are alive first."""
-    rows, now_at = await queue.rows_and_now(WORKERS)
-    for each in rows:
-        each["about"] = parse_json(each["about"])
+    rows, now_at = await queue.rows_and_now(calls.worker_list, limit=1000)
     rows.sort(key=lambda each: (not each["alive"], each["name"]))
-    return {"now_at": now_at, "workers": rows}
+    workers = [select_fields(schemas.Worker, row, about=parse_json(row["about"])) for row in rows]
+    return {"now_at": now_at, "workers": workers}
 
 
 async def list_schedules(queue: MonitoredQueue) -> dict[str, Any]:
     """The schedules by name."""
-    rows, now_at = await queue.rows_and_now(SCHEDULES)
+    rows, now_at = await queue.rows_and_now(schedules_without_content)
     for each in rows:
         each["message_id"] = None if each["message_id"] is None else str(each["message_id"])
     return {"now_at": now_at, "schedules": rows}
+
+
+def schedules_without_content(schema: str) -> Call[Any]:
+    """A call that lists schedules without their contents, which may be large."""
+    columns = ", ".join(f"r.{each}" for each in schemas.Schedule.__struct_fields__)
+    return Call(statement(schema, "schedule_list", "text integer", columns), (None, 1000), list)
 
 
 async def list_audit_entries(
@@ -192,8 +175,7 @@ async def list_audit_entries(
 ) -> dict[str, Any]:
     """A page of the audit log, newest first."""
     (before,) = decode_cursor(cursor, (MAX_ID,), int)
-    parameters = {"subject": subject, "before": before, "limit": limit}
-    rows, now_at = await queue.rows_and_now(AUDIT, parameters)
+    rows, now_at = await queue.rows_and_now(calls.audit_list, subject, before=before, limit=limit)
     following = encode_cursor(rows[-1]["id"]) if len(rows) == limit else None
     for each in rows:
         each["id"] = str(each["id"])

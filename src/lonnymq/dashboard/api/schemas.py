@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal, get_args
 
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -47,6 +48,11 @@ def build_count(value: int | None, *, exact: bool = True, at_least: bool = False
     """A `Count` as a dictionary."""
     count = {"value": value or 0, "exact": exact and not at_least}
     return {**count, "at_least": True} if at_least else count
+
+
+def select_fields(kind: type[Document], row: Mapping[str, Any], **other: Any) -> dict[str, Any]:
+    """A document of this kind as a dictionary: the fields of a row, and other values."""
+    return {name: other[name] if name in other else row[name] for name in kind.__struct_fields__}
 
 
 class SessionQueue(Document):

@@ -49,7 +49,7 @@ function MessageActions({ message, onDone }) {
 }
 
 const TITLES = { leased: "Running", dead: "Dead", scheduled: "Not due yet", completed: "Completed", not_found: "Ended" };
-const TONES = { leased: "good", dead: "bad", next: "good", behind: "calm", scheduled: "calm", unfolded: "calm", completed: "good", not_found: "calm" };
+const TONES = { leased: "good", dead: "bad", next: "good", behind: "calm", scheduled: "calm", new: "calm", completed: "good", not_found: "calm" };
 
 const TIME_FIELDS = { scheduled: "dequeue_at", throttled: "wake_at", leased: "lease_until", dead: "died_at" };
 

@@ -1,6 +1,5 @@
 """The doctor: each problem is caused, found, and fixed by the command that the doctor names."""
 
-import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,62 +9,14 @@ import pytest
 from faults.environment import Clock as SteppedClock
 
 import lonnymq
+from acceptance.doctor.findings import apply_fix, change, find_problems, found, is_fixed
 from commands import run as command
-from lonnymq.doctor import Problem, Report, repair, run_checks, server_checks, table_checks
+from lonnymq.doctor import Report, repair, run_checks, server_checks, table_checks
 from lonnymq.doctor.checkup import CHECKS
 from lonnymq.embedded_postgres import TemporaryServer, temporary
-from lonnymq.embedded_postgres.binaries import embedded_binaries
 from lonnymq.testing import Clock
 from lonnymq.testing import run as execute
-from support import Target, eventually, prepare_template
-
-IGNORED = {"sweeps"}  # nobody has swept a fresh install
-
-
-@pytest.fixture(scope="module")
-def healthy_server() -> Iterator[Target]:
-    """A server without problems."""
-    with temporary(
-        fsync=True, max_connections=20, max_prepared_transactions=5, max_notify_queue_pages=64
-    ) as server:
-        prepare_template(server.dsn)
-        yield Target("healthy", server.dsn, server.dsn)
-
-
-@pytest.fixture
-def queue_dsn(healthy_server: Target) -> Iterator[str]:
-    """A queue without problems, in which a test causes one."""
-    with healthy_server.database() as (dsn, _):
-        assert find_problems(dsn) == []
-        yield dsn
-
-
-def find_problems(dsn: str, **options) -> list[Problem]:
-    return [each for each in run_checks(dsn, **options).problems if each.check not in IGNORED]
-
-
-def found(dsn: str, check: str, **options) -> Problem:
-    """The first problem of a check, which must be there."""
-    report = run_checks(dsn, **options)
-    [first, *_] = [each for each in report.problems if each.check == check]
-    assert first.message.endswith(".")
-    assert report.healthy == all(each.level == "note" for each in report.problems)
-    return first
-
-
-def apply_fix(dsn: str, problem: Problem) -> None:
-    """Run the fix, in psql or in a shell."""
-    assert problem.fix is not None
-    if problem.fix.startswith("lonnymq "):
-        words = problem.fix.removeprefix("lonnymq ").split()
-        assert command(*words, *(["--yes"] if "--repair" in words else []), dsn=dsn).code in (0, 1)
-        return
-    psql = [str(embedded_binaries() / "psql"), "-qX", "-v", "ON_ERROR_STOP=1", dsn]
-    subprocess.run(psql, input=problem.fix, text=True, check=True, capture_output=True, cwd="/")
-
-
-def is_fixed(dsn: str, check: str, **options) -> bool:
-    return check not in {each.check for each in run_checks(dsn, **options).problems}
+from support import Target, eventually
 
 
 def test_a_healthy_queue_gets_every_check_and_no_warning(healthy_server: Target) -> None:
@@ -84,7 +35,7 @@ def test_every_kind_of_server_can_be_examined(dsn: str) -> None:
 @pytest.mark.parametrize("setting", ["full_page_writes", "synchronous_commit"])
 def test_settings_that_lose_messages_are_found(queue_dsn: str, setting: str) -> None:
     change(queue_dsn, f"alter system set {setting} = off")
-    problem = eventually(lambda: (find_problems(queue_dsn) or [None])[0])
+    problem = eventually(lambda: next(iter(find_problems(queue_dsn)), None))
     assert f"{setting} is off" in problem.message
     apply_fix(queue_dsn, problem)
     eventually(lambda: is_fixed(queue_dsn, "durability"))
@@ -95,15 +46,10 @@ def test_a_server_that_does_not_wait_for_the_disk_is_found(dsn_18: str) -> None:
     assert (problem.level, "fsync is off" in problem.message) == ("broken", True)
 
 
-def change(dsn: str, statement: str) -> None:
-    execute(dsn, statement)
-    execute(dsn, "select pg_reload_conf()")
-
-
 @pytest.mark.parametrize("setting", ["autovacuum", "track_counts"])
 def test_a_server_that_does_not_vacuum_is_found(queue_dsn: str, setting: str) -> None:
     change(queue_dsn, f"alter system set {setting} = off")
-    problem = eventually(lambda: (find_problems(queue_dsn) or [None])[0])
+    problem = eventually(lambda: next(iter(find_problems(queue_dsn)), None))
     assert (problem.check, problem.level) == ("autovacuum", "broken")
     apply_fix(queue_dsn, problem)
     eventually(lambda: is_fixed(queue_dsn, "autovacuum"))
@@ -341,7 +287,7 @@ def test_a_clock_that_a_test_left_behind_is_found(queue_dsn: str) -> None:
     problem = found(queue_dsn, "queue clock")
     assert problem.level == "broken"
     apply_fix(queue_dsn, problem)
-    assert command("install", dsn=queue_dsn).out.startswith("upgraded")
+    assert command("install", dsn=queue_dsn).out.startswith("restored")
     assert is_fixed(queue_dsn, "queue clock")
 
 
@@ -375,7 +321,7 @@ def test_a_queue_that_is_not_there_is_found_and_installed(healthy_server: Target
 def test_an_older_queue_is_found_and_upgraded(queue_dsn: str) -> None:
     execute(queue_dsn, "update lonnymq.installed set functions_checksum = 'older'")
     problem = found(queue_dsn, "installed")
-    assert "functions differ from this library" in problem.message
+    assert "differ from this library" in problem.message
     apply_fix(queue_dsn, problem)
     assert is_fixed(queue_dsn, "installed")
 
@@ -425,12 +371,12 @@ def test_a_role_that_is_confined_and_gone_is_told_of(queue_dsn: str) -> None:
 
 
 def test_history_that_nobody_sweeps_is_found_and_swept(queue_dsn: str) -> None:
-    assert is_fixed(queue_dsn, "sweeps")
+    assert is_fixed(queue_dsn, "maintenance")
     execute(
         queue_dsn,
         "do $$ begin execute 'drop table lonnymq.' || lonnymq.history_day_name(lonnymq.epoch() / 86400000 + 7); end $$",
     )
-    problem = found(queue_dsn, "sweeps")
+    problem = found(queue_dsn, "maintenance")
     assert (
         problem.level,
         "History has no partition for the day in one week" in problem.message,
@@ -439,7 +385,7 @@ def test_history_that_nobody_sweeps_is_found_and_swept(queue_dsn: str) -> None:
         True,
     )
     apply_fix(queue_dsn, problem)
-    assert is_fixed(queue_dsn, "sweeps")
+    assert is_fixed(queue_dsn, "maintenance")
 
 
 OLD_DAY = """
@@ -452,11 +398,11 @@ def test_history_that_is_too_old_is_found_and_who_keeps_it(queue_dsn: str) -> No
     execute(queue_dsn, "select lonnymq.queue_maintain()")
     execute(queue_dsn, OLD_DAY)
     execute(queue_dsn, "insert into lonnymq.history_reader (name, confirmed) values ('lake', '3')")
-    problem = found(queue_dsn, "sweeps")
+    problem = found(queue_dsn, "maintenance")
     assert "1 day of history should be deleted already" in problem.message
     assert "The reader 'lake'" in problem.message
     apply_fix(queue_dsn, problem)
-    assert is_fixed(queue_dsn, "sweeps")
+    assert is_fixed(queue_dsn, "maintenance")
 
 
 def test_messages_that_nobody_takes_are_found(queue_dsn: str) -> None:
@@ -495,9 +441,9 @@ def test_dead_messages_are_told_of(queue_dsn: str) -> None:
 BREAKS = {
     "in_flight": "update lonnymq.channel_counter set in_flight = in_flight + 5 where channel_id <> 0",
     "reachable": "update lonnymq.channel_position set seat = null, wake_at = null, hold = null",
-    "lease_watched": "delete from lonnymq.lease; delete from lonnymq.change where message_ids is not null",
-    "lease_shape": "update lonnymq.message set slot = 1 where token is null",
-    "stands_once": "delete from lonnymq.channel_position",
+    "lease_checked": "delete from lonnymq.lease; delete from lonnymq.change where message_ids is not null",
+    "lease_consistent": "update lonnymq.message set slot = 1 where token is null",
+    "one_position": "delete from lonnymq.channel_position",
 }
 
 

@@ -1,22 +1,27 @@
-"""The screen of `watch` and the channels of `status`: a header, and a table of channels that fits the terminal."""
+"""The state of the queue for `status` and `watch`, and a table of its active channels that fits the terminal."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from lonnymq.cli.output.formatting import format_limits, format_number, format_reason, to_cell
-from lonnymq.cli.snapshot import Snapshot, channel_rate
+from lonnymq.cli.output import format_number, make_table, to_cell
 from lonnymq.text import NOTHING, format_count, format_duration
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-    from rich.table import Table
     from rich.text import Text
 
-    from lonnymq.results import ChannelActivity
+    from lonnymq.client import Queue
+    from lonnymq.results import ChannelActivity, ChannelStats, QueueStats, WorkerSeen
 
+    AnyChannel = ChannelStats | ChannelActivity
+
+MAX_LOAD = 0.05  # share of the time spent on counting the whole queue
+PAUSE_FACTOR = 10  # the pause after a snapshot, in multiples of its duration
+MAX_COUNT = 1_000  # messages counted per channel
 Sort = Literal["waiting", "running", "rate", "oldest", "state", "name"]
 SORTS: tuple[Sort, ...] = ("waiting", "running", "rate", "oldest", "state", "name")
 STATES = ("paused", "throttled", "saturated", "retiring", "ready", "scheduled", "idle")
@@ -26,7 +31,70 @@ STATE_COLORS = {
 }  # fmt: skip
 TABLE_LINES, FOOTER_LINES = 4, 1
 COLUMN_WIDTHS = {"waiting": 7, "later": 6, "running": 7, "rate/s": 6, "oldest": 6, "state": 9}
+TEXT_COLUMNS = ("channel", "state", "limits", "reason")
+COLUMN_SETS = (
+    (44, "channel waiting state"),
+    (68, "channel waiting running state"),
+    (90, "channel waiting running rate/s oldest state"),
+    (118, "channel waiting running rate/s oldest state reason"),
+)  # below a width of the terminal; a wider terminal has all columns
 COLUMN_GAP, MIN_WIDTH = 3, 4
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The queue at one time: its totals, the active channels and the workers."""
+
+    stats: QueueStats
+    channels: list[ChannelActivity]
+    workers: list[WorkerSeen]
+
+    @property
+    def now_at(self) -> int:
+        """The database's time of the snapshot."""
+        return max((each.now_at for each in self.channels), default=self.stats.now_at)
+
+    @property
+    def rate(self) -> float | None:
+        """Finished attempts per second in the last seconds, or None without history."""
+        if self.stats.history == "off":
+            return None
+        return sum(channel_rate(each) or 0.0 for each in self.channels)
+
+
+def channel_rate(channel: ChannelActivity) -> float | None:
+    """Finished attempts of a channel per second; None without history."""
+    if channel.finished is None:
+        return None
+    return channel.finished * 1_000 / channel.finished_ms
+
+
+class SnapshotReader:
+    """Reads snapshots. The totals are cached so that counting stays cheap; `pause` is the advised wait in seconds."""
+
+    def __init__(self, queue: Queue, channels: list[str] | None, *, limit: int = 100) -> None:
+        self.queue, self.channels, self.limit = queue, channels or None, limit
+        self.stats: QueueStats | None = None
+        self.stats_due = 0.0
+        self.pause = 0.0
+
+    def read(self) -> Snapshot:
+        """Read a snapshot now."""
+        started = time.monotonic()
+        try:
+            active = self.queue.channel_active(self.channels, limit=self.limit, count=MAX_COUNT)
+            return Snapshot(self.read_stats(), active, self.queue.worker_list(limit=1_000))
+        finally:
+            self.pause = PAUSE_FACTOR * (time.monotonic() - started)
+
+    def read_stats(self) -> QueueStats:
+        """The totals of the whole queue, counted now or cached."""
+        started = time.monotonic()
+        if self.stats is None or started >= self.stats_due:
+            self.stats = self.queue.stats()
+            ended = time.monotonic()
+            self.stats_due = ended + (ended - started) / MAX_LOAD
+        return self.stats
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,10 +192,8 @@ def render_channels(snapshot: Snapshot, view: View) -> RenderableType:
     lines = [[COLUMNS[name](each) for name in columns] for each in found[start : start + view.rows]]
     needs = [max(line[index].cell_len for line in lines) for index in range(len(columns))]
     widths = compute_widths(dict(zip(columns, needs, strict=True)), view.width)
-    table = create_table(columns, widths)
-    for line in lines:
-        table.add_row(*line)
-    return table
+    names = (name if name in TEXT_COLUMNS else f">{name}" for name in columns)
+    return make_table(*names, rows=lines, widths=widths)
 
 
 def compute_widths(needs: dict[str, int], width: int) -> dict[str, int]:
@@ -143,48 +209,10 @@ def compute_widths(needs: dict[str, int], width: int) -> dict[str, int]:
     return found
 
 
-def create_table(columns: list[str], widths: dict[str, int]) -> Table:
-    """An empty table with columns of these widths."""
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, expand=False)
-    for name in columns:
-        is_text = name in ("channel", "state", "limits", "reason")
-        justify: Literal["left", "right"] = "left" if is_text else "right"
-        table.add_column(
-            name, justify=justify, no_wrap=True, overflow="ellipsis", width=widths[name]
-        )
-    return table
-
-
 def choose_columns(width: int) -> list[str]:
     """The columns for a width of the terminal."""
-    if width < 44:
-        return ["channel", "waiting", "state"]
-    if width < 68:
-        return ["channel", "waiting", "running", "state"]
-    if width < 90:
-        return ["channel", "waiting", "running", "rate/s", "oldest", "state"]
-    if width < 118:
-        return ["channel", "waiting", "running", "rate/s", "oldest", "state", "reason"]
-    return [
-        "channel",
-        "waiting",
-        "later",
-        "running",
-        "rate/s",
-        "oldest",
-        "limits",
-        "state",
-        "reason",
-    ]
-
-
-def format_running(channel: ChannelActivity) -> str:
-    """The number of running messages and its limit."""
-    most = channel.max_concurrency
-    return f"{channel.in_flight:,}" + (f"/{most:,}" if most else "")
+    fitting = (names.split() for below, names in COLUMN_SETS if width < below)
+    return next(fitting, list(COLUMNS))
 
 
 def format_state(channel: ChannelActivity) -> Text:
@@ -194,11 +222,49 @@ def format_state(channel: ChannelActivity) -> Text:
     return Text(channel.state, style=STATE_COLORS.get(channel.state, ""))
 
 
+def format_limits(channel: AnyChannel) -> str:
+    """The limits of a channel in a few words, '' without limits."""
+    limits = {
+        f"{format_number(channel.max_concurrency)} at once": channel.max_concurrency,
+        format_rate_limit(channel): channel.min_interval_ms,
+        f"{format_number(channel.max_size)} live": channel.max_size,
+        f"weight {channel.weight}": channel.weight != 1,
+    }
+    return ", ".join(text for text, is_set in limits.items() if is_set)
+
+
+def format_rate_limit(channel: AnyChannel) -> str:
+    """The rate limit: the interval, and the burst if there is one."""
+    burst = f", {channel.burst} in a burst" if (channel.burst or 1) > 1 else ""
+    return f"1 per {format_duration(channel.min_interval_ms)}{burst}"
+
+
+def format_reason(channel: AnyChannel, now: int) -> str:
+    """Why workers get no message of a channel at this time; '' if they do or if the channel is empty."""
+    match channel.state:
+        case "saturated":
+            reason = f"{channel.in_flight} of {channel.max_concurrency} running"
+        case "throttled":
+            wait = max(0, (channel.next_at or now) - now)
+            reason = f"next in {format_duration(wait)}, {format_rate_limit(channel)}"
+        case "paused":
+            reason = "paused"
+        case "scheduled" if channel.next_at is not None:
+            reason = f"first due in {format_duration(max(0, channel.next_at - now))}"
+        case "retiring":
+            return "retiring"
+        case _:
+            reason = ""
+    return (reason + (" (retiring)" if channel.retiring else "")).strip()
+
+
 COLUMNS: dict[str, Callable[[ChannelActivity], Text]] = {
     "channel": lambda each: to_cell(each.channel),
     "waiting": lambda each: to_cell(format_number(each.waiting, exact=each.counted_exactly)),
     "later": lambda each: to_cell(each.scheduled),
-    "running": lambda each: to_cell(format_running(each)),
+    "running": lambda each: to_cell(
+        f"{each.in_flight:,}" + (f"/{each.max_concurrency:,}" if each.max_concurrency else "")
+    ),
     "rate/s": lambda each: to_cell(format_rate(channel_rate(each))),
     "oldest": lambda each: to_cell(format_duration(oldest_wait(each))),
     "limits": lambda each: to_cell(format_limits(each)),

@@ -1,8 +1,16 @@
-"""The latest report of `lonnymq report`, which the page shows in a frame, and the pictures beside the report."""
+"""The files that the dashboard sends: the page, and the latest report, which the page shows in a frame.
+
+The files of the page are held in memory. `scripts/bundle_dashboard.py` bundles the JavaScript and the CSS.
+"""
 
 from __future__ import annotations
 
+import gzip
 import re
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from mimetypes import guess_type
 from pathlib import Path
 from typing import Any
 
@@ -12,26 +20,19 @@ from starlette.responses import FileResponse, Response
 from lonnymq.dashboard.errors import not_found
 from lonnymq.dashboard.state import get_state
 
+STATIC = Path(__file__).parent / "static"
+CONTENT_TYPES = {".js": "text/javascript"}
+FOREVER = "public, max-age=31536000, immutable"
 PICTURES = {".svg": "image/svg+xml", ".png": "image/png"}
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}")
 # A report may run its own scripts and styles, but in a sandbox: it has no origin and no network, so that its scripts
 # cannot act or read as the page can.
-REPORT_POLICY = "; ".join(
-    (
-        "sandbox allow-scripts",
-        "default-src 'none'",
-        "script-src 'unsafe-inline'",
-        "style-src 'unsafe-inline'",
-        "img-src data: blob:",
-        "font-src data:",
-        "base-uri 'none'",
-        "form-action 'none'",
-        "frame-ancestors 'self'",
-    )
+REPORT_POLICY = (
+    "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; "
+    "style-src 'unsafe-inline'; img-src data: blob:; font-src data:; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'self'"
 )
-PICTURE_POLICY = "; ".join(
-    ("sandbox", "default-src 'none'", "style-src 'unsafe-inline'", "img-src data:")
-)
+PICTURE_POLICY = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 # Only the page itself may show the report in a frame.
 REPORT_HEADERS = {"Content-Security-Policy": REPORT_POLICY, "X-Frame-Options": "SAMEORIGIN"}
 COMMAND = "lonnymq report --lake LAKE --out report.html"
@@ -40,6 +41,63 @@ NOT_CONFIGURED = (
 )
 NO_REPORT = f"There is no report in {{folder}} yet. Create a report from a lake: {COMMAND}"
 MAX_PICTURES = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Asset:
+    """One file: its content, the same compressed, its content type and its hash."""
+
+    content: bytes
+    gzipped: bytes
+    content_type: str
+    hash: str
+
+
+@cache
+def load_assets() -> dict[str, Asset]:
+    """All files by path. The page names other files with their hash."""
+    paths = (path for path in STATIC.rglob("*") if path.is_file())
+    found = {path.relative_to(STATIC).as_posix(): path.read_bytes() for path in paths}
+    assets = {name: build_asset(name, content) for name, content in found.items()}
+
+    def add_hash(named: re.Match[str]) -> str:
+        return f'"static/{named[1]}?{assets[named[1]].hash}"'
+
+    page = re.sub(r'"static/([^"]+)"', add_hash, found["index.html"].decode())
+    return {**assets, "index.html": build_asset("index.html", page.encode())}
+
+
+def build_asset(name: str, content: bytes) -> Asset:
+    """A file with everything that a response needs."""
+    content_type = CONTENT_TYPES.get(Path(name).suffix) or guess_type(name)[0] or "text/plain"
+    compressed = gzip.compress(content, mtime=0)
+    return Asset(content, compressed, content_type, sha256(content).hexdigest()[:32])
+
+
+def send_asset(name: str, request: Request) -> Response:
+    """Send a file, or the answer that the browser has the file. An address with the hash never changes."""
+    asset = load_assets().get(name)
+    if asset is None:
+        raise not_found("There is no such file.")
+    headers = {"ETag": f'"{asset.hash}"', "Vary": "Accept-Encoding"}
+    if request.url.query == asset.hash:
+        headers["Cache-Control"] = FOREVER
+    if asset.hash in request.headers.get("if-none-match", ""):
+        return Response(status_code=304, headers=headers)
+    content = asset.content
+    if "gzip" in request.headers.get("accept-encoding", ""):
+        content, headers["Content-Encoding"] = asset.gzipped, "gzip"
+    return Response(content, media_type=asset.content_type, headers=headers)
+
+
+async def send_page(request: Request) -> Response:
+    """Send the page."""
+    return send_asset("index.html", request)
+
+
+async def send_file(request: Request) -> Response:
+    """Send a file of the page."""
+    return send_asset(request.path_params["path"], request)
 
 
 def find_report(place: Path | None) -> Path | None:

@@ -1,1 +1,0 @@
-"""How commands print results: tables and sentences for people, JSON documents for programs."""
