@@ -202,8 +202,7 @@ def spark_goals() -> list[Goal]:
     stream, handlers = {"what": "stream to Parquet"}, {"what": "no-op handlers"}
     jdbc = "Spark JDBC"
     asked = (
-        ("lonnymq direct", write, jdbc, 1.7),
-        ("lonnymq staged", write, jdbc, 0.9),
+        ("lonnymq", write, jdbc, 0.9),
         ("lonnymq", read, jdbc, 1.4),
         ("lonnymq", stream, "COPY", 0.267),
         ("lonnymq on executors", handlers, "plain workers", 0.8),

@@ -51,8 +51,9 @@ class ProcessGroup:
 
     def check(self, members: int) -> None:
         """Raise if a member has failed meanwhile."""
-        for pipe in wait(self.pipes[:members], timeout=0):
-            self._receive(self.pipes.index(pipe), "nothing yet", time.monotonic() + 1)  # type: ignore[arg-type]
+        answered = wait(self.pipes[:members], timeout=0)
+        for slot in (slot for slot, pipe in enumerate(self.pipes) if pipe in answered):
+            self._receive(slot, "nothing yet", time.monotonic() + 1)
 
     def finish(self, members: int, *, timeout: float = 60.0) -> list[Any]:
         """Say stop and collect what the members return."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import time
+from typing import Any
 
 from benchmarks.load_control import LoadControl
 from benchmarks.payload import channel_name, make_payload
@@ -68,7 +69,7 @@ def produce_bulk(
     return count, seconds
 
 
-def produce_once(producer, batch: int, channels: int, rng: random.Random) -> None:  # type: ignore[no-untyped-def]
+def produce_once(producer: Any, batch: int, channels: int, rng: random.Random) -> None:
     if batch == 1:
         producer.create_one(channel_name(rng.randrange(channels)), make_payload())
         return

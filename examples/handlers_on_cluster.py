@@ -23,7 +23,7 @@ class Photo:
 
 
 @worker.handler("resize", max_attempts=1)
-def resize(photo: Photo):
+def resize(photo: Photo) -> None:
     if photo.width > 4000:
         raise ValueError(f"{photo.name} is {photo.width} wide")
 

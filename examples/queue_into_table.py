@@ -10,6 +10,8 @@ import os
 import sys
 import tempfile
 
+from pyspark.sql import DataFrame
+
 import lonnymq
 import lonnymq.spark
 from lonnymq import NewMessage
@@ -25,7 +27,7 @@ def main(folder: str) -> None:
         queue.create("tenant-0", b"this is no JSON")
         spark = lonnymq.spark.session()
 
-        def store(batch, number):
+        def store(batch: DataFrame, number: int) -> None:
             """Write one batch; done twice, it is there once."""
             read = batch.selectExpr(
                 "id",

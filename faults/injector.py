@@ -10,6 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import psycopg
 
@@ -239,7 +240,7 @@ class FaultInjector:
         self.environment.queue.channel_resume(channel)
         self.resting.discard(channel)
 
-    def set(self, channel: str, **options: int) -> None:
+    def set(self, channel: str, **options: Any) -> None:
         set_limits(self.environment, self.call_log, channel, **options)
 
 
@@ -250,15 +251,15 @@ def made(path: Path) -> int:
     return sum(len(record.get("labels", ())) for record in read_file(path))
 
 
-def set_limits(environment: Environment, call_log: CallLog, channel: str, **options: int) -> None:
+def set_limits(environment: Environment, call_log: CallLog, channel: str, **options: Any) -> None:
     """Set a channel's limits, or the queue's, and write it down; one whose outcome is unknown is set again."""
     number = call_log.begin("channel_set", channel=channel, options=options)
     for _ in range(600):
         try:
             if channel == QUEUE:
-                environment.queue.set(**options)  # type: ignore[arg-type]  # limits are numbers
+                environment.queue.set(**options)
             else:
-                environment.queue.channel_set(channel, **options)  # type: ignore[arg-type]
+                environment.queue.channel_set(channel, **options)
         except (psycopg.Error, LonnyMQError):
             time.sleep(0.05)
         else:

@@ -95,7 +95,7 @@ def python_sentences(path: Path) -> Iterator[str]:
         if isinstance(node, ast.JoinedStr):
             hidden.update(id(part) for part in node.values)
             text = "".join(
-                part.value if isinstance(part, ast.Constant) else "X" for part in node.values
+                str(part.value) if isinstance(part, ast.Constant) else "X" for part in node.values
             )
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             text = "" if id(node) in hidden else node.value

@@ -21,10 +21,15 @@ DEFAULT = re.compile(r" ?Default: (.*?)\.(?= |$)")
 NO_DEFAULT = "-"
 
 
+def is_shared(parameter: Any) -> bool:
+    """Whether this is an option of every command, which names a database."""
+    return bool(parameter.rich_help_panel == CONNECTION_PANEL)
+
+
 def render_page() -> str:
     """The whole page."""
     root = get_command(app)
-    shared = [each for each in root.params if each.rich_help_panel == CONNECTION_PANEL]
+    shared = [each for each in root.params if is_shared(each)]
     commands = list(walk_commands(root, ()))
     rows = [
         f"| [`{' '.join(path)}`](#{'-'.join(path)}) | {read_paragraphs(command)[0]} |\n"
@@ -58,11 +63,7 @@ def read_paragraphs(command: Any) -> list[str]:
 
 def render_command(path: tuple[str, ...], command: Any) -> str:
     """The usage, the help and the options of a command."""
-    own = [
-        each
-        for each in command.params
-        if each.rich_help_panel != CONNECTION_PANEL and each.name != "help"
-    ]
+    own = [each for each in command.params if not is_shared(each) and each.name != "help"]
     arguments = [each for each in own if each.param_type_name == "argument"]
     options = ["[OPTIONS]"] if len(own) > len(arguments) else []
     usage = " ".join(["lonnymq", *path, *options, *map(name_value, arguments)])

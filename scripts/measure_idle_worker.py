@@ -28,7 +28,8 @@ WINDOWS, SECONDS = 4, 10
 
 def spent(processes: list[psutil.Process]) -> float:
     """How many seconds of CPU these processes have used."""
-    return sum(each.cpu_times().user + each.cpu_times().system for each in processes)
+    times = [each.cpu_times() for each in processes]
+    return float(sum(each.user + each.system for each in times))
 
 
 def main(channels: int) -> None:

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import termios
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,12 +61,12 @@ def process(
     dsn: str | None = None,
     cwd: Path | None = None,
     stdin: str | None = None,
-    **more: str,
+    variables: Mapping[str, str] | None = None,
 ) -> Ran:
     """Run a command as its user does."""
     ran = subprocess.run(
         [*PROGRAM, *map(str, arguments)],
-        env=environment(dsn, **more),
+        env=environment(dsn, **(variables or {})),
         cwd=cwd,
         input=stdin,
         stdin=None if stdin is not None else subprocess.DEVNULL,

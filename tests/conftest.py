@@ -25,6 +25,11 @@ for each in (signal.SIGINT, signal.SIGHUP):
         # A program inherits an ignored signal. It does not inherit a handler, not even one that does nothing.
         signal.signal(each, lambda *_: None)
 
+if "COVERAGE_PROCESS_CONFIG" in os.environ:  # `make coverage`
+    known = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    saving = str(Path(__file__).parent / "measured")
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, dict.fromkeys([saving, *known])))
+
 CHOSEN = os.environ.get("LONNYMQ_TEST_POSTGRESQL")
 Connect = Callable[..., psycopg.Connection]
 # By a fixture that a test uses, or by the value of a parameter.
@@ -110,7 +115,7 @@ if CHOSEN:
     SERVERS = {f"only-{CHOSEN}": "server_of_chosen_version"}
 
 
-@pytest.fixture(scope="session", params=SERVERS.values(), ids=SERVERS.keys())
+@pytest.fixture(scope="session", params=list(SERVERS.values()), ids=list(SERVERS))
 def server(request: pytest.FixtureRequest) -> Target:
     target: Target = request.getfixturevalue(request.param)
     return target

@@ -8,12 +8,12 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import psycopg
 
 from lonnymq.embedded_postgres import TemporaryServer, temporary
-from lonnymq.embedded_postgres.binaries import embedded_binaries
-from lonnymq.embedded_postgres.cluster import Cluster, make_private
+from lonnymq.embedded_postgres.cluster import Cluster, embedded_binaries, make_private
 from support import eventually
 
 SPEND = """
@@ -31,7 +31,7 @@ def spend_ids(dsn: str, count: int) -> None:
     run(dsn, SPEND.format(count=count))
 
 
-def run(dsn: str, statement: str) -> list[tuple]:
+def run(dsn: str, statement: str) -> list[tuple[Any, ...]]:
     with psycopg.connect(dsn, autocommit=True) as connection:
         cursor = connection.execute(statement)
         return cursor.fetchall() if cursor.description else []
@@ -39,14 +39,14 @@ def run(dsn: str, statement: str) -> list[tuple]:
 
 def dump(dsn: str, *options: str) -> bytes:
     """The database as pg_dump writes it."""
-    command = [embedded_binaries() / "pg_dump", "--no-owner", *options, dsn]
+    command = [str(embedded_binaries() / "pg_dump"), "--no-owner", *options, dsn]
     return subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout
 
 
 def restore(dumped: bytes, dsn: str) -> None:
     """Bring a dump into an empty database."""
     command = [
-        embedded_binaries() / "psql",
+        str(embedded_binaries() / "psql"),
         "-q",
         "-X",
         "-v",

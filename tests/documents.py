@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lonnymq.embedded_postgres.binaries import embedded_binaries
+from lonnymq.embedded_postgres.cluster import embedded_binaries
 
 ROOT = Path(__file__).parents[1]
 FENCE = re.compile(r"^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -145,7 +145,15 @@ class Session:
 
     def __init__(self, page: Path, dsn: str) -> None:
         self.page, self.marks = page, 0
-        command = [embedded_binaries() / "psql", "-XqAt", "-F", " | ", "-v", "ON_ERROR_STOP=1", dsn]
+        command = [
+            str(embedded_binaries() / "psql"),
+            "-XqAt",
+            "-F",
+            " | ",
+            "-v",
+            "ON_ERROR_STOP=1",
+            dsn,
+        ]
         pipe = subprocess.PIPE
         self.process = subprocess.Popen(
             command, stdin=pipe, stdout=pipe, stderr=subprocess.STDOUT, text=True, cwd="/"
@@ -165,7 +173,7 @@ class Session:
         self.marks += 1
         self.process.stdin.write(f"{statement}\n\\echo mark {self.marks}\n")
         self.process.stdin.flush()
-        lines = []
+        lines: list[str] = []
         for line in self.process.stdout:
             if line == f"mark {self.marks}\n":
                 return lines

@@ -6,19 +6,20 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from itertools import count
 from pathlib import Path
-from typing import IO, NoReturn, TypeVar
+from typing import IO, Any, NoReturn, TypeVar
 from urllib.parse import quote
 
 import psycopg
 import pytest
 
-from lonnymq.embedded_postgres.binaries import account_for
+from lonnymq.embedded_postgres.cluster import account_for
+from lonnymq.results import Created, Dropped, Duplicate, Rejected
 from lonnymq.testing import run, with_database
 
 DEBIAN_15 = Path("/usr/lib/postgresql/15/bin")
@@ -28,7 +29,7 @@ numbers = count(1)
 T = TypeVar("T")
 
 
-def eventually(look: Callable[[], T], *, within: float = 90.0) -> T:
+def eventually(look: Callable[[], T | None], *, within: float = 90.0) -> T:
     """Look until what is seen is true, and return it; fail after so many seconds."""
     deadline = time.monotonic() + within
     while not (seen := look()):
@@ -36,6 +37,21 @@ def eventually(look: Callable[[], T], *, within: float = 90.0) -> T:
             raise AssertionError(f"not so within {within} s: {look}")
         time.sleep(0.01)
     return seen
+
+
+def message_id(answer: Created | Duplicate | Dropped | Rejected) -> int:
+    """The id of a message that was created, or was there."""
+    assert isinstance(answer, Created | Duplicate), answer
+    return answer.id
+
+
+def fetch_row(
+    connection: psycopg.Connection, query: str, values: Sequence[object] = ()
+) -> tuple[Any, ...]:
+    """The first row of a query that has one."""
+    row = connection.execute(query.encode(), values).fetchone()
+    assert row is not None, query
+    return row
 
 
 def waits_for_a_lock(watcher: psycopg.Connection, pid: int) -> bool:
@@ -118,11 +134,13 @@ def pgbouncer(direct_dsn: str, socket_folder: Path) -> Iterator[str]:
     account = account_for(folder / "none")  # like PostgreSQL, it rejects to run as root
     for path in (folder, *folder.iterdir()):
         os.chown(path, account.user, account.group)
-    who = {"user": account.user, "group": account.group, "extra_groups": []}
+    is_root = os.geteuid() == 0
     process = subprocess.Popen(
         [program, "-q", folder / "pgbouncer.ini"],
         stdin=subprocess.DEVNULL,
-        **(who if os.geteuid() == 0 else {}),
+        user=account.user if is_root else None,
+        group=account.group if is_root else None,
+        extra_groups=[] if is_root else None,
     )
     dsn = f"postgresql://postgres@/postgres?host={quote(str(folder))}&port=6432"
     try:

@@ -20,7 +20,7 @@ from lonnymq.results import Created, Duplicate
 Transaction = Callable[[bool], AbstractContextManager[Any]]
 AsyncTransaction = Callable[[bool], AbstractAsyncContextManager[Any]]
 
-BATCH = [
+BATCH: list[bytes | NewMessage] = [
     b"second",
     NewMessage(b"third", kind="k", key="other", headers={"trace": "1"}, delay_ms=0),
 ]

@@ -7,11 +7,12 @@ from contextlib import asynccontextmanager
 from typing import TypeVar
 
 from lonnymq import Queue, Worker
+from lonnymq.worker.session import Session
 
 T = TypeVar("T")
 
 
-async def soon(look: Callable[[], T], *, within: float = 90.0) -> T:
+async def soon(look: Callable[[], T | None], *, within: float = 90.0) -> T:
     """Look until what is seen is true, and return it; fail after so many seconds."""
     deadline = time.monotonic() + within
     while not (seen := look()):
@@ -19,6 +20,12 @@ async def soon(look: Callable[[], T], *, within: float = 90.0) -> T:
             raise AssertionError(f"not so within {within} s: {look}")
         await asyncio.sleep(0.01)
     return seen
+
+
+def session_of(worker: Worker) -> Session:
+    """The session of a worker that runs."""
+    assert worker._session is not None
+    return worker._session
 
 
 @asynccontextmanager
@@ -38,3 +45,8 @@ def outcomes(queue: Queue) -> list[str]:
     """How the attempts of all messages have ended, in the order of their ids."""
     rows = sorted(queue.history_read(), key=lambda row: (row.message_id, row.finished_at))
     return [row.outcome for row in rows]
+
+
+def is_completed(queue: Queue, count: int) -> bool:
+    """Whether so many attempts have ended, all of them well."""
+    return outcomes(queue) == ["completed"] * count

@@ -46,7 +46,7 @@ def start_cluster(folder: Path) -> Iterator[str]:
     from spark import clusters
 
     folder.mkdir()
-    with clusters.start_cluster(folder, memory="1600m") as master:
+    with clusters.cluster(folder, memory="1600m") as master:
         pin_workers(master)
         yield master
 

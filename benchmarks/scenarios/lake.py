@@ -7,7 +7,7 @@ import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import psycopg
 
@@ -26,6 +26,7 @@ from benchmarks.scenarios.spark import (
     start_server,
 )
 
+T = TypeVar("T")
 PER_TRANSACTION = 1_000
 FEW = 20_000
 OURS = "lonnymq lake sync"
@@ -76,7 +77,7 @@ class LakeBenchmark:
                 raise SystemFailed(
                     "needs Debian's libpostgresql-jdbc-java: scripts/system-packages installs it"
                 )
-            found = []
+            found: list[int] = []
             measured = run_in_folder(
                 lambda folder: time_call(self.rows, lambda: found.append(self.cases[name](folder)))
             )
@@ -108,7 +109,7 @@ class LakeBenchmark:
         return int(self.spark.read.parquet(str(folder / "history")).count())
 
 
-def run_in_folder(do: Callable[[Path], Any]) -> Any:
+def run_in_folder(do: Callable[[Path], T]) -> T:
     """Do it in a folder that is there for that alone."""
     folder = Path(tempfile.mkdtemp(prefix="lonnymq-bench-"))
     try:

@@ -88,8 +88,7 @@ class TableBenchmark:
 
     def writes(self) -> list[TimedCase]:
         return [
-            self.write("lonnymq direct", lambda frame: self.ours(frame, "direct")),
-            self.write("lonnymq staged", lambda frame: self.ours(frame, "staged")),
+            self.write("lonnymq", self.ours),
             self.write(JDBC, self.jdbc),
         ]
 
@@ -106,13 +105,15 @@ class TableBenchmark:
         content = f"cast(repeat('x', {BYTES}) as binary) as content"
         return self.spark.range(0, rows, 1, TASKS).selectExpr(channel, content)
 
-    def ours(self, frame: Any, mode: str) -> None:
-        write = frame.write.format("lonnymq").mode("append")
-        write.option("url", self.dsn).option("commitMode", mode).save()
+    def ours(self, frame: Any) -> None:
+        frame.write.format("lonnymq").mode("append").option("url", self.dsn).save()
 
     def jdbc(self, frame: Any) -> None:
         require_jar()
-        options = {"url": f"{jdbc_url(self.dsn)}&{REWRITTEN}", "dbtable": "lonnymq.message"}
+        options: dict[str, str | int] = {
+            "url": f"{jdbc_url(self.dsn)}&{REWRITTEN}",
+            "dbtable": "lonnymq.message",
+        }
         options |= {"driver": DRIVER, "batchsize": 10_000, "numPartitions": TASKS}
         frame.write.format("jdbc").mode("append").options(**options).save()
 
@@ -196,7 +197,7 @@ def open_session() -> Iterator[Any]:
     config = {"spark.ui.enabled": "false", "spark.driver.memory": "2g"}
     if JAR.exists():
         config["spark.jars"] = str(JAR)
-    spark = lonnymq.spark.open_session(f"local[{TASKS}]", config=config)
+    spark = lonnymq.spark.session(f"local[{TASKS}]", config=config)
     spark.sparkContext.setLogLevel("ERROR")
     try:
         yield spark

@@ -212,4 +212,4 @@ def measure_memory() -> int:
     own = psutil.Process()
     listed = [own, *own.children(recursive=True)]
     mine = [each for each in listed if "postgres" not in each.name()]
-    return sum(each.memory_info().rss for each in mine) // 2**20
+    return int(sum(each.memory_info().rss for each in mine) // 2**20)

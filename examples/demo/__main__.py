@@ -23,7 +23,7 @@ def main() -> int:
     if chosen.report and not chosen.spark:
         parser.error("--report needs --spark")
     if chosen.spark:
-        from lonnymq.spark.java import find_java
+        from lonnymq.spark.spark_session import find_java
 
         find_java()
     report = chosen.report.absolute() if chosen.report else default_file()

@@ -23,8 +23,7 @@ from examples.demo.reporting import act_of_report
 from examples.demo.story import FLOODING, Story
 from examples.demo.verdict import Promise, Wait, promises, waits
 from lonnymq import Queue
-from lonnymq.cli.output.channel_screen import View, render_screen
-from lonnymq.cli.snapshot import SnapshotReader
+from lonnymq.cli.channel_screen import SnapshotReader, View, render_screen
 from lonnymq.doctor.base import CheckContext
 from lonnymq.doctor.queue_checks import check_invariants
 from lonnymq.embedded_postgres import temporary

@@ -16,6 +16,7 @@ import psycopg
 from faults.call_log import CallLog
 from faults.programs import end_with_parent
 from lonnymq import NewMessage, Queue
+from lonnymq.client.calls.queue import ChannelOptions
 from lonnymq.errors import LonnyMQError
 from lonnymq.results import Leased
 
@@ -113,15 +114,14 @@ class Mixer:
         self.queue.channel_resume(CHANNELS[0])
 
     def set(self) -> None:
-        options = self.rng.choice(
-            [
-                {"max_concurrency": self.rng.choice([None, 3, 20])},
-                {"min_interval_ms": self.rng.choice([None, 1]), "burst": 20},
-                {"max_size": self.rng.choice([None, 60])},
-                {"weight": self.rng.randint(1, 3)},
-            ]
-        )
-        self.queue.channel_set(self.rng.choice(CHANNELS), **options)  # type: ignore[arg-type]
+        choices: list[ChannelOptions] = [
+            {"max_concurrency": self.rng.choice([None, 3, 20])},
+            {"min_interval_ms": self.rng.choice([None, 1]), "burst": 20},
+            {"max_size": self.rng.choice([None, 60])},
+            {"weight": self.rng.randint(1, 3)},
+        ]
+        options = self.rng.choice(choices)
+        self.queue.channel_set(self.rng.choice(CHANNELS), **options)
 
 
 if __name__ == "__main__":

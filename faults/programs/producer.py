@@ -14,6 +14,7 @@ from typing import Any
 import psycopg
 
 from faults.call_log import CallLog
+from faults.load import created_ids
 from faults.programs import end_with_parent
 from lonnymq import NewMessage, Queue
 from lonnymq.errors import LonnyMQError
@@ -69,8 +70,7 @@ class Producer:
             "create", labels=labels, channels=[each.channel for each in messages]
         )
         try:
-            results = self.queue.create_many(messages, using=using)
-            ids = [each.id for each in results]  # type: ignore[union-attr]  # no channel here is ever full
+            ids = created_ids(self.queue.create_many(messages, using=using))
         except BaseException as error:
             self.call_log.failed(number, "create", error)
             raise

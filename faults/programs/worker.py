@@ -43,17 +43,17 @@ class RecordingDatabase(Database):
         self.call_log.end(number, "dequeue", "ok", rows=rows)
         return dequeued
 
-    async def run(self, call: Call[Any]) -> Any:
+    async def run(self, call: Call[Any], **options: Any) -> Any:
         """Write down settlements and heartbeats."""
         found = FUNCTION.search(call.sql)
         what = found[1] if found else ""
         if what not in (*SETTLES, "message_heartbeat"):
-            return await super().run(call)
+            return await super().run(call, **options)
         kind = "settle" if what in SETTLES else "heartbeat"
         ids, tokens = list(call.parameters[0]), [each.hex for each in call.parameters[1]]
         number = self.call_log.begin(kind, what=what, ids=ids, tokens=tokens)
         try:
-            answers = await super().run(call)
+            answers = await super().run(call, **options)
         except BaseException as error:
             self.call_log.failed(number, kind, error)
             raise
@@ -74,11 +74,17 @@ def never_poll() -> None:
         pause = await fetch(self, limit)
         return 3600.0 if pause else pause
 
-    async def never_sweep(_: Database) -> None:
+    async def never_maintain(_: Database) -> None:
         await asyncio.Event().wait()
 
-    Fetcher.fetch = fetch_and_wait  # type: ignore[method-assign]  # that is the point
-    lonnymq.worker.session.sweep_forever = never_sweep  # type: ignore[attr-defined, assignment]
+    replace(Fetcher, "fetch", fetch_and_wait)
+    replace(lonnymq.worker.session, "maintain_forever", never_maintain)
+
+
+def replace(owner: object, name: str, value: object) -> None:
+    """Put another part into the worker; a name that is not there is an error."""
+    getattr(owner, name)
+    setattr(owner, name, value)
 
 
 def main() -> None:
@@ -87,7 +93,7 @@ def main() -> None:
     end_with_parent()
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(message)s")
     RecordingDatabase.call_log = CallLog(given["call_log"])
-    lonnymq.worker.session.Database = RecordingDatabase  # type: ignore[attr-defined]  # the session makes one
+    replace(lonnymq.worker.session, "Database", RecordingDatabase)  # the session makes one
     if given.get("variant") == "never polls":
         never_poll()
     worker = Worker(

@@ -21,8 +21,7 @@ from faults.load import create_messages
 from faults.proxy import proxy
 from faults.run import Run, running_processes
 from lonnymq.embedded_postgres import TemporaryServer
-from lonnymq.embedded_postgres.binaries import embedded_binaries
-from lonnymq.embedded_postgres.cluster import Cluster
+from lonnymq.embedded_postgres.cluster import Cluster, embedded_binaries
 
 SIZES = {
     "test": {"small": 110, "large": 300, "padding": 20_000},

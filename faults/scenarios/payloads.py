@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import psutil  # type: ignore[import-untyped]  # brings none
+import psutil
 
 from faults.load import create_messages
 from faults.run import Run, running_processes

@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from lonnymq.client import array_dumpers
-from lonnymq.client.arrays import Contents, Identifiers, Texts, Tokens
+from lonnymq.client.arguments import Contents, Identifiers, Texts, Tokens
 
 LISTS = [
     ("text[]", Texts(["a", "ü", "日本", ""])),

@@ -318,6 +318,7 @@ def test_python_refuses_what_it_cannot_send_and_stores_nothing(
     before = stored(connection)
     with Queue(dsn) as queue:
         create: Any = queue.create
+        bad: Any
         for bad in (nan, inf, 0.5, -1, "1", True, 2**63):
             with pytest.raises(InvalidArgument, match="delay_ms"):
                 create("a", b"x", delay_ms=bad)
@@ -339,7 +340,8 @@ def test_python_refuses_what_it_cannot_send_and_stores_nothing(
             create("a", bytes(64 * 1024 * 1024 + 1))
         for bad in (0, -1, 10_001, "1", 1.0):
             with pytest.raises(InvalidArgument, match="limit"):
-                queue.dequeue(limit=bad)  # type: ignore[arg-type]
+                queue.dequeue(limit=bad)
+        unknown: dict[str, Any] = {"max_speed": 1}
         with pytest.raises((InvalidArgument, TypeError), match="max_speed"):
-            queue.channel("a").set(max_speed=1)  # type: ignore[call-arg]
+            queue.channel("a").set(**unknown)
     assert stored(connection) == before

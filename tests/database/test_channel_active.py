@@ -1,6 +1,7 @@
 """channel_active: the channels in which something goes on, at a cost that does not grow with the others."""
 
 import re
+from typing import Any
 
 import psycopg
 import pytest
@@ -106,7 +107,7 @@ def test_counting_stops_where_it_is_told(queue: lonnymq.Queue) -> None:
 
 
 @pytest.mark.parametrize("bad", [{"limit": 0}, {"limit": 1001}, {"count": 0}, {"count": 10_001}])
-def test_a_limit_out_of_range_is_refused(queue: lonnymq.Queue, bad: dict[str, int]) -> None:
+def test_a_limit_out_of_range_is_refused(queue: lonnymq.Queue, bad: dict[str, Any]) -> None:
     with pytest.raises(InvalidArgument):
         queue.channel_active(**bad)
 

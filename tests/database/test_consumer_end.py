@@ -26,7 +26,6 @@ def waiting(queue: Queue, direct_dsn: str, connect) -> psycopg.Connection:
     watcher = connect(direct_dsn)
     waits = "select count(*) from pg_stat_activity where pid = %s and wait_event = 'ClientWrite'"
     eventually(lambda: watcher.execute(waits, (stopped.info.backend_pid,)).fetchone() == (1,))
-    watcher.stopped = stopped  # type: ignore[attr-defined]  # kept open
     return watcher
 
 

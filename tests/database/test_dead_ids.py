@@ -1,5 +1,7 @@
 """dead_ids: the ids of dead messages, a page at a time."""
 
+from typing import Any
+
 import pytest
 
 import lonnymq
@@ -21,7 +23,7 @@ def test_the_ids_are_those_that_dead_list_lists(queue: lonnymq.Queue) -> None:
 
 
 @pytest.mark.parametrize("choice", [{"channel": "acme"}, {"kind": "a"}])
-def test_a_channel_or_a_kind_is_chosen_from(queue: lonnymq.Queue, choice: dict[str, str]) -> None:
+def test_a_channel_or_a_kind_is_chosen_from(queue: lonnymq.Queue, choice: dict[str, Any]) -> None:
     assert queue.dead_ids(**choice) == [each.id for each in queue.dead_list(**choice)]
     assert len(queue.dead_ids(**choice)) == 2
 

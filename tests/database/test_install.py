@@ -8,11 +8,16 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from make_indexes import FILE as INDEXES_FILE
+from make_indexes import render_indexes
 
 import lonnymq
 from lonnymq import install, install_script
-from lonnymq.embedded_postgres.binaries import embedded_binaries
+from lonnymq.client import calls
+from lonnymq.client.installation import changed_functions, expected_functions, missing_indexes
+from lonnymq.embedded_postgres.cluster import embedded_binaries
 from lonnymq.errors import InstallBlocked, NotInstalled, SchemaNewer
+from lonnymq.testing import Clock
 
 Connection = psycopg.Connection[tuple[object, ...]]
 
@@ -103,23 +108,44 @@ def test_two_queues_in_one_database_know_nothing_of_each_other(dsn: str) -> None
         assert second.peek("acme") == []
 
 
-@pytest.mark.parametrize(
-    "later",
-    [
-        "insert into other.migration values (9999, 'later')",
-        "update other.installed set library_rank = '{999}'",
-    ],
-)
-def test_a_newer_database_is_refused_and_left_as_it_is(
+LATER = [
+    "insert into other.migration values (9999, 'later')",
+    "update other.installed set library_rank = '{999}'",
+]
+
+
+@pytest.mark.parametrize("later", LATER)
+def test_a_newer_schema_that_does_not_serve_this_library_is_refused_and_left_as_it_is(
     dsn: str, connection: Connection, later: str
 ) -> None:
     install(dsn, schema="other")
     connection.execute(later.encode())
     connection.execute("update other.installed set functions_checksum = 'later'")
+    connection.execute("update other.installed set serves_rank = '{998}'")
     before = dump(dsn, "other")
-    with pytest.raises(SchemaNewer, match=r"newer than version .* Upgrade the library"):
+    with pytest.raises(SchemaNewer, match=r"serves versions from 998 on.* Upgrade the library"):
         install(dsn, schema="other")
     assert dump(dsn, "other") == before
+
+
+@pytest.mark.parametrize("later", LATER)
+def test_a_newer_schema_that_serves_this_library_is_accepted_and_left_as_it_is(
+    dsn: str, connection: Connection, later: str
+) -> None:
+    install(dsn, schema="other")
+    connection.execute(later.encode())
+    connection.execute("update other.installed set functions_checksum = 'later'")
+    connection.execute("drop function other.history_extend; drop index other.dead_channel_ix")
+    connection.execute("create function other.later() returns integer language sql return 1")
+    before = dump(dsn, "other")
+    install(dsn, schema="other")
+    install(dsn, schema="other", roles=True)
+    assert dump(dsn, "other") == before
+    assert count(connection, "select functions_checksum from other.installed") == "later"
+
+
+def test_the_schema_says_the_oldest_library_that_it_serves(connection: Connection) -> None:
+    assert count(connection, "select serves_rank <= library_rank from lonnymq.installed") is True
 
 
 STALE = "create function other.stale(a integer default 1) returns integer language sql return a"
@@ -166,6 +192,76 @@ def test_a_function_with_other_arguments_is_dropped_at_once(
     assert dump(dsn, "other") == right
 
 
+HARM = {
+    "dropped function": "drop function other.message_defer(bigint, uuid, bigint, bytea, bigint)",
+    "replaced function": "create or replace function other.epoch(p_at timestamptz default clock_timestamp())"
+    " returns bigint language sql volatile as 'select 1::bigint'",
+    "altered function": "alter function other.message_dequeue reset plan_cache_mode",
+    "other volatility": "alter function other.guard_text volatile",
+    "overloaded function": "create function other.channel_pause(text, integer default 1) returns text"
+    " language sql return 'wrong'",
+    "dropped index": "drop index other.message_line_ix",
+    "other index": "drop index other.message_line_ix; create index message_line_ix on other.message (id)",
+    "dropped unique index": "drop index other.message_key_ix",
+    "dropped index of history": "drop index other.history_xid_ix",
+    "dropped primary key": "alter table other.channel_setting drop constraint channel_setting_pkey",
+    "other primary key": "alter table other.dead drop constraint dead_pkey;"
+    " alter table other.dead add constraint dead_pkey primary key (id, channel)",
+    "dropped unique constraint": "alter table other.channel drop constraint channel_name_key",
+}
+
+
+QUICK = ("dropped function", "replaced function", "dropped index of history", "dropped primary key")
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        pytest.param(harm, id=name, marks=[] if name in QUICK else pytest.mark.long)
+        for name, harm in HARM.items()
+    ],
+)
+def test_an_install_brings_back_what_somebody_dropped_or_changed(
+    dsn: str, connection: Connection, harm: str
+) -> None:
+    install(dsn, schema="other")
+    right = dump(dsn, "other")
+    connection.execute(harm.encode())
+    assert dump(dsn, "other") != right
+    install(dsn, schema="other")
+    assert dump(dsn, "other") == right
+
+
+def test_an_install_leaves_the_clock_of_a_test_alone(dsn: str, direct_dsn: str) -> None:
+    clock = Clock(direct_dsn)
+    clock.set(1_000)
+    with lonnymq.Queue(dsn) as queue:
+        queue.install()
+        assert queue.epoch() == 1_000
+    clock.close()
+
+
+def test_an_install_brings_back_the_settings_of_the_queue(dsn: str, connection: Connection) -> None:
+    with lonnymq.Queue(dsn, schema="other") as queue:
+        queue.install()
+        before = queue._run(calls.queue_options_now(queue.schema))
+        connection.execute("update other.queue set generation = 3; delete from other.queue")
+        connection.execute(
+            "insert into other.history (xid, message_id, created_at, dequeue_at, dequeued_at, finished_at, size,"
+            " attempt, outcome, channel) values (((3::bigint << 44) + 700)::text::xid8, 1, 1, 1, 1, 1, 1, 1,"
+            " 'completed', 'acme')"
+        )
+        queue.install()
+        queue.create("acme", b"x")
+        assert [each.complete() for each in queue.dequeue()] == ["completed"]
+        after = queue._run(calls.queue_options_now(queue.schema))
+    changing = {"written_by", "table_oid", "generation"}
+    assert {k: v for k, v in after.items() if k not in changing} == {
+        k: v for k, v in before.items() if k not in changing
+    }
+    assert after["generation"] == 3
+
+
 def test_an_install_that_meets_a_lock_for_long_says_so_and_leaves_nothing(
     dsn_18: str, connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -203,3 +299,16 @@ def test_a_queue_that_is_not_installed_says_how_to_install_it(dsn: str) -> None:
         pytest.raises(NotInstalled, match=r"queue\.install\(\)"),
     ):
         queue.create("acme", b"hello")
+
+
+def test_the_file_of_indexes_is_what_the_migrations_give(dsn: str) -> None:
+    assert render_indexes(dsn) == INDEXES_FILE.read_text(), "run scripts/make_indexes.py"
+
+
+def test_the_functions_that_are_expected_are_all_there_are(
+    dsn: str, connection: Connection
+) -> None:
+    query = "select count(*) from pg_proc where pronamespace = 'lonnymq'::regnamespace"
+    assert count(connection, query) == len(list(expected_functions("lonnymq")))
+    assert connection.execute(changed_functions("lonnymq").encode()).fetchall() == []
+    assert connection.execute(missing_indexes("lonnymq").encode()).fetchall() == []

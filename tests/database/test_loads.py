@@ -2,12 +2,15 @@
 
 import random
 import threading
+from typing import Any
 
 import psycopg
 import pytest
 
 import lonnymq
+from lonnymq.client.calls.queue import ChannelOptions
 from lonnymq.errors import StageLost, translated
+from support import fetch_row
 
 Row = tuple[str, str | None, int | None]
 FILL = "insert into lonnymq.stage_{} (channel, key, content, dequeue_at) values (%s, %s, %s, %s)"
@@ -22,7 +25,7 @@ SIZES = """
 
 def stage(connection: psycopg.Connection, rows: list[Row]) -> int:
     with connection.transaction():
-        number = connection.execute("select lonnymq.stage_create()").fetchone()[0]
+        number: int = fetch_row(connection, "select lonnymq.stage_create()")[0]
         values = [(row[0], row[1], str(at), row[2]) for at, row in enumerate(rows)]
         connection.cursor().executemany(FILL.format(number), values)
     return number
@@ -33,15 +36,17 @@ def take(connection: psycopg.Connection, number: int, rows: int) -> tuple[int, .
         "select created, duplicate, dropped, rejected, invalid from lonnymq.stage_take(%s, %s)"
     )
     with translated():
-        return connection.execute(statement, (number, rows)).fetchone()
+        return fetch_row(connection, statement, (number, rows))
 
 
-def one_by_one(connection: psycopg.Connection, rows: list[Row]) -> tuple[list[str], list, list]:
+def one_by_one(
+    connection: psycopg.Connection, rows: list[Row]
+) -> tuple[list[str], list[Any], list[Any]]:
     """What single creates answer and leave; taken back."""
     statement = "select answer from lonnymq.message_create(%s, %s, p_key => %s, p_dequeue_at => %s)"
     with connection.transaction(force_rollback=True):
         answers = [
-            connection.execute(statement, (row[0], str(at).encode(), row[1], row[2])).fetchone()[0]
+            fetch_row(connection, statement, (row[0], str(at).encode(), row[1], row[2]))[0]
             for at, row in enumerate(rows)
         ]
         stored = connection.execute(STORED).fetchall()
@@ -55,12 +60,13 @@ def test_a_stage_comes_out_as_single_creates_would(
 ) -> None:
     lots = random.Random(seed)
     queue, connection = lonnymq.Queue(dsn_18), connect(dsn_18)
-    for name, options in {
+    policies: dict[str, ChannelOptions] = {
         "full": {"max_size": 1},
         "small": {"max_size": lots.randint(2, 12)},
         "drops": {"max_size": 5, "when_full": "drop"},
         "roomy": {"max_size": 1_000},
-    }.items():
+    }
+    for name, options in policies.items():
         queue.channel(name).set(**options)
     queue.channel("leaving").set()
     queue.channel("full").create(b"before")

@@ -14,7 +14,7 @@ from psycopg.rows import dict_row
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
 from lonnymq import AsyncQueue, NewMessage, Queue
-from lonnymq.client._sync.connections import DsnSource
+from lonnymq.client._sync.pool import DsnSource
 from lonnymq.errors import InTransaction, UnknownConnection
 from support import Target
 

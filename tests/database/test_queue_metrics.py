@@ -1,12 +1,14 @@
 """queue_metrics: counted where that is cheap, estimated near the truth where it is not, and said so."""
 
+from typing import Any
+
 import psycopg
 import pytest
 
 from lonnymq import Queue
 
 
-def figures(connection: psycopg.Connection) -> dict:
+def figures(connection: psycopg.Connection) -> dict[str, Any]:
     cursor = connection.cursor(row_factory=psycopg.rows.dict_row)
     row = cursor.execute("select * from lonnymq.queue_metrics()").fetchone()
     assert row is not None

@@ -1,12 +1,15 @@
 """sample_take and sample_list: how the queue stood, and what became of how many; each attempt is counted once."""
 
 import threading
+from typing import Any
 
 import psycopg
 import pytest
 
+from copies import dump, restore
 from lonnymq import Queue
-from support import eventually, waits_for_a_lock
+from lonnymq.testing import run
+from support import Target, eventually, waits_for_a_lock
 
 NOW = 4_102_444_800_000  # the year 2100: after whatever the queue's own clock says
 
@@ -15,7 +18,9 @@ def take(connection: psycopg.Connection, at: int) -> None:
     connection.execute("select lonnymq.sample_take(%s)", (at,))
 
 
-def samples(connection: psycopg.Connection, step: int = 1000, start: int = 0) -> list[dict]:
+def samples(
+    connection: psycopg.Connection, step: int = 1000, start: int = 0
+) -> list[dict[str, Any]]:
     cursor = connection.cursor(row_factory=psycopg.rows.dict_row)
     return cursor.execute("select * from lonnymq.sample_list(%s, %s)", (start, step)).fetchall()
 
@@ -155,7 +160,9 @@ def test_the_figures_follow_the_statistics_where_a_table_is_large(connection, qu
     eventually(estimated)
 
 
-def of_channel(connection: psycopg.Connection, channel: str, step: int = 60_000) -> list[dict]:
+def of_channel(
+    connection: psycopg.Connection, channel: str, step: int = 60_000
+) -> list[dict[str, Any]]:
     cursor = connection.cursor(row_factory=psycopg.rows.dict_row)
     query = "select * from lonnymq.channel_sample_list(%s, 0, %s)"
     return cursor.execute(query, (channel, step)).fetchall()
@@ -199,3 +206,22 @@ def test_where_more_channels_were_at_work_than_are_told_apart_it_is_said(connect
 def test_without_samples_nothing_is_known(connection):
     (seen,) = of_channel(connection, "acme")
     assert (seen["at"], seen["all_channels"], seen["from_at"]) == (None, False, None)
+
+
+def test_attempts_of_the_older_cluster_are_counted_once_after_a_restore(
+    dsn_18: str, server_18: Target, connect
+) -> None:
+    with Queue(dsn_18) as source, server_18.database() as (target, _):
+        before = connect(dsn_18)
+        take(before, NOW)
+        settle(source, 30)
+        run(target, "drop schema lonnymq cascade")
+        restore(dump(dsn_18, "--schema", "lonnymq"), target)
+        after = connect(target)
+        with Queue(target) as restored:
+            take(after, NOW + 10_000)
+            take(after, NOW + 20_000)
+            settle(restored, 2)
+            take(after, NOW + 30_000)
+            take(after, NOW + 40_000)
+        assert [each["completed"] for each in samples(after)] == [0, 30, 0, 2, 0]

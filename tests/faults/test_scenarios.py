@@ -18,6 +18,6 @@ def good(result: Result) -> bool:
     return True
 
 
-@pytest.mark.parametrize("name", first_quick(*SCENARIOS, quick=3))
+@pytest.mark.parametrize("name", first_quick(*SCENARIOS, quick=2))
 def test_nothing_is_lost_or_done_twice(name: str) -> None:
     assert good(run_scenario(name, size="test", seed=11, quiet=True))

@@ -1,6 +1,7 @@
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
+from typing import Any
 
 import psycopg
 import pytest
@@ -191,7 +192,9 @@ def test_a_stream_is_not_taken_over_in_the_middle_of_a_call(
     ("limit", "more"),
     [(0, {}), (10_001, {}), (1, {"lease_ms": 0}), (1, {"timeout_ms": 0})],
 )
-def test_values_out_of_range_are_refused(session: Session, limit: int, more: dict) -> None:
+def test_values_out_of_range_are_refused(
+    session: Session, limit: int, more: dict[str, Any]
+) -> None:
     with pytest.raises(psycopg.Error) as caught:
         Reader(session).take(limit=limit, **more)
     assert caught.value.sqlstate == "LM001"

@@ -9,7 +9,7 @@ import pytest
 from database.security.logins import ROLES, Login
 from lonnymq import install
 from lonnymq.embedded_postgres import temporary
-from lonnymq.embedded_postgres.binaries import embedded_binaries
+from lonnymq.embedded_postgres.cluster import embedded_binaries
 from lonnymq.testing import run, with_database
 from support import DEBIAN_15, missing
 

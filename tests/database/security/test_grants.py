@@ -54,6 +54,11 @@ select p.proname from pg_proc p
 where p.prosecdef and p.pronamespace = 'lonnymq'::regnamespace
   and 'search_path=pg_catalog, pg_temp' <> all (coalesce(p.proconfig, '{}'))
 """
+POLICIES = """
+select c.relname, c.relrowsecurity, pg_get_expr(y.polqual, c.oid)
+from pg_class c left join pg_policy y on y.polrelid = c.oid
+where c.relnamespace = 'lonnymq'::regnamespace and c.relkind in ('r', 'p') order by 1
+"""
 
 
 def table(root: psycopg.Connection) -> dict[str, tuple[str, set[str]]]:
@@ -169,6 +174,15 @@ def test_a_stranger_calls_nothing(root, login: Login) -> None:
         "alter function lonnymq.message_dequeue security invoker",
         "revoke all on function lonnymq.message_dequeue from lonnymq_consumer",
         "alter function lonnymq.fold_run owner to postgres",
+        "alter table lonnymq.message owner to postgres",
+        "alter schema lonnymq owner to postgres",
+        "revoke usage on schema lonnymq from lonnymq_producer",
+        "revoke all on schema lonnymq from lonnymq_owner",
+        "revoke all on lonnymq.message from lonnymq_owner",
+        "revoke all on sequence lonnymq.seat_seq from lonnymq_owner",
+        "revoke all on function lonnymq.fold_run from lonnymq_owner",
+        "drop policy restricted on lonnymq.message",
+        "alter table lonnymq.message disable row level security",
         "update lonnymq.installed set functions_checksum = ''",
     ],
 )
@@ -178,6 +192,7 @@ def test_an_install_mends_rights_that_were_changed(root, guarded: str, harm: str
             set(root.execute(ACL)),
             root.execute(OWNERS).fetchall(),
             root.execute(LOOSE).fetchall(),
+            root.execute(POLICIES).fetchall(),
         )
 
     before = state()

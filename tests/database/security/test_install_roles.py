@@ -10,8 +10,9 @@ import lonnymq
 from commands import run as command
 from database.security.logins import ROLES, Login
 from lonnymq import install, install_script
-from lonnymq.embedded_postgres.binaries import embedded_binaries
+from lonnymq.embedded_postgres.cluster import embedded_binaries
 from lonnymq.errors import RolesMissing
+from support import message_id
 
 pytestmark = pytest.mark.parametrize("fortress", ["pg18", "pg15"], indirect=True)
 
@@ -66,7 +67,7 @@ def test_who_may_create_roles_needs_nobody(root, builder: str, guarded: str) -> 
         connection.execute("grant shop_producer to stranger")
     theirs = guarded.replace("postgres@", "stranger@", 1)
     with lonnymq.Queue(theirs, schema="shop") as queue:
-        assert queue.create("acme", b"x").id
+        assert message_id(queue.create("acme", b"x"))
     drop_roles(root, "shop")
 
 

@@ -32,7 +32,9 @@ def test_a_producer_is_confined_and_freed(guarded: str, login: Login) -> None:
             queue.create("globex", b"x")
         listed = run("role", "list", dsn=admin)
         assert "only acme, b/…" in listed.out
-        assert run("role", "unrestrict", "a_producer", dsn=admin).out == "freed: a_producer\n"
+        assert (
+            run("role", "unrestrict", "a_producer", dsn=admin).out == "unrestricted: a_producer\n"
+        )
         queue.create("globex", b"x")
     assert "is not restricted" in run("role", "unrestrict", "a_producer", dsn=admin).err
 

@@ -166,7 +166,7 @@ def test_a_role_of_any_name_can_be_confined(
             [channel],
             [channel],
         )
-        assert queue.producer_unrestrict(role) == "freed"
+        assert queue.producer_unrestrict(role) == "unrestricted"
     finally:
         root.execute(sql.SQL("drop role {}").format(sql.Identifier(role)))
 

@@ -6,7 +6,9 @@ import psycopg
 
 from database.model.clean import set_clock, stop_the_clock
 from lonnymq import Queue
+from lonnymq.client import Message
 from lonnymq.simulate import Limits, Workload, WorkloadShape, make_workload
+from support import message_id
 
 STEP_MS = 5  # how late a worker looks for what the rate allows
 WORKERS = 3
@@ -32,7 +34,7 @@ class Service:
 
     def serve(self, work: Workload) -> None:
         """Let the workload come and be worked off."""
-        running: list[tuple[int, int, object]] = []
+        running: list[tuple[int, int, Message]] = []
         service: dict[int, int] = {}
         created, left, now = 0, len(work), 0
         while left:
@@ -45,7 +47,7 @@ class Service:
             while created < len(work) and work.created_at[created] <= now:
                 name = work.names[work.channel[created]]
                 made = self.queue.create(name, b"x")
-                service[made.id] = work.service_ms[created]
+                service[message_id(made)] = work.service_ms[created]
                 created += 1
             while running and running[0][0] <= now:
                 left -= 1

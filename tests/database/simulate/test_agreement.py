@@ -13,8 +13,9 @@ import pytest
 from database.model.clean import START, stop_the_clock
 from lonnymq import Queue
 from lonnymq.simulate.replay import LOW
-from lonnymq.simulate.ring import Channel, Cursor, Limits, due_of, message_of
+from lonnymq.simulate.ring import BITS, Channel, Cursor, Limits
 from lonnymq.simulate.scheduler import Scheduler
+from support import fetch_row, message_id
 
 FIXED = [
     ("walk_one", r"random\(\) < 0\.01", "false"),
@@ -42,11 +43,12 @@ FIXED = [
 def without_lots(connection: psycopg.Connection) -> None:
     """Replace what is left to chance or to the wall clock."""
     for name, pattern, instead in FIXED:
-        [source] = connection.execute(
+        [source] = fetch_row(
+            connection,
             "select pg_get_functiondef(p.oid) from pg_proc p where p.proname = %s "
             "and p.pronamespace = 'lonnymq'::regnamespace",
             (name,),
-        ).fetchone()
+        )
         changed, times = re.subn(pattern, instead, source, flags=re.DOTALL)
         assert times == 1, f"{name}: {pattern} was replaced {times} times"
         connection.execute(changed)
@@ -101,15 +103,17 @@ class Both:
         delay = self.rng.choice([0, 0, 0, 0, self.rng.randrange(1, 400)])
         due = self.now + delay
         created = self.queue.create(channel.name, b"x", dequeue_at=due)
-        self.scheduler.arrive(channel, message_of(due, created.id))
+        self.scheduler.arrive(channel, (due << BITS) + message_id(created))
 
     def complete(self) -> None:
         if not self.leased:
             return
         channel, message, token = self.leased.pop(self.rng.randrange(len(self.leased)))
-        [answer] = self.connection.execute(
-            "select lonnymq.message_complete(%s::bigint, %s::uuid)", (message & LOW, token)
-        ).fetchone()
+        [answer] = fetch_row(
+            self.connection,
+            "select lonnymq.message_complete(%s::bigint, %s::uuid)",
+            (message & LOW, token),
+        )
         assert answer == "completed"
         self.scheduler.finish(channel, message)
 
@@ -120,12 +124,14 @@ class Both:
         channel, message, token = self.leased.pop(self.rng.randrange(len(self.leased)))
         self.tick(1)
         delay = self.rng.choice([0, 0, self.rng.randrange(1, 400)])
-        [answer] = self.connection.execute(
-            "select lonnymq.message_defer(%s::bigint, %s::uuid, %s)", (message & LOW, token, delay)
-        ).fetchone()
+        [answer] = fetch_row(
+            self.connection,
+            "select lonnymq.message_defer(%s::bigint, %s::uuid, %s)",
+            (message & LOW, token, delay),
+        )
         assert answer == "deferred"
         self.scheduler.finish(channel, message)
-        self.scheduler.come_back(channel, message_of(self.now + delay, message & LOW))
+        self.scheduler.come_back(channel, ((self.now + delay) << BITS) + (message & LOW))
 
     def take(self) -> str:
         """One decision of both."""
@@ -137,7 +143,7 @@ class Both:
                 break
             answer, id_, token, name, due, cursor = self.dequeue(cursor[:3])
         self.positions[who] = cursor[:3]
-        given = None if answer != "leased" else message_of(due, id_)
+        given = None if answer != "leased" else (due << BITS) + id_
         assert given == expected, (
             f"at {self.now - START} the engine gave {seen(given)}, the simulator {seen(expected)}"
         )
@@ -148,7 +154,7 @@ class Both:
 
 
 def seen(message: int | None) -> str:
-    return "nothing" if message is None else f"{message & LOW}, due at {due_of(message) - START}"
+    return "nothing" if message is None else f"{message & LOW}, due at {(message >> BITS) - START}"
 
 
 def some_limits(rng: random.Random) -> Limits:
