@@ -16,6 +16,7 @@ from lonnymq.errors import BadSchemaName, ChannelFull, ChannelRetiring
 from lonnymq.results import Created, Dropped, Duplicate, Lease, LeasedMessage, Rejected
 
 LEASE = Lease(7, UUID(int=9))
+LEASES = [(LEASE.id, LEASE.token)]
 
 
 # A value for each SQL type of an argument.
@@ -47,6 +48,15 @@ def every_call(schema: str = "lonnymq") -> dict[str, Call[Any]]:
         "message_dequeue": calls.message_dequeue(schema, LeasedMessage, **dequeue),
         "message_defer": calls.message_defer(schema, LEASE, delay_ms=5, state=b"s"),
         "message_defer_many": calls.message_defer_many(schema, [LEASE], delay_ms=5, state=b"s"),
+        "message_complete_each": calls.message_complete_each(schema, LEASES),
+        "message_create_columns": calls.message_create_columns(schema, ([],) * 7),
+        "message_defer_each": calls.message_defer_each(
+            schema, LEASES, delays_ms=[5], states=[None], dequeue_at=[None]
+        ),
+        "message_fail_each": calls.message_fail_each(
+            schema, LEASES, errors=["e"], retries_ms=[5], dead=[False], max_attempts=[None]
+        ),
+        "schedule_columns": calls.schedule_columns(schema, ["name"], limit=10),
         "message_fail_many": calls.message_fail_many(schema, [LEASE], error="e"),
         "schedule_set": calls.schedule_set(schema, "nightly", channel="a", every_ms=5000),
     }

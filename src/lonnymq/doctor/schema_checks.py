@@ -88,7 +88,6 @@ cross join unnest('{owner,producer,consumer,viewer,admin}'::text[]) with ordinal
 where i.roles and to_regrole('{schema}_' || r.name) is null order by r.place
 """
 HAS_PRODUCERS = "select to_regprocedure('{schema}.producer_list()') is not null"
-MISSING_ROLES = "select l.role from {schema}.producer_list() l where not l.is_known"
 # Where the queue has roles, maintenance runs as its owner, whoever calls it; superusers end and see whom they like.
 UNREACHABLE_CONSUMERS = """
 select o.rolname::text, array_agg(l.rolname::text order by l.rolname)
@@ -318,7 +317,7 @@ def check_privileges(context: CheckContext) -> Iterator[Problem]:
             f"Somebody granted tables: {format_names(found)}. The roles of the queue need no such grants.",
         )
     if context.value(HAS_PRODUCERS) and (
-        found := [name for (name,) in context.rows(MISSING_ROLES)]
+        found := [each.role for each in context.queue.producer_list() if not each.is_known]
     ):
         yield Problem(
             "privileges",

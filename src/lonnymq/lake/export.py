@@ -24,7 +24,7 @@ from lonnymq.lake.location import HISTORY, Lake
 from lonnymq.lake.tables import HISTORY_COLUMNS
 from lonnymq.spark.read.arrow_reader import read_batches, read_transaction
 from lonnymq.spark.read.schemas import Column
-from lonnymq.spark.read.sql import build_select
+from lonnymq.spark.read.sql import build_select, function_source
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -252,7 +252,8 @@ def read_part(job: ExportJob, part: HistoryPart) -> Iterator[pa.RecordBatch]:
     columns = select_columns(with_content=job.with_content)
     begin, end = f"'{part.since}'::xid8", f"'{part.upto}'::xid8"
     if job.by_function:
-        query = build_select(columns, f"{job.schema}.history_read({begin}, {end})")
+        source = function_source(job.schema, "history_read", part.since, part.upto)
+        query = build_select(columns, source)
     else:
         found = [f"r.xid >= {begin}", f"r.xid < {end}"]
         query = build_select(columns, f"{job.schema}.history", found)

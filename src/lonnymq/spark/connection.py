@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from lonnymq.errors import LonnyMQError, NotInstalled, Unreachable
 from lonnymq.spark.options import Options
@@ -10,7 +10,10 @@ from lonnymq.spark.options import Options
 if TYPE_CHECKING:  # tasks that only read do without psycopg, and start sooner
     from psycopg import Connection
 
+    from lonnymq.client.call import Call
+
 CONNECT_SECONDS = 10
+Answer = TypeVar("Answer")
 
 
 class MissingPrivilege(LonnyMQError):
@@ -32,6 +35,11 @@ def open_connection(options: Options, *, name: str = "lonnymq spark") -> Connect
         return connect(conninfo(options, name=name), autocommit=True, prepare_threshold=None)
     except OperationalError as error:
         raise Unreachable(f"the database cannot be reached: {str(error).strip()}") from None
+
+
+def run_call(connection: Connection[Any], call: Call[Answer]) -> Answer:
+    """Run a call of a SQL function in the connection's transaction."""
+    return call.parse(connection.execute(call.sql.encode(), call.parameters).fetchall())
 
 
 def check_installed(connection: Connection[Any], options: Options, *, table: str) -> None:

@@ -19,13 +19,13 @@ from lonnymq.client._sync import connections
 from lonnymq.client._sync.pool import DsnSource
 from lonnymq.client.arguments import Duration
 from lonnymq.client.call import Call
+from lonnymq.client.calls.lease import Settled
 from lonnymq.client.connection_state import MAX_CONNECTIONS, TIMEOUT_SECONDS
 from lonnymq.results import Heartbeat
 from lonnymq.worker.context import Context, HandlerContext, SyncContext
 from lonnymq.worker.outcomes import (
     COMPLETE,
     OUTCOME_NAMES,
-    Answers,
     LeaseLost,
     group_by_outcome,
     settle_call,
@@ -195,7 +195,7 @@ def note_heartbeat(context: HandlerContext, beats: list[Heartbeat]) -> None:
     context.check()
 
 
-def settle_calls(schema: str, contexts: Sequence[HandlerContext]) -> list[Call[Answers]]:
+def settle_calls(schema: str, contexts: Sequence[HandlerContext]) -> list[Call[Settled]]:
     """Build the calls that settle the messages of a transaction: by each context's outcome, else completed."""
     settlements = [(context.message, context.outcome or COMPLETE) for context in contexts]
     return [settle_call(schema, group) for group in group_by_outcome(settlements)]
@@ -214,7 +214,7 @@ def mark_committing(contexts: Sequence[HandlerContext]) -> Iterator[None]:
         raise
 
 
-def require_leases(contexts: Sequence[HandlerContext], answers: list[Answers]) -> None:
+def require_leases(contexts: Sequence[HandlerContext], answers: list[Settled]) -> None:
     """Undo the transaction if the lease of one of the messages is lost."""
     if any(answer in ("lease_lost", "not_found") for group in answers for answer, _ in group):
         ids = ", ".join(str(context.id) for context in contexts)

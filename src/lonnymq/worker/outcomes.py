@@ -7,22 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from lonnymq.client import calls
 from lonnymq.client.arguments import (
     Bytes,
     Duration,
-    Identifiers,
     Moment,
-    Tokens,
     milliseconds,
     moment,
     not_both,
     optional,
 )
 from lonnymq.client.arguments import state as checked_state
-from lonnymq.client.call import Call, Row, schema_name, statement
+from lonnymq.client.call import Call
+from lonnymq.client.calls.lease import Settled
 from lonnymq.errors import LonnyMQError
 from lonnymq.results import LeasedMessage
 
@@ -89,65 +88,36 @@ class LeaseLost(LonnyMQError):
 
 
 Settlement = tuple[LeasedMessage, Outcome]
-Answers = list[tuple[str, int | None]]  # the answer, and when the message runs again
 Item = TypeVar("Item")
-COMPLETED = "completed"
-DEFER_COLUMNS = ("delay_ms", "state", "dequeue_at")
-FAIL_COLUMNS = ("error", "retry_ms", "dead", "max_attempts")
 
 
-def settle_call(schema: str, settlements: Sequence[Settlement]) -> Call[Answers]:
+def settle_call(schema: str, settlements: Sequence[Settlement]) -> Call[Settled]:
     """Build the call that settles messages whose outcomes have one type. The answers keep the order."""
-    first = settlements[0][1]
-    if isinstance(first, Complete):
-        return complete_call(schema, settlements)
-    if isinstance(first, Defer):
-        types = "bigint[] uuid[] bigint[] bytea[] bigint[]"
-        return columns_call(schema, "message_defer", types, DEFER_COLUMNS, settlements)
-    types = "bigint[] uuid[] text[] bigint[] boolean[] integer[]"
-    return columns_call(schema, "message_fail", types, FAIL_COLUMNS, settlements)
-
-
-def complete_call(schema: str, settlements: Sequence[Settlement]) -> Call[Answers]:
-    """Build the call that completes messages. Only answers other than `completed` travel back: usually none."""
-    called = f"{schema_name(schema)}.message_complete(%s::bigint[], %s::uuid[])"
-    sql = (
-        f"select r.place, r.answer from {called} with ordinality r (id, answer, place) "  # noqa: S608 - schema_name has passed it
-        f"where r.answer <> '{COMPLETED}'"
+    leases = [(message.id, message.token) for message, _ in settlements]
+    outcomes = [outcome for _, outcome in settlements]
+    if isinstance(outcomes[0], Complete):
+        return calls.message_complete_each(schema, leases)
+    if isinstance(outcomes[0], Defer):
+        return calls.message_defer_each(
+            schema,
+            leases,
+            delays_ms=column(outcomes, "delay_ms"),
+            states=column(outcomes, "state"),
+            dequeue_at=column(outcomes, "dequeue_at"),
+        )
+    return calls.message_fail_each(
+        schema,
+        leases,
+        errors=column(outcomes, "error"),
+        retries_ms=column(outcomes, "retry_ms"),
+        dead=column(outcomes, "dead"),
+        max_attempts=column(outcomes, "max_attempts"),
     )
-    return Call(sql, leases_of(settlements), partial(read_exceptions, len(settlements)))
 
 
-def columns_call(
-    schema: str,
-    function: str,
-    types: str,
-    columns: tuple[str, ...],
-    settlements: Sequence[Settlement],
-) -> Call[Answers]:
-    """Build the call that defers or fails messages, with an array for each field of the outcome."""
-    sql = statement(schema, function, types, "r.answer, r.dequeue_at")
-    arrays = ([getattr(outcome, name) for _, outcome in settlements] for name in columns)
-    return Call(sql, (*leases_of(settlements), *arrays), read_answers)
-
-
-def leases_of(settlements: Sequence[Settlement]) -> tuple[Identifiers, Tokens]:
-    """Return the ids and the tokens."""
-    ids = Identifiers([message.id for message, _ in settlements])
-    return ids, Tokens([message.token for message, _ in settlements])
-
-
-def read_answers(rows: Sequence[Row]) -> Answers:
-    """Read the answers in the order of the settlements."""
-    return [(row[0], row[1]) for row in rows]
-
-
-def read_exceptions(count: int, rows: Sequence[Row]) -> Answers:
-    """Read the answers to a number of completions: `completed`, except where a row says otherwise."""
-    found: Answers = [(COMPLETED, None)] * count
-    for place, answer in rows:
-        found[place - 1] = (answer, None)
-    return found
+def column(outcomes: Sequence[Outcome], field: str) -> list[Any]:
+    """One field of all outcomes."""
+    return [getattr(outcome, field) for outcome in outcomes]
 
 
 def group_by_outcome(

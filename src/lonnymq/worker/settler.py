@@ -7,11 +7,11 @@ import logging
 from dataclasses import replace
 
 from lonnymq.backoff import Backoff
+from lonnymq.client.calls.lease import Settled
 from lonnymq.worker.context import HandlerContext
 from lonnymq.worker.database import CONNECTION_ERRORS, Database
 from lonnymq.worker.error_text import locate_error
 from lonnymq.worker.outcomes import (
-    Answers,
     Complete,
     Fail,
     Outcome,
@@ -104,7 +104,7 @@ class Settler:
         else:
             self.reporter.report([(context, "lease_lost")])  # the lease will run out
 
-    def report(self, group: list[Ended], answers: Answers, *, is_retry: bool) -> None:
+    def report(self, group: list[Ended], answers: Settled, *, is_retry: bool) -> None:
         """Report each answer. After a cut connection, a missing message was settled by the try before."""
         self.reporter.report(
             (context, REMOVED_AS.get(type(outcome), answer))

@@ -7,8 +7,10 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from json import loads
 from typing import Any, Generic
+from uuid import UUID
 
 from lonnymq import results
 from lonnymq.client import arguments as check
@@ -17,17 +19,22 @@ from lonnymq.client.arguments import (
     Duration,
     Error,
     Flag,
+    Identifiers,
     LeaseArgument,
     LeaseArguments,
     Moment,
     Period,
+    Tokens,
 )
-from lonnymq.client.call import Call, Record, Row, scalar, statement
+from lonnymq.client.call import Call, Record, Row, scalar, schema_name, statement
 from lonnymq.client.describe import CONSUMER, sql_builder, sql_function
 
 MAX_TRIES = 50
 MAX_SECONDS = 0.25
 MAX_PAUSE = 0.02
+Leases = Sequence[tuple[int, UUID]]  # the id and the token of each message
+Settled = list[tuple[str, int | None]]  # the answer, and when the message runs again
+COMPLETED = "completed"
 DEFERRED = Record(results.Deferred)
 FAILED = Record(results.Failed)
 DEQUEUED_COLUMNS = (
@@ -145,6 +152,35 @@ def message_complete_many(messages: LeaseArguments) -> list[results.Completed]:
     """Complete many messages in one call. The answers have the order of the messages."""
 
 
+@sql_builder(CONSUMER, function="message_complete", method=False)
+def message_complete_each(schema: str, leases: Leases) -> Call[Settled]:
+    """Complete many messages. Only answers other than `completed` travel back: usually none."""
+    called = f"{schema_name(schema)}.message_complete(%s::bigint[], %s::uuid[])"
+    sql = (
+        f"select r.place, r.answer from {called} with ordinality r (id, answer, place) "  # noqa: S608 - schema_name has passed it
+        f"where r.answer <> '{COMPLETED}'"
+    )
+    return Call(sql, lease_columns(leases), partial(decode_exceptions, len(leases)))
+
+
+def lease_columns(leases: Leases) -> tuple[Identifiers, Tokens]:
+    """The ids and the tokens of leases that a dequeue has answered: there is nothing to check."""
+    return Identifiers([each[0] for each in leases]), Tokens([each[1] for each in leases])
+
+
+def decode_exceptions(count: int, rows: Sequence[Row]) -> Settled:
+    """The answers to a number of completions: `completed`, except where a row says otherwise."""
+    found: Settled = [(COMPLETED, None)] * count
+    for place, answer in rows:
+        found[place - 1] = (answer, None)
+    return found
+
+
+def decode_settled(rows: Sequence[Row]) -> Settled:
+    """The answers in the order of the messages."""
+    return [(row[0], row[1]) for row in rows]
+
+
 @sql_builder(CONSUMER, using=True)
 def message_defer(
     schema: str,
@@ -173,6 +209,21 @@ def message_defer_many(
     shared = ([value] * len(ids) for value in deferral_values(delay_ms, dequeue_at, state))
     types = "bigint[] uuid[] bigint[] bytea[] bigint[]"
     return DEFERRED.call(schema, "message_defer", types, (ids, tokens, *shared))
+
+
+@sql_builder(CONSUMER, function="message_defer", method=False)
+def message_defer_each(
+    schema: str,
+    leases: Leases,
+    *,
+    delays_ms: Sequence[int | None],
+    states: Sequence[bytes | None],
+    dequeue_at: Sequence[int | None],
+) -> Call[Settled]:
+    """Put many messages back for later, each with its own delay or time and its own state."""
+    types = "bigint[] uuid[] bigint[] bytea[] bigint[]"
+    sql = statement(schema, "message_defer", types, "r.answer, r.dequeue_at")
+    return Call(sql, (*lease_columns(leases), delays_ms, states, dequeue_at), decode_settled)
 
 
 def deferral_values(
@@ -217,3 +268,20 @@ def message_fail_many(
     types = "bigint[] uuid[] text[] bigint[] boolean[]"
     shared = ([value] * len(ids) for value in values)
     return FAILED.call(schema, "message_fail", types, (ids, tokens, *shared))
+
+
+@sql_builder(CONSUMER, function="message_fail", method=False)
+def message_fail_each(
+    schema: str,
+    leases: Leases,
+    *,
+    errors: Sequence[str],
+    retries_ms: Sequence[int | None],
+    dead: Sequence[bool],
+    max_attempts: Sequence[int | None],
+) -> Call[Settled]:
+    """Fail an attempt of many messages, each with its own error and its own rule."""
+    types = "bigint[] uuid[] text[] bigint[] boolean[] integer[]"
+    sql = statement(schema, "message_fail", types, "r.answer, r.dequeue_at")
+    values = (*lease_columns(leases), errors, retries_ms, dead, max_attempts)
+    return Call(sql, values, decode_settled)

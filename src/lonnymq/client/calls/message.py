@@ -147,6 +147,18 @@ def raise_rejection(channel: str, result: results.CreateManyResult) -> results.C
     raise ChannelFull(channel, size=result.size, max_size=result.max_size)
 
 
+@sql_builder(PRODUCER, function="message_create_many", method=False)
+def message_create_columns(
+    schema: str, columns: Sequence[Sequence[Any] | None]
+) -> Call[list[tuple[str, str | None]]]:
+    """Add many messages from columns that are checked already. Each answer comes with its reason."""
+    types = CREATE_MANY_TYPES.replace("jsonb[]", "text[]::jsonb[]")
+    sql = statement(schema, "message_create_many", types, "r.answer, r.reason")
+    return Call(
+        f"{sql} order by r.ordinal", tuple(columns), lambda rows: [(row[0], row[1]) for row in rows]
+    )
+
+
 @sql_builder(NOBODY, method=False)
 def message_announce(schema: str, channels: Iterable[str]) -> Call[int]:
     """Announce messages that COPY has stored, in the same transaction."""

@@ -25,7 +25,7 @@ from lonnymq.client.arguments import (
     optional,
 )
 from lonnymq.client.arguments import count as whole
-from lonnymq.client.call import Call, Record
+from lonnymq.client.call import Call, Record, Row, statement
 from lonnymq.client.describe import (
     ADMIN,
     CONSUMER,
@@ -190,6 +190,14 @@ def schedule_set(
 @sql_function(VIEWER)
 def schedule_list(*, after: Text | None = None, limit: Count = 100) -> list[results.Schedule]:
     """List schedules page by page, after a name."""
+
+
+@sql_builder(VIEWER, function="schedule_list", method=False)
+def schedule_columns(schema: str, columns: Sequence[str], *, limit: int) -> Call[list[Row]]:
+    """List some columns of the schedules: contents may be large."""
+    listed = ", ".join(f"r.{each}" for each in columns)
+    sql = statement(schema, "schedule_list", "text integer", listed)
+    return Call(sql, (None, whole("limit", limit)), list)
 
 
 @sql_function(CONSUMER)

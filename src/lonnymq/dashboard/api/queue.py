@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from typing import Any
 
 from lonnymq.client import calls
-from lonnymq.client.call import Call, statement
 from lonnymq.dashboard.api import schemas
 from lonnymq.dashboard.api.content import parse_json
 from lonnymq.dashboard.api.schemas import build_count, select_fields
@@ -158,16 +157,12 @@ async def list_workers(queue: MonitoredQueue) -> dict[str, Any]:
 
 async def list_schedules(queue: MonitoredQueue) -> dict[str, Any]:
     """The schedules by name."""
-    rows, now_at = await queue.rows_and_now(schedules_without_content)
+    rows, now_at = await queue.rows_and_now(
+        calls.schedule_columns, schemas.Schedule.__struct_fields__, limit=1000
+    )
     for each in rows:
         each["message_id"] = None if each["message_id"] is None else str(each["message_id"])
     return {"now_at": now_at, "schedules": rows}
-
-
-def schedules_without_content(schema: str) -> Call[Any]:
-    """A call that lists schedules without their contents, which may be large."""
-    columns = ", ".join(f"r.{each}" for each in schemas.Schedule.__struct_fields__)
-    return Call(statement(schema, "schedule_list", "text integer", columns), (None, 1000), list)
 
 
 async def list_audit_entries(

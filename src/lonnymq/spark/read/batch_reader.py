@@ -28,11 +28,12 @@ from lonnymq.spark.connection import (
     conninfo,
     open_connection,
     queue_outdated,
+    run_call,
 )
 from lonnymq.spark.options import Options, read_options
 from lonnymq.spark.read.arrow_reader import ArrowConnection, Error, read_batches, read_transaction
 from lonnymq.spark.read.schemas import Column, all_columns, select_columns
-from lonnymq.spark.read.sql import build_select, filter_conditions, quote_literal
+from lonnymq.spark.read.sql import build_select, filter_conditions, function_source, quote_literal
 from lonnymq.spark.spark_process import freeze_imports, plain_errors
 
 if TYPE_CHECKING:
@@ -159,11 +160,12 @@ class BatchReader(DataSourceReader):
     def read_channels(self, partition: ReadPartition) -> Iterator[pa.RecordBatch]:
         """All channels, by name, in one transaction, which ends before Spark, perhaps slowly, takes the rows."""
         columns, after, rows = (*self.columns, CHANNEL), "", CHANNELS_PER_CALL
-        function = f"{self.options.schema}.channel_stats"
         found: list[pa.RecordBatch] = []
         with read_transaction(partition.address, keep=True) as connection:
             while rows == CHANNELS_PER_CALL:
-                source = f"{function}(null, {quote_literal(after)}, {CHANNELS_PER_CALL})"
+                source = function_source(
+                    self.options.schema, "channel_stats", None, after, CHANNELS_PER_CALL
+                )
                 rows = 0
                 for batch in read_batches(connection, build_select(columns, source), columns):
                     rows += batch.num_rows
@@ -183,14 +185,15 @@ class FilteringReader(BatchReader):
 
 def fetch_history_snapshot(connection: Connection[Any], schema: str) -> str:
     """The present snapshot as text, in positions of history, which stay valid after a restore."""
+    from lonnymq.client import calls
+
     function = f"{schema}.history_snapshot()"
     row = connection.execute(MAY_CALL, (function,)).fetchone()
     if row is None or row[0] is None:
         raise queue_outdated(schema)
     if not row[0]:
         raise MissingPrivilege(f"the user {row[1]} may not call {function}: {GRANT_ADVICE}")
-    row = connection.execute(f"select {function}::text".encode()).fetchone()
-    return str(row and row[0])
+    return run_call(connection, calls.history_snapshot(schema))
 
 
 def use_snapshot(connection: ArrowConnection, snapshot: str) -> None:

@@ -22,7 +22,7 @@ from lonnymq.spark.connection import conninfo
 from lonnymq.spark.options import Options, read_options
 from lonnymq.spark.read.arrow_reader import ArrowConnection, Error, read_batches, read_transaction
 from lonnymq.spark.read.schemas import Column, columns, select_columns, spark_schema
-from lonnymq.spark.read.sql import build_select
+from lonnymq.spark.read.sql import build_select, function_source
 from lonnymq.spark.retry import RETRY_SECONDS, Backoff, is_transient
 from lonnymq.spark.spark_process import plain_errors
 
@@ -217,7 +217,14 @@ def check_complete(options: Options, wanted: ClaimRange, found: int) -> None:
 
 def range_query(options: Options, columns: Sequence[Column], wanted: ClaimRange) -> str:
     """The query for a range."""
-    stream = str(options["stream"]).replace("'", "''")
-    positions = f"{wanted.part}, {wanted.first}, {wanted.last}"
-    arguments = f"'{stream}', {wanted.seq}, '{wanted.token}', {positions}"
-    return build_select((*columns, ID), f"{options.schema}.claim_read({arguments})")
+    source = function_source(
+        options.schema,
+        "claim_read",
+        str(options["stream"]),
+        wanted.seq,
+        wanted.token,
+        wanted.part,
+        wanted.first,
+        wanted.last,
+    )
+    return build_select((*columns, ID), source)

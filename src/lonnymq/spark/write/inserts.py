@@ -12,6 +12,7 @@ from pgpq.encoders import BinaryEncoderBuilder, Int64EncoderBuilder, StringEncod
 from pgpq.schema import Jsonb
 from psycopg import Connection
 
+from lonnymq.spark.connection import run_call
 from lonnymq.spark.options import Options
 from lonnymq.spark.write.loads import Counts, count_answers
 from lonnymq.spark.write.validation import REJECTED_SCHEMA, SCHEMA
@@ -24,12 +25,6 @@ ENCODERS: dict[Any, Any] = {
     pa.binary(): BinaryEncoderBuilder,
     pa.int64(): Int64EncoderBuilder,
 }
-CREATE = """
-    select r.answer, r.reason
-    from {schema}.message_create_many(%s::text[], %s::bytea[], %s::bigint[], %s::bigint[], %s::text[], %s::text[],
-      %s::text[]::jsonb[]) r
-    order by r.ordinal
-"""
 DETAILS = {"full": "channel {} is full", "retiring": "channel {} is being retired"}
 
 
@@ -98,14 +93,15 @@ def create_messages(
 ) -> tuple[Counts, pa.RecordBatch | None]:
     """Create a message from each row, for keys, capacities and few rows; returns the counts and the rejected rows."""
     counts, rejected = Counts(), []
-    statement = CREATE.format(schema=options.schema).encode()
+    from lonnymq.client import calls
+
     for start in range(0, rows.num_rows, ROWS_PER_CALL):
         part = rows.slice(start, ROWS_PER_CALL)
         arguments = [
             None if column.null_count == len(column) else column.to_pylist()
             for column in part.columns
         ]
-        answers = connection.execute(statement, arguments).fetchall()
+        answers = run_call(connection, calls.message_create_columns(options.schema, arguments))
         counts += count_answers(answer for answer, _ in answers)
         no = [at for at, (answer, _) in enumerate(answers) if answer in ("dropped", "rejected")]
         if no:
@@ -115,11 +111,13 @@ def create_messages(
     return counts, pa.Table.from_batches(rejected).combine_chunks().to_batches()[0]
 
 
-def describe_rejected(rows: pa.RecordBatch, answers: list[tuple[str, str]]) -> pa.RecordBatch:
+def describe_rejected(
+    rows: pa.RecordBatch, answers: list[tuple[str, str | None]]
+) -> pa.RecordBatch:
     """Rows that a channel rejected, with answer, reason and detail."""
     channels = rows.column("channel").to_pylist()
     details = [
-        DETAILS[reason].format(channel)
+        DETAILS[reason or ""].format(channel)
         for channel, (_, reason) in zip(channels, answers, strict=True)
     ]
     kept = [rows.column(name) for name in SCHEMA.names if name != "headers"]

@@ -1,13 +1,17 @@
-"""Loads, the record of writes: counts of rows, commit messages of tasks, SQL functions for loads and stages."""
+"""Loads, the record of writes: counts of rows, commit messages of tasks, SQL functions for loads and stages.
+
+The client is imported by the functions that call SQL: a task with few rows calls none and starts sooner.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import astuple, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import WriterCommitMessage
 
+from lonnymq.spark.connection import run_call
 from lonnymq.spark.options import Options
 
 if TYPE_CHECKING:
@@ -64,47 +68,51 @@ class StagedCommit(WriterCommitMessage):
     inline: bytes = field(default=b"", repr=False)
 
 
-def fetch_value(connection: Connection[Any], statement: str, values: tuple[Any, ...] = ()) -> Any:
-    """The first column of the only row of a statement."""
-    row = connection.execute(statement.encode(), values).fetchone()
-    return row[0] if row else None
-
-
 def begin_load(connection: Connection[Any], options: Options, key: LoadKey) -> bool:
     """Begin a load; False: it was published before."""
-    answer = fetch_value(connection, f"select {options.schema}.load_begin(%s, %s)", key)
-    return bool(answer == "begun")
+    from lonnymq.client import calls
+
+    return run_call(connection, calls.load_begin(options.schema, *key)) == "begun"
 
 
 def end_load(connection: Connection[Any], options: Options, key: LoadKey, counts: Counts) -> None:
     """Record the counts of a load."""
-    statement = f"select {options.schema}.load_end(%s, %s, %s, %s, %s, %s, %s)"
-    fetch_value(connection, statement, (*key, *astuple(counts)))
+    from lonnymq.client import calls
+
+    run_call(connection, calls.load_end(options.schema, *key, **asdict(counts)))
 
 
 def take_stage(connection: Connection[Any], options: Options, stage: int, rows: int) -> Counts:
     """Create messages from the rows of a stage."""
-    statement = f"select * from {options.schema}.stage_take(%s, %s)"  # noqa: S608 (a checked name)
-    row = connection.execute(statement.encode(), (stage, rows)).fetchone()
-    return Counts(*(row or ()))
+    from lonnymq.client import calls
+
+    taken = run_call(connection, calls.stage_take(options.schema, stage, rows=rows))
+    return Counts(**asdict(taken))
 
 
 def create_stage(connection: Connection[Any], options: Options) -> int:
     """Create a stage, and return its number."""
-    return int(fetch_value(connection, f"select {options.schema}.stage_create()"))
+    from lonnymq.client import calls
+
+    return run_call(connection, calls.stage_create(options.schema))
 
 
 def drop_stages(connection: Connection[Any], options: Options, stages: list[int]) -> None:
     """Drop stages."""
+    from lonnymq.client import calls
+
     if stages:
-        fetch_value(connection, f"select {options.schema}.stage_drop(%s)", (stages,))
+        run_call(connection, calls.stage_drop(options.schema, stages))
 
 
-def sweep_stages(connection: Connection[Any], options: Options) -> None:
+def cleanup_stages(connection: Connection[Any], options: Options) -> None:
     """Drop the stages that failed jobs left behind."""
-    fetch_value(connection, f"select {options.schema}.stage_cleanup()")
+    from lonnymq.client import calls
+
+    run_call(connection, calls.stage_cleanup(options.schema))
 
 
 def measure_headers(connection: Connection[Any], texts: list[str]) -> list[int]:
     """The sizes in bytes of JSON texts as the server stores them."""
-    return list(fetch_value(connection, MEASURE, (texts,)))
+    row = connection.execute(MEASURE, (texts,)).fetchone()
+    return list(row[0]) if row else []

@@ -34,7 +34,7 @@ from lonnymq.errors import InvalidArgument, LonnyMQError, translated
 from lonnymq.spark.connection import check_installed, open_connection
 from lonnymq.spark.options import Operation, Options, read_options
 from lonnymq.spark.spark_process import freeze_imports, plain_errors
-from lonnymq.spark.write.loads import LoadKey, StagedCommit, begin_load, sweep_stages
+from lonnymq.spark.write.loads import LoadKey, StagedCommit, begin_load, cleanup_stages
 
 Messages = Iterable[Any]  # for `commit` a StagedCommit of each task, for `abort` also None
 NUMBER = (LongType, IntegerType, ShortType)
@@ -120,7 +120,7 @@ def prepare_database(options: Options) -> None:
             from lonnymq.spark.write.rejects import ensure_table
 
             ensure_table(connection, options)
-        sweep_stages(connection, options)
+        cleanup_stages(connection, options)
 
 
 def check_columns(schema: StructType) -> None:
