@@ -20,6 +20,7 @@ Value = TypeVar("Value")
 
 MAX_CONTENT_BYTES = 64 * 1024 * 1024
 MAX_STATE_BYTES = 1024 * 1024
+MAX_RESULT_BYTES = 1024 * 1024
 MAX_NAME_BYTES = 255
 MAX_INT32, MAX_INT64, MAX_XID8 = 2**31 - 1, 2**63 - 1, 2**64 - 1
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -160,6 +161,16 @@ def state(what: str, value: object) -> bytes:
     return content(what, value, most=MAX_STATE_BYTES)
 
 
+def result(what: str, value: object) -> bytes:
+    """The bytes that a completed message leaves in history."""
+    return content(what, value, most=MAX_RESULT_BYTES)
+
+
+def results(what: str, values: Iterable[object]) -> list[bytes | None]:
+    """A result for each message, or None."""
+    return [optional(result, what, each) for each in values]
+
+
 def headers(what: str, value: object) -> str:
     """A JSON object as text."""
     if not isinstance(value, Mapping):
@@ -289,6 +300,10 @@ Flag = Annotated[bool, Argument("boolean", "bool", yes_or_no)]
 Names = Annotated[Iterable[str], Argument("text[]", "Iterable[str]", names)]
 Ids = Annotated[Iterable[int], Argument("bigint[]", "Iterable[int]", identifiers)]
 Times = Annotated[Iterable[Moment], Argument("bigint[]", "Iterable[Moment]", moments)]
+ResultArgument = Annotated[Bytes, Argument("bytea", "Bytes", result)]
+ResultArguments = Annotated[
+    Iterable[Bytes | None], Argument("bytea[]", "Iterable[Bytes | None]", results)
+]
 LeaseArgument = Annotated[Leased, Argument("bigint uuid", "results.Leased", lease_of)]
 LeaseArguments = Annotated[
     Iterable[Leased], Argument("bigint[] uuid[]", "Iterable[results.Leased]", leases_of)

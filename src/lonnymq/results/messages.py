@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, Literal, Protocol, TypeVar, overload
+from typing import Any, Final, Generic, Literal, Protocol, TypeVar, overload
 from uuid import UUID
 
 RejectionReason = Literal["full", "retiring"]
@@ -15,6 +15,17 @@ CompleteAnswer = Literal["completed", "lease_lost", "not_found"]
 DeferAnswer = Literal["deferred", "lease_lost", "not_found"]
 FailAnswer = Literal["retrying", "dead", "lease_lost", "not_found"]
 CancelAnswer = Literal["cancelled", "leased", "busy", "dead", "not_found"]
+MessageState = Literal[
+    "waiting",
+    "scheduled",
+    "retrying",
+    "running",
+    "completed",
+    "dead",
+    "cancelled",
+    "not_found",
+]
+ENDED_STATES: Final = frozenset[MessageState](("completed", "dead", "cancelled", "not_found"))
 RedriveAnswer = Literal["redriven", "duplicate", "not_found"]
 WaitingBecause = Literal[
     "not_found",
@@ -231,3 +242,33 @@ class Explanation:
     answer: WaitingBecause
     explanation: str
     fields: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class MessageStatus:
+    """What became of a message, while the message lives and as long as history keeps its attempts.
+
+    `retrying`: the message waits after an attempt that did not succeed. `finished_at`: when the last attempt ended.
+    `result_size`: the bytes of the result, or None without a result.
+    """
+
+    id: int
+    state: MessageState
+    channel: str | None
+    kind: str | None
+    key: str | None
+    attempt: int | None
+    worker: str | None
+    created_at: int | None
+    dequeue_at: int | None
+    dequeued_at: int | None
+    lease_until: int | None
+    finished_at: int | None
+    error: str | None
+    result_size: int | None
+    now_at: int
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether no worker will take the message: completed, dead, cancelled or not found."""
+        return self.state in ENDED_STATES

@@ -22,7 +22,15 @@ from lonnymq.client.arguments import (
     optional,
 )
 from lonnymq.results import LeasedMessage
-from lonnymq.worker.outcomes import Fail, LeaseLost, Outcome, checked_defer
+from lonnymq.worker.outcomes import (
+    COMPLETE,
+    Complete,
+    Fail,
+    LeaseLost,
+    Outcome,
+    checked_defer,
+)
+from lonnymq.worker.result_bytes import DEFAULT_RESULT_BYTES, encode_result
 
 if TYPE_CHECKING:
     from lonnymq.client import AsyncQueue, Queue
@@ -45,8 +53,10 @@ class HandlerContext:
         "lease_until",
         "leased_at",
         "lost",
+        "max_result_bytes",
         "message",
         "outcome",
+        "result_bytes",
         "settled",
         "started_at",
         "stopping",
@@ -57,6 +67,8 @@ class HandlerContext:
         self.lease_until = message.lease_until
         self.lost = self.committing = self.stopping = False
         self.outcome: Outcome | None = None
+        self.result_bytes: bytes | None = None
+        self.max_result_bytes = DEFAULT_RESULT_BYTES
         self.settled: str | None = None
         self.error: BaseException | None = None
         self.started_at = self.ended_at = 0.0
@@ -108,6 +120,19 @@ class HandlerContext:
     def deadline(self) -> datetime:
         """When the lease ends by the database's clock. The worker extends the lease before."""
         return EPOCH + self.lease_until * MILLISECOND
+
+    @property
+    def result(self) -> bytes | None:
+        """What is stored with the completion of the message. Set bytes, or a value that JSON can hold."""
+        return self.result_bytes
+
+    @result.setter
+    def result(self, value: object) -> None:
+        self.result_bytes = None if value is None else encode_result(value, self.max_result_bytes)
+
+    def completion(self) -> Complete:
+        """The outcome of a handler that has ended and has stated no other outcome."""
+        return COMPLETE if self.result_bytes is None else Complete(self.result_bytes)
 
     def defer(
         self,

@@ -9,15 +9,19 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import logging
 from collections.abc import Sequence
 from typing import Any
 
 from lonnymq import tracing
+from lonnymq.errors import LonnyMQError
 from lonnymq.results import LeasedMessage
 from lonnymq.worker.context import Context, Contexts, HandlerContext, SyncContext, SyncContexts
 from lonnymq.worker.error_text import cut_middle, format_error, make_storable
 from lonnymq.worker.handlers import Handler, Handlers, InvalidPayload
-from lonnymq.worker.outcomes import COMPLETE, OUTCOME_NAMES, Dead, Fail, Outcome, RetryAfter
+from lonnymq.worker.outcomes import OUTCOME_NAMES, Dead, Fail, Outcome, RetryAfter
+
+logger = logging.getLogger("lonnymq.worker")
 
 MAX_REASON_BYTES = 2048
 INVALID = object()
@@ -42,7 +46,7 @@ async def execute(handler: Handler, contexts: Sequence[Context]) -> list[Outcome
                 async with asyncio.timeout(handler.timeout_ms / 1000):
                     answer = await handler.function(*arguments)
             if answer is not None:
-                require_finished(handler, answer)
+                keep_result(handler, contexts, answer)
         except asyncio.CancelledError as error:
             if any(each.lost or each.stopping for each in contexts):
                 if span is not None:
@@ -64,7 +68,7 @@ def execute_sync(handler: Handler, contexts: Sequence[SyncContext]) -> list[Outc
         try:
             answer = handler.function(*arguments)
             if answer is not None:
-                require_finished(handler, answer)
+                keep_result(handler, contexts, answer)
         except BaseException as error:
             fail_all(handler, contexts, error)
     if span is not None:
@@ -85,7 +89,18 @@ def require_finished(handler: Handler, answer: object) -> None:
 
 def outcomes_of(contexts: Sequence[HandlerContext]) -> list[Outcome]:
     """Return the outcome of each message. A message without a stated outcome is completed."""
-    return [each.outcome or COMPLETE for each in contexts]
+    return [each.outcome or each.completion() for each in contexts]
+
+
+def keep_result(handler: Handler, contexts: Sequence[HandlerContext], answer: object) -> None:
+    """Keep what a handler returned. A result that cannot be stored is logged: the work is done, and not repeated."""
+    require_finished(handler, answer)
+    if handler.batch is not None or not handler.max_result_bytes:
+        return
+    try:
+        contexts[0].result = answer
+    except LonnyMQError as error:
+        logger.warning("cannot store the result of message %s: %s", contexts[0].id, error)
 
 
 def start_span(contexts: Sequence[Context] | Sequence[SyncContext]) -> Any:
@@ -106,6 +121,8 @@ def build_arguments(
     handler: Handler, contexts: Sequence[HandlerContext], batch_type: Any
 ) -> tuple[Any, ...] | None:
     """Return the arguments of the function, or None if no payload is valid."""
+    for each in contexts:
+        each.max_result_bytes = handler.max_result_bytes
     if handler.batch is None:
         context = contexts[0]
         payload = read_payload(handler, context)

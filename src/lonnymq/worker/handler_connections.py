@@ -24,7 +24,6 @@ from lonnymq.client.connection_state import MAX_CONNECTIONS, TIMEOUT_SECONDS
 from lonnymq.results import Heartbeat
 from lonnymq.worker.context import Context, HandlerContext, SyncContext
 from lonnymq.worker.outcomes import (
-    COMPLETE,
     OUTCOME_NAMES,
     LeaseLost,
     group_by_outcome,
@@ -197,7 +196,9 @@ def note_heartbeat(context: HandlerContext, beats: list[Heartbeat]) -> None:
 
 def settle_calls(schema: str, contexts: Sequence[HandlerContext]) -> list[Call[Settled]]:
     """Build the calls that settle the messages of a transaction: by each context's outcome, else completed."""
-    settlements = [(context.message, context.outcome or COMPLETE) for context in contexts]
+    settlements = [
+        (context.message, context.outcome or context.completion()) for context in contexts
+    ]
     return [settle_call(schema, group) for group in group_by_outcome(settlements)]
 
 
@@ -224,5 +225,5 @@ def require_leases(contexts: Sequence[HandlerContext], answers: list[Settled]) -
 def mark_settled(contexts: Sequence[HandlerContext]) -> None:
     """Mark that nothing is left to settle."""
     for context in contexts:
-        context.outcome = context.outcome or COMPLETE
+        context.outcome = context.outcome or context.completion()
         context.settled = OUTCOME_NAMES[type(context.outcome)]

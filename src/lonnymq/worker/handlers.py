@@ -11,10 +11,18 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from lonnymq.client.arguments import MAX_INT32, Duration, milliseconds, number, optional
+from lonnymq.client.arguments import (
+    MAX_INT32,
+    MAX_RESULT_BYTES,
+    Duration,
+    milliseconds,
+    number,
+    optional,
+)
 from lonnymq.client.arguments import name as checked_name
 from lonnymq.errors import InvalidArgument
 from lonnymq.worker.context import Context, Contexts, SyncContext, SyncContexts
+from lonnymq.worker.result_bytes import DEFAULT_RESULT_BYTES
 
 Function = Callable[..., Any]
 ANY = "*"
@@ -35,6 +43,7 @@ class Handler:
     retry_jitter: float
     max_attempts: int | None
     timeout_ms: int | None
+    max_result_bytes: int = DEFAULT_RESULT_BYTES
 
     @property
     def title(self) -> str:
@@ -86,8 +95,15 @@ class Handlers:
         retry_jitter: float = 0.1,
         max_attempts: int | None = None,
         timeout_ms: Duration | None = None,
+        max_result_bytes: int = DEFAULT_RESULT_BYTES,
     ) -> None:
         """Register the function of a kind."""
+        number(
+            f"max_result_bytes must be a whole number from 0 to {MAX_RESULT_BYTES}",
+            max_result_bytes,
+            least=0,
+            most=MAX_RESULT_BYTES,
+        )
         optional(checked_name, "kind", kind)
         if kind in self.by_kind:
             raise InvalidArgument(
@@ -117,6 +133,7 @@ class Handlers:
             retry_jitter=retry_jitter,
             max_attempts=max_attempts,
             timeout_ms=optional(milliseconds, "timeout_ms", timeout_ms),
+            max_result_bytes=max_result_bytes,
         )
 
 

@@ -28,7 +28,9 @@ from lonnymq.results import LeasedMessage
 
 @dataclass(frozen=True, slots=True)
 class Complete:
-    """The message is done."""
+    """The message is done, with what the handler returned as bytes."""
+
+    result: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +98,7 @@ def settle_call(schema: str, settlements: Sequence[Settlement]) -> Call[Settled]
     leases = [(message.id, message.token) for message, _ in settlements]
     outcomes = [outcome for _, outcome in settlements]
     if isinstance(outcomes[0], Complete):
-        return calls.message_complete_each(schema, leases)
+        return calls.message_complete_each(schema, leases, results=column(outcomes, "result"))
     if isinstance(outcomes[0], Defer):
         return calls.message_defer_each(
             schema,

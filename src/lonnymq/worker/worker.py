@@ -24,6 +24,7 @@ from lonnymq.results import Misfire
 from lonnymq.worker.handlers import Function, Handlers
 from lonnymq.worker.pools import run_event_loop
 from lonnymq.worker.reporter import Hook, Hooks
+from lonnymq.worker.result_bytes import DEFAULT_RESULT_BYTES
 from lonnymq.worker.scheduler import DeclaredSchedule, declare_schedule
 from lonnymq.worker.session import Session
 from lonnymq.worker.settings import (
@@ -98,8 +99,12 @@ class Worker:
         retry_jitter: float = 0.1,
         max_attempts: int | None = None,
         timeout_ms: Duration | None = None,
+        max_result_bytes: int = DEFAULT_RESULT_BYTES,
     ) -> Callable[[Registered], Registered]:
-        """Register a function for a kind of message: None for no kind, '*' for kinds without a handler of their own."""
+        """Register a function for a kind of message: None for no kind, '*' for kinds without a handler of their own.
+
+        What the function returns is stored as the result of the message, up to `max_result_bytes`. 0 stores nothing.
+        """
 
         def register(function: Registered) -> Registered:
             self.handlers.add(
@@ -110,6 +115,7 @@ class Worker:
                 retry_jitter=retry_jitter,
                 max_attempts=max_attempts,
                 timeout_ms=timeout_ms,
+                max_result_bytes=max_result_bytes,
             )
             return function
 

@@ -138,6 +138,20 @@ def test_messages_are_looked_at_and_not_taken(queue: lonnymq.Queue, dsn_18: str)
     assert len(queue.dequeue(limit=5)) == 2
 
 
+def test_the_status_and_the_result_of_messages_are_shown(queue: lonnymq.Queue, dsn_18: str) -> None:
+    done, waiting = (message_id(queue.create("acme", b"x")) for _ in range(2))
+    queue.dequeue()[0].complete(result=b"42 frames")
+    shown = run("message", "status", done, waiting, dsn=dsn_18).out
+    assert "completed" in shown
+    assert "waiting" in shown
+    document = run("message", "status", done, "--json", dsn=dsn_18).json
+    assert document["messages"][0]["result_size"] == 9
+    assert run("message", "result", done, dsn=dsn_18).out == "42 frames"
+    assert run("message", "result", done, "--json", dsn=dsn_18).json["id"] == done
+    missing = run("message", "result", waiting, dsn=dsn_18)
+    assert (missing.code, "its state is waiting" in missing.err) == (1, True)
+
+
 def test_a_message_is_explained(queue: lonnymq.Queue, dsn_18: str) -> None:
     created = message_id(queue.channel("acme").create(b"x", delay_ms=3_600_000))
     assert "The message is scheduled for" in run("message", "explain", created, dsn=dsn_18).out

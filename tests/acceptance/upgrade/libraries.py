@@ -15,7 +15,7 @@ alter table lonnymq.queue add column later_{number} integer not null default {nu
 create table lonnymq.later_{number} (id bigint primary key);
 """
 METADATA = "Metadata-Version: 2.1\nName: lonnymq\nVersion: 99.{number}.0\n"
-COMPLETE = "message_complete(p_id bigint, p_token uuid)"
+COMPLETE = "p_id bigint, p_token uuid, p_result bytea default null"
 INSIDE = ("channel_advance_floor", "settle_answers", "commit_durably", "queue_notify", "guard_text")
 
 
@@ -48,8 +48,10 @@ def change(file: Path, number: int) -> None:
     text = file.read_text()
     for name in INSIDE:
         text = re.sub(rf"\b{name}\b", f"{name}_{number}", text)
-    text = text.replace(COMPLETE, f"{COMPLETE[:-1]}, p_later text default null)")
-    text = text.replace("message_complete(bigint, uuid)", "message_complete(bigint, uuid, text)")
+    text = text.replace(COMPLETE, f"{COMPLETE}, p_later text default null")
+    text = text.replace(
+        "message_complete(bigint, uuid, bytea)", "message_complete(bigint, uuid, bytea, text)"
+    )
     name = file.stem
     if name in INSIDE:
         file.unlink()

@@ -182,3 +182,15 @@ def test_rows_of_other_channels_are_out_of_sight_and_out_of_reach(trusted_too_mu
 def test_without_the_second_line_they_would_be_in_reach(trusted_too_much, root) -> None:
     root.execute("alter table lonnymq.message disable row level security")
     assert trusted_too_much.execute("delete from lonnymq.message").rowcount == 2
+
+
+def test_a_restricted_producer_finds_no_status_and_no_result_of_other_channels(
+    admin: lonnymq.Queue, producer: lonnymq.Queue
+) -> None:
+    admin.producer_restrict("a_producer", channels=["acme"])
+    own, other = (message_id(admin.create(each, b"x")) for each in ("acme", "globex"))
+    admin.complete_many(admin.dequeue(2), results=[b"r", b"r"])
+    assert [each.state for each in producer.status_many([own, other])] == ["completed", "not_found"]
+    assert (producer.result(own), producer.result(other)) == (b"r", None)
+    assert producer.status(other).channel is None
+    assert admin.result(other) == b"r"

@@ -35,9 +35,9 @@ async def run(function, *messages: LeasedMessage, **options):
 
 async def test_a_handler_that_returns_completes_its_message() -> None:
     async def returns(data: bytes) -> str:
-        return "ignored"
+        return "done"
 
-    assert await run(returns) == [Complete()]
+    assert await run(returns) == [Complete(b'"done"')]
     assert await run(lambda: None) == [Complete()]
 
 

@@ -1,4 +1,4 @@
-"""`lonnymq message`: create messages, also from files, and peek, explain, cancel and purge messages."""
+"""`lonnymq message`: create messages, also from files, and peek, explain, cancel, purge, status and result."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from lonnymq.text import format_count
 
 if TYPE_CHECKING:
     from lonnymq.client import NewMessage
-    from lonnymq.results import Explanation, PeekedMessage
+    from lonnymq.results import Explanation, MessageStatus, PeekedMessage
 
 STDIN = Path("-")
 BATCH = 1_000
@@ -69,7 +69,7 @@ At = Annotated[
     str | None, option("Time to run at: 2030-01-31T08:00:00+01:00.", "--at", metavar="TIME")
 ]
 
-app = create_group("Create, peek, explain, cancel and purge messages.")
+app = create_group("Create, peek, explain, cancel and purge messages, show status and result.")
 
 
 @command(app, "create")
@@ -208,6 +208,58 @@ def render_explanation(found: Explanation) -> Any:
         for key, value in (found.fields or {}).items()
     }
     return Group(Text(found.explanation, style="bold"), Text(), make_list(fields))
+
+
+@command(app, "status")
+def show_message_status(session: Session, message_ids: Ids) -> None:
+    """Show what became of messages: waiting, running, completed, dead and so on."""
+    found = session.queue.status_many(message_ids)
+    session.out.print_result({"messages": found}, lambda: render_statuses(found))
+
+
+def render_statuses(found: list[MessageStatus]) -> Any:
+    """A row per message."""
+    rows = (
+        [
+            str(each.id), each.state, each.channel, each.attempt,
+            "" if each.dequeue_at is None else format_timestamp(each.dequeue_at),
+            "" if each.finished_at is None else format_timestamp(each.finished_at),
+            each.result_size, format_error_line(each.error),
+        ]
+        for each in found
+    )  # fmt: skip
+    return make_table(
+        ">id",
+        "state",
+        "channel",
+        ">attempt",
+        "due at",
+        "ended at",
+        ">result bytes",
+        "error",
+        rows=rows,
+    )
+
+
+def format_error_line(error: str | None) -> str:
+    """The last line of an error, which says what went wrong."""
+    return error.strip().rsplit("\n", 1)[-1][:80] if error else ""
+
+
+@command(app, "result")
+def print_message_result(session: Session, message_id: Id) -> None:
+    """Print the result of a completed message, as stored."""
+    status = session.queue.status(message_id)
+    if status.state != "completed":
+        raise CommandError(f"Message {message_id} has no result: its state is {status.state}.")
+    result = session.queue.result(message_id)
+    if result is None:
+        raise CommandError(f"Message {message_id} completed without a result.")
+    if session.out.as_json:
+        return session.out.print_json({"id": message_id, "result": result})
+    sys.stdout.buffer.write(result)
+    sys.stdout.buffer.flush()
+    return None
 
 
 @command(app, "cancel")

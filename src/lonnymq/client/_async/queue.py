@@ -31,9 +31,11 @@ class AsyncMessage(results.LeasedMessage):
         """Extend the lease to `lease_ms` from now."""
         return await self.queue.heartbeat(self, lease_ms=lease_ms)
 
-    async def complete(self, *, using: Any = None) -> results.CompleteAnswer:
-        """Complete the message. With `using`, the message is completed when your transaction commits."""
-        return await self.queue.complete(self, using=using)
+    async def complete(
+        self, *, result: Bytes | None = None, using: Any = None
+    ) -> results.CompleteAnswer:
+        """Complete the message, with a result. With `using`, this happens when your transaction commits."""
+        return await self.queue.complete(self, result=result, using=using)
 
     async def defer(
         self,

@@ -65,15 +65,21 @@ class Methods(Base):
         """Extend the leases of many messages to `lease_ms` from now, in one call."""
         return self._run(calls.message_heartbeat_many(self.schema, messages, lease_ms=lease_ms))
 
-    def complete(self, message: results.Leased, *, using: Any = None) -> results.CompleteAnswer:
-        """Complete a message."""
-        return self._run(calls.message_complete(self.schema, message), using)
+    def complete(
+        self, message: results.Leased, *, result: Bytes | None = None, using: Any = None
+    ) -> results.CompleteAnswer:
+        """Complete a message. `result` is kept with the history of the message."""
+        return self._run(calls.message_complete(self.schema, message, result=result), using)
 
     def complete_many(
-        self, messages: Iterable[results.Leased], *, using: Any = None
+        self,
+        messages: Iterable[results.Leased],
+        *,
+        results: Iterable[Bytes | None] | None = None,
+        using: Any = None,
     ) -> list[results.Completed]:
-        """Complete many messages in one call. The answers have the order of the messages."""
-        return self._run(calls.message_complete_many(self.schema, messages), using)
+        """Complete many messages in one call. Answers and results have the order of the messages."""
+        return self._run(calls.message_complete_many(self.schema, messages, results=results), using)
 
     def defer(
         self,
@@ -162,6 +168,20 @@ class Methods(Base):
     def explain(self, message_id: int) -> results.Explanation:
         """Explain why a message is not running."""
         return self._run(calls.message_explain(self.schema, message_id))
+
+    def status(self, message_id: int, *, using: Any = None) -> results.MessageStatus:
+        """Tell what became of a message: waiting, running, completed and so on, with times and the error."""
+        return self._run(calls.message_status(self.schema, message_id), using)
+
+    def status_many(
+        self, message_ids: Iterable[int], *, using: Any = None
+    ) -> list[results.MessageStatus]:
+        """Tell what became of many messages. The answers have the order of the ids."""
+        return self._run(calls.message_status_many(self.schema, message_ids), using)
+
+    def result(self, message_id: int, *, using: Any = None) -> bytes | None:
+        """Return the result of a completed message, or None if no result was stored."""
+        return self._run(calls.message_result(self.schema, message_id), using)
 
     def dead_list(
         self,

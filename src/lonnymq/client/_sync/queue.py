@@ -32,9 +32,9 @@ class Message(results.LeasedMessage):
         """Extend the lease to `lease_ms` from now."""
         return self.queue.heartbeat(self, lease_ms=lease_ms)
 
-    def complete(self, *, using: Any = None) -> results.CompleteAnswer:
-        """Complete the message. With `using`, the message is completed when your transaction commits."""
-        return self.queue.complete(self, using=using)
+    def complete(self, *, result: Bytes | None = None, using: Any = None) -> results.CompleteAnswer:
+        """Complete the message, with a result. With `using`, this happens when your transaction commits."""
+        return self.queue.complete(self, result=result, using=using)
 
     def defer(
         self,

@@ -24,6 +24,8 @@ from lonnymq.client.arguments import (
     LeaseArguments,
     Moment,
     Period,
+    ResultArgument,
+    ResultArguments,
     Tokens,
 )
 from lonnymq.client.call import Call, Record, Row, scalar, schema_name, statement
@@ -143,24 +145,32 @@ def message_heartbeat_many(
 
 
 @sql_function(CONSUMER, using=True)
-def message_complete(message: LeaseArgument) -> results.CompleteAnswer:
-    """Complete a message."""
+def message_complete(
+    message: LeaseArgument, *, result: ResultArgument | None = None
+) -> results.CompleteAnswer:
+    """Complete a message. `result` is kept with the history of the message."""
 
 
 @sql_function(CONSUMER, function="message_complete", using=True)
-def message_complete_many(messages: LeaseArguments) -> list[results.Completed]:
-    """Complete many messages in one call. The answers have the order of the messages."""
+def message_complete_many(
+    messages: LeaseArguments, *, results: ResultArguments | None = None
+) -> list[results.Completed]:
+    """Complete many messages in one call. Answers and results have the order of the messages."""
 
 
 @sql_builder(CONSUMER, function="message_complete", method=False)
-def message_complete_each(schema: str, leases: Leases) -> Call[Settled]:
+def message_complete_each(
+    schema: str, leases: Leases, *, results: Sequence[bytes | None] = ()
+) -> Call[Settled]:
     """Complete many messages. Only answers other than `completed` travel back: usually none."""
-    called = f"{schema_name(schema)}.message_complete(%s::bigint[], %s::uuid[])"
+    given = list(results) if any(each is not None for each in results) else None
+    called = f"{schema_name(schema)}.message_complete(%s::bigint[], %s::uuid[], %s::bytea[])"
     sql = (
         f"select r.place, r.answer from {called} with ordinality r (id, answer, place) "  # noqa: S608 - schema_name has passed it
         f"where r.answer <> '{COMPLETED}'"
     )
-    return Call(sql, lease_columns(leases), partial(decode_exceptions, len(leases)))
+    values = (*lease_columns(leases), given)
+    return Call(sql, values, partial(decode_exceptions, len(leases)))
 
 
 def lease_columns(leases: Leases) -> tuple[Identifiers, Tokens]:

@@ -19,7 +19,15 @@ from lonnymq.client.arguments import (
     optional_column,
 )
 from lonnymq.client.call import Call, Row, scalar, statement
-from lonnymq.client.describe import ADMIN, NOBODY, PRODUCER, VIEWER, sql_builder, sql_function
+from lonnymq.client.describe import (
+    ADMIN,
+    EVERYBODY,
+    NOBODY,
+    PRODUCER,
+    VIEWER,
+    sql_builder,
+    sql_function,
+)
 from lonnymq.errors import ChannelFull, ChannelRetiring
 
 CREATED = "r.answer, r.id, r.reason, r.size, r.max_size"
@@ -188,6 +196,21 @@ def message_peek(channel: Name, *, limit: Count = 10) -> list[results.PeekedMess
 @sql_function(VIEWER)
 def message_explain(message_id: Identifier) -> results.Explanation:
     """Explain why a message is not running."""
+
+
+@sql_function(EVERYBODY, using=True)
+def message_status(message_id: Identifier) -> results.MessageStatus:
+    """Tell what became of a message: waiting, running, completed and so on, with times and the error."""
+
+
+@sql_function(EVERYBODY, function="message_status", using=True)
+def message_status_many(message_ids: Ids) -> list[results.MessageStatus]:
+    """Tell what became of many messages. The answers have the order of the ids."""
+
+
+@sql_function(EVERYBODY, using=True)
+def message_result(message_id: Identifier) -> bytes | None:
+    """Return the result of a completed message, or None if no result was stored."""
 
 
 @sql_function(VIEWER)

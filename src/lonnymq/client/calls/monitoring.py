@@ -305,7 +305,7 @@ def history_recent(
 
 
 @sql_function(VIEWER, method=False)
-def message_attempts(message_id: Identifier, *, most: Count = 5000) -> list[MessageAttempt]:
+def message_attempts(message_id: Identifier, *, most: Count = 200) -> list[MessageAttempt]:
     """The attempts of a message that ended."""
 
 

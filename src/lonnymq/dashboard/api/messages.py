@@ -25,7 +25,6 @@ from lonnymq.dashboard.errors import not_found
 from lonnymq.dashboard.queues import MonitoredQueue, Row
 from lonnymq.dashboard.request import MAX_ID, MIN_ID, decode_cursor, encode_cursor
 
-LATEST_ATTEMPTS = 5000
 MAX_ATTEMPTS = 200
 WHOLE_CONTENT = 2**31 - 1
 OUTCOME_TEXTS = {
@@ -86,8 +85,7 @@ async def read_message(
     """One message: live, dead, or completed recently."""
     async with queue.read_transaction() as transaction:
         found = await transaction.rows(calls.message_show, id)
-        most = 0 if found else LATEST_ATTEMPTS
-        ended = await transaction.rows(calls.message_attempts, id, most=most)
+        ended = await transaction.rows(calls.message_attempts, id)
         (explained,) = await transaction.rows(calls.message_explain, id)
     if not found and not ended:
         raise not_found(

@@ -1,6 +1,5 @@
--- Lists the ended attempts of a message: the latest 200 attempts that did not complete, and the
--- completion if the completion is among the latest `p_most` attempts of the queue.
-create or replace function lonnymq.message_attempts(p_id bigint, p_most integer default 5000)
+-- Lists the ended attempts of a message: the latest `p_most`.
+create or replace function lonnymq.message_attempts(p_id bigint, p_most integer default 200)
 returns table (
   attempt integer, outcome text, worker text, channel text, kind text, key text, headers jsonb,
   created_at bigint, dequeue_at bigint, dequeued_at bigint, finished_at bigint, size bigint,
@@ -15,25 +14,14 @@ set jit = off
 as $$
 #variable_conflict use_column
 begin
-  perform lonnymq.guard_range('most', p_most, 0, 20000);
+  perform lonnymq.guard_range('most', p_most, 1, 20000);
   return query
   select e.attempt, e.outcome, e.worker, e.channel, e.kind, e.key, e.headers, e.created_at,
     e.dequeue_at, e.dequeued_at, e.finished_at, e.size, e.error,
     substring(e.content for 16384), lonnymq.epoch()
   from (
-    (
-      select * from lonnymq.history h
-      where h.message_id = p_id and h.outcome <> 'completed'
-      order by h.finished_at desc limit 200
-    )
-    union all
-    (
-      select * from (
-        select * from lonnymq.history h order by h.xid desc limit p_most
-      ) t
-      where t.message_id = p_id and t.outcome = 'completed'
-      limit 1
-    )
+    select * from lonnymq.history h where h.message_id = p_id
+    order by h.finished_at desc limit p_most
   ) e
   order by e.finished_at, e.dequeued_at;
 end

@@ -1,10 +1,13 @@
 -- Completes leased messages, in the transaction of the caller. The work and the completion commit
--- together.
+-- together. `p_results` has what `message_result` returns as long as history keeps the attempt: up to 1 MiB per
+-- message, or null.
 --
 -- Answers: `completed`, `lease_lost` (the token does not match the present lease), `not_found`.
 -- Locks: the messages, in the order of ids, until the transaction ends. Channels are not locked.
 -- Notifies: no.
-create or replace function lonnymq.message_complete(p_ids bigint[], p_tokens uuid[])
+create or replace function lonnymq.message_complete(
+  p_ids bigint[], p_tokens uuid[], p_results bytea[] default null
+)
 returns table (id bigint, answer text)
 language plpgsql
 set plan_cache_mode = force_generic_plan
@@ -21,6 +24,7 @@ declare
   v_is_sorted boolean;
   v_sorted_ids bigint[];
   v_sorted_tokens uuid[];
+  v_sorted_results bytea[];
   v_ids bigint[];
   v_done uuid[];
   v_channels text[];
@@ -31,15 +35,19 @@ begin
   else
     perform lonnymq.guard_pairs(p_ids, p_tokens);
   end if;
+  if p_results is not null then
+    perform lonnymq.guard_results(p_results, cardinality(p_ids));
+  end if;
   select q.history into v_history from lonnymq.queue q where q.only_row;
 
   -- Among many tokens a message's own is found by a search in halves; not where an id is given twice,
   -- because of its tokens the one of the present lease counts.
   if cardinality(p_ids) > 50 then
-    select array_agg(i.id), array_agg(i.token), count(distinct i.id) = count(*)
-    into v_sorted_ids, v_sorted_tokens, v_is_sorted
+    select array_agg(i.id), array_agg(i.token), count(distinct i.id) = count(*),
+      case when p_results is not null then array_agg(i.result) end
+    into v_sorted_ids, v_sorted_tokens, v_is_sorted, v_sorted_results
     from (
-      select i.id, i.token from unnest(p_ids, p_tokens) as i (id, token)
+      select i.id, i.token, i.result from unnest(p_ids, p_tokens, p_results) as i (id, token, result)
       where i.id is not null order by i.id
     ) i;
   end if;
@@ -54,12 +62,15 @@ begin
   ), logged as (
     insert into lonnymq.history (
       xid, message_id, created_at, dequeue_at, dequeued_at, finished_at, size, attempt, outcome,
-      channel, kind, key, worker, error, headers, content
+      channel, kind, key, worker, error, headers, content, result
     )
     select (select p.at from lonnymq.history_position() as p (at)),
       g.id, g.created_at, g.dequeue_at, g.dequeued_at, v_now, octet_length(g.content),
       g.attempt, 'completed', g.channel, g.kind, g.key, g.worker, null, g.headers,
-      case when v_history = 'content' then g.content end
+      case when v_history = 'content' then g.content end,
+      case when p_results is null then null
+        when v_is_sorted then v_sorted_results[width_bucket(g.id, v_sorted_ids)]
+        else p_results[array_position(p_tokens, g.token)] end
     from gone g
     where v_history <> 'off'
   )
@@ -84,11 +95,13 @@ begin
 end
 $$;
 
-comment on function lonnymq.message_complete(bigint[], uuid[]) is
+comment on function lonnymq.message_complete(bigint[], uuid[], bytea[]) is
 'Completes leased messages.';
 
 -- One message, without a single array: see above.
-create or replace function lonnymq.message_complete(p_id bigint, p_token uuid)
+create or replace function lonnymq.message_complete(
+  p_id bigint, p_token uuid, p_result bytea default null
+)
 returns text
 language plpgsql
 set plan_cache_mode = force_generic_plan
@@ -101,6 +114,9 @@ declare
   v_history text;
   v_position xid8;
 begin
+  if p_result is not null then
+    perform lonnymq.guard_results(array[p_result], 1);
+  end if;
   perform lonnymq.commit_durably();
   select q.history, lonnymq.history_position(q.generation
       + lonnymq.queue_is_restored(q.written_by, q.xmin, q.table_oid, q.tableoid)::integer)
@@ -114,12 +130,12 @@ begin
   if v_history <> 'off' then
     insert into lonnymq.history (
       xid, message_id, created_at, dequeue_at, dequeued_at, finished_at, size, attempt, outcome,
-      channel, kind, key, worker, error, headers, content
+      channel, kind, key, worker, error, headers, content, result
     )
     values (v_position, v_gone.id, v_gone.created_at, v_gone.dequeue_at, v_gone.dequeued_at,
       lonnymq.epoch(), octet_length(v_gone.content), v_gone.attempt, 'completed', v_gone.channel,
       v_gone.kind, v_gone.key, v_gone.worker, null, v_gone.headers,
-      case when v_history = 'content' then v_gone.content end);
+      case when v_history = 'content' then v_gone.content end, p_result);
   end if;
   if v_gone.slot > 0 then
     insert into lonnymq.change (channel, slots, queue_slots, size)
@@ -129,5 +145,5 @@ begin
 end
 $$;
 
-comment on function lonnymq.message_complete(bigint, uuid) is
+comment on function lonnymq.message_complete(bigint, uuid, bytea) is
 'Completes one leased message.';
