@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import itertools
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import inf
 
 from faults.limits import find_over_concurrency, find_over_rate
-from faults.observations import Delivery, Observations
+from faults.observations import Delivery, HandlerRun, Observations
+
+RELAXED_MS = 1_000  # 3 * wal_writer_delay is 600 ms, and the log writer may have to wait for a core
+CANCEL_MS = 250  # from the end of a lease to the end of its cancelled handler, with all cores busy
+SUSPENDED_MS = 1_000  # from the end of a suspension to the end of what it held up
+IN_THREADS = ("thread", "kills")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,16 +28,98 @@ class Violation:
 
 
 def find_lost(observed: Observations) -> list[Violation]:
-    """Acknowledged creates that are neither completed nor dead nor stored."""
+    """Acknowledged creates that are not stored, not dead, and that no handler says it has done.
+
+    The queue's own history counts for nothing here: a queue that loses a message may well have a row of its end.
+    """
     return [
         Violation("lost", f"{create.label} was created in {create.channel}, and is nowhere", id_)
         for create in observed.creates.values()
         if create.phase == "ok"
         for id_ in create.ids
-        if id_ not in observed.stored
-        and id_ not in observed.dead
-        and not any(each.outcome in ("completed", "dead") for each in observed.attempts[id_])
+        if id_ not in observed.stored and id_ not in observed.dead and not is_done(observed, id_)
     ]
+
+
+def is_done(observed: Observations, id_: int) -> bool:
+    """Whether a handler ran to its end, or a consumer without handlers was told that it completed the message."""
+    return any(each.phase == "returned" for each in observed.runs.get(id_, ())) or any(
+        each.word == "completed" and not has_handlers(each.who)
+        for each in observed.answers.get(id_, ())
+    )
+
+
+def has_handlers(who: str | None) -> bool:
+    """Whether a process is a worker of the library; other consumers take messages and complete them by themselves."""
+    return who is not None and who.startswith("worker")
+
+
+def find_not_run(observed: Observations) -> list[Violation]:
+    """Messages that a worker completed, by history or by an answer, though no handler had run to its end before."""
+    found = []
+    for id_, attempts in observed.attempts.items():
+        tokens = {each.at: each.token for each in observed.deliveries.get(id_, ())}
+        returned = {each.token for each in observed.runs.get(id_, ()) if each.phase == "returned"}
+        for each in attempts:
+            if each.outcome != "completed" or not has_handlers(each.worker):
+                continue
+            if tokens.get(each.at) not in returned:
+                found.append(Violation("not run", f"{each.worker} completed it, unhandled", id_))
+    for id_, answers in observed.answers.items():
+        ends = {each.token: each.end for each in observed.runs.get(id_, ())}
+        for answer in answers:
+            if answer.call != "message_complete" or not has_handlers(answer.who):
+                continue
+            if ends.get(answer.token, inf) > answer.begun:
+                found.append(
+                    Violation("not run", f"{answer.who} completed it before its handler ended", id_)
+                )
+    return found
+
+
+def find_run_twice(observed: Observations) -> list[Violation]:
+    """Handlers that ran twice under one lease, or without a lease that the worker was given."""
+    found = []
+    for id_, runs in observed.runs.items():
+        leased = {each.token for each in observed.deliveries.get(id_, ())}
+        for token, times in Counter(each.token for each in runs).items():
+            if times > 1:
+                found.append(Violation("run twice", f"{times} runs under token {token[:8]}", id_))
+            if token not in leased:
+                found.append(Violation("run twice", f"nobody was given token {token[:8]}", id_))
+    return found
+
+
+def find_run_at_once(observed: Observations) -> list[Violation]:
+    """Handlers of one message that ran at one moment, where the first could have been cancelled in time.
+
+    A thread cannot be cancelled, a suspended process does nothing, and a lease may be lost in a crash.
+    """
+    found = []
+    for id_, runs in observed.runs.items():
+        leases = {each.token: each for each in observed.deliveries.get(id_, ())}
+        for one, other in itertools.pairwise(sorted(runs, key=lambda each: each.begin)):
+            late = one.end - other.begin
+            if late <= CANCEL_MS or one.end == inf or one.kind in IN_THREADS:
+                continue
+            lease = leases.get(one.token)
+            if lease is not None and was_lost_in_a_crash(observed, lease):
+                continue
+            if not was_suspended(observed, one):
+                said = f"{one.who} ran for {late:.0f} ms after {other.who} had begun"
+                found.append(Violation("run at once", said, id_))
+    return found
+
+
+def was_suspended(observed: Observations, run: HandlerRun) -> bool:
+    """Whether the worker was suspended for a part of the run."""
+    return any(
+        each["fault"] == "suspended"
+        and each["who"] == run.who
+        and each["t"] <= run.end
+        and run.begin <= each["t"] + each["seconds"] * 1000 + SUSPENDED_MS
+        for each in observed.faults
+    )
 
 
 def find_ghosts(observed: Observations) -> list[Violation]:
@@ -151,8 +240,27 @@ def find_extra(observed: Observations) -> list[Violation]:
 
 
 def was_lost_in_a_crash(observed: Observations, delivery: Delivery) -> bool:
-    """Whether the lease was taken shortly before a crash; its commit is not waited for."""
-    return any(delivery.at - 50 <= crash <= delivery.at + 5_000 for crash in observed.crashes)
+    """Whether the lease can have been lost in a crash: its commit was not yet on disk when the server went.
+
+    The log is written in order. So a lease is on disk once a commit that began after the lease was heard has been
+    acknowledged, and after three times wal_writer_delay at the latest.
+    """
+    return any(
+        delivery.at <= gone
+        and stop - delivery.heard <= RELAXED_MS
+        and first_durable_after(observed, delivery.heard) > gone
+        for stop, gone in observed.crashes
+    )
+
+
+def first_durable_after(observed: Observations, moment: float) -> float:
+    """When the first commit was acknowledged, of those that wait for the disk and began after a moment."""
+    if observed.durable_from is None:
+        observed.durable.sort()
+        least = list(itertools.accumulate(reversed([ack for _, ack in observed.durable]), min))
+        observed.durable_from = least[::-1]
+    place = bisect_right(observed.durable, (moment, inf))
+    return observed.durable_from[place] if place < len(observed.durable_from) else inf
 
 
 def find_phantoms(observed: Observations) -> list[Violation]:
@@ -185,6 +293,9 @@ CHECKS: dict[str, Callable[[Observations], list[Violation]]] = {
     "over limit": find_over_limit,
     "extra": find_extra,
     "phantoms": find_phantoms,
+    "not run": find_not_run,
+    "run twice": find_run_twice,
+    "run at once": find_run_at_once,
 }
 
 
@@ -219,6 +330,10 @@ def tell_story(observed: Observations, id_: int) -> list[str]:
     for each in observed.deliveries.get(id_, ()):
         said = f"attempt {each.attempt} until {each.until}, token {each.token[:8]}, to {each.who}"
         lines.append((each.at, f"leased: {said} (heard at {each.heard:.0f})"))
+    for run in observed.runs.get(id_, ()):
+        lines.append((run.begin, f"handler runs in {run.who}, token {run.token[:8]}"))
+        if run.end < inf:
+            lines.append((run.end, f"handler {run.phase} in {run.who}, token {run.token[:8]}"))
     for word in observed.answers.get(id_, ()):
         lines.append((word.at, f"{word.call} by {word.who}, token {word.token[:8]}: {word.word}"))
     for end in observed.attempts[id_]:

@@ -33,11 +33,11 @@ class Environment:
         return psycopg.connect(self.dsn, **{"autocommit": True, **options})
 
     def stop(self, mode: Any) -> None:
-        """Stop the server; an immediate stop is a crash, and is written down before it happens."""
-        self.call_log.write(fault=f"server_{mode}", crash=mode == "immediate")
+        """Stop the server; an immediate stop is a crash, and is written down before and after it happens."""
+        is_crash = mode == "immediate"
+        self.call_log.write(fault=f"server_{mode}", crash=is_crash and "begin")
         self.server.stop(mode)
-        if mode == "immediate":
-            self.call_log.write(fault="stopped", crash=True)
+        self.call_log.write(fault="stopped", crash=is_crash and "end")
 
     def start(self) -> float:
         """Start it again, and say when it accepted connections."""

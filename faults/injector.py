@@ -141,6 +141,7 @@ class FaultInjector:
 
     def worker_sigstop(self, fault: Fault, rng: random.Random) -> None:
         process = self.choose_process("worker", fault.target)
+        self.call_log.write(fault="suspended", who=process.name, seconds=fault.seconds)
         process.suspend()
         self.undo(fault, process.resume)
 

@@ -17,9 +17,14 @@ ANSWER_LOST_MS = (
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """A lease of a channel: when its dequeue began, when it began, when it ended."""
+    """A lease of a channel: when its dequeue began and was answered, the lease's own beginning and end.
+
+    The database dates a lease before it commits. A limit that was set in between may be in force for the dequeue, so
+    the limits that count are those from the beginning of the call to the moment when its answer was heard.
+    """
 
     begun: float
+    heard: float
     at: int
     end: float
     id: int
@@ -27,16 +32,23 @@ class Lease:
 
 def group_leases(observed: Observations) -> dict[str, list[Lease]]:
     """All leases that the database knows of, by channel, in the order of their beginning."""
-    begun = {(each.id, each.at): each.begun for one in observed.deliveries.values() for each in one}
+    calls = {
+        (each.id, each.at): (each.begun, each.heard)
+        for one in observed.deliveries.values()
+        for each in one
+    }
+
+    def lease(id_: int, at: int, end: float) -> Lease:
+        unheard = (at - ANSWER_LOST_MS, min(end, at + ANSWER_LOST_MS))
+        return Lease(*calls.get((id_, at), unheard), at, end, id_)
+
     held: dict[str, list[Lease]] = defaultdict(list)
     for id_, attempts in observed.attempts.items():
         for each in attempts:
-            since = begun.get((id_, each.at), each.at - ANSWER_LOST_MS)
-            held[each.channel].append(Lease(since, each.at, each.finished, id_))
+            held[each.channel].append(lease(id_, each.at, each.finished))
     for id_, stored in observed.stored.items():
         if stored.at is not None:
-            since = begun.get((id_, stored.at), stored.at - ANSWER_LOST_MS)
-            held[stored.channel].append(Lease(since, stored.at, float("inf"), id_))
+            held[stored.channel].append(lease(id_, stored.at, float("inf")))
     if QUEUE in observed.changes:
         held[QUEUE] = [each for one in held.values() for each in one]
     return {channel: sorted(one, key=lambda each: each.at) for channel, one in held.items()}
@@ -74,7 +86,7 @@ def find_over_concurrency(observed: Observations) -> Iterator[tuple[str, int]]:
             running += 1 if is_begin else -1
             if not is_begin:
                 continue
-            limits = list_values_in_force(changes, "max_concurrency", lease.begun, lease.at)
+            limits = list_values_in_force(changes, "max_concurrency", lease.begun, lease.heard)
             if None not in limits and running > max(limits):
                 yield f"{running} at once in {channel} at {at:.0f}, allowed {max(limits)}", lease.id
 
@@ -88,8 +100,8 @@ def find_over_rate(observed: Observations) -> Iterator[tuple[str, int]]:
         span: list[Lease] = []
         rate: tuple[Any, Any] | None = None
         for lease in leases:
-            intervals = list_values_in_force(changes, "min_interval_ms", lease.begun, lease.at)
-            bursts = list_values_in_force(changes, "burst", lease.begun, lease.at)
+            intervals = list_values_in_force(changes, "min_interval_ms", lease.begun, lease.heard)
+            bursts = list_values_in_force(changes, "burst", lease.begun, lease.heard)
             sure = len(set(intervals)) == 1 and len(set(bursts)) == 1
             now = (intervals[0], bursts[0]) if sure else None
             if now != rate or now is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,21 @@ class Delivery:
 
 
 @dataclass(slots=True)
+class HandlerRun:
+    """One run of a handler, as the handler itself wrote it down; `end` is infinite where its process was killed."""
+
+    id: int
+    token: str
+    label: str
+    kind: str
+    attempt: int
+    begin: float
+    who: str
+    end: float = inf
+    phase: str = "begin"
+
+
+@dataclass(slots=True)
 class Answer:
     """What a settlement was answered."""
 
@@ -51,6 +67,7 @@ class Answer:
     word: str
     at: float
     who: str
+    begun: float = 0.0
 
 
 @dataclass(slots=True)
@@ -92,12 +109,17 @@ class Observations:
 
     creates: dict[str, Create] = field(default_factory=dict)
     deliveries: dict[int, list[Delivery]] = field(default_factory=lambda: defaultdict(list))
+    runs: dict[int, list[HandlerRun]] = field(default_factory=lambda: defaultdict(list))
     answers: dict[int, list[Answer]] = field(default_factory=lambda: defaultdict(list))
     attempts: dict[int, list[Attempt]] = field(default_factory=lambda: defaultdict(list))
     stored: dict[int, Stored] = field(default_factory=dict)
     dead: dict[int, str] = field(default_factory=dict)
     changes: dict[str, list[Change]] = field(default_factory=lambda: defaultdict(list))
-    crashes: list[float] = field(default_factory=list)
+    crashes: list[tuple[float, float]] = field(default_factory=list)  # stop ordered, server gone
+    durable: list[tuple[float, float]] = field(default_factory=list)  # commits: begun, acknowledged
+    durable_from: list[float] | None = (
+        None  # the earliest acknowledgement of a commit and all later
+    )
     faults: list[dict[str, Any]] = field(default_factory=list)
     calls: dict[str, int] = field(default_factory=lambda: defaultdict(int))
 
@@ -118,6 +140,8 @@ class LogReader:
         self.observed = observed
         self.open: dict[tuple[str, int, int], dict[str, Any]] = {}
         self.latest: dict[tuple[int, str], Delivery] = {}
+        self.running: dict[tuple[str, int, int], HandlerRun] = {}
+        self.crash_began: float | None = None
 
     def read(self, folder: Path) -> None:
         """Take in every record."""
@@ -142,11 +166,16 @@ class LogReader:
         if "fault" not in record:
             return
         self.observed.faults.append(record)
-        if record.get("crash"):
-            self.observed.crashes.append(record["t"])
+        if record.get("crash") == "begin":
+            self.crash_began = self.crash_began or record["t"]
+        elif record.get("crash") == "end":
+            self.observed.crashes.append((self.crash_began or record["t"], record["t"]))
+            self.crash_began = None
 
     def create(self, who: str, begun: dict[str, Any], record: dict[str, Any]) -> None:
         """A producer's call: one transaction, of one message or many."""
+        if record["phase"] == "ok":
+            self.observed.durable.append((begun["t"], record["t"]))
         for place, label in enumerate(begun["labels"]):
             create = self.observed.creates.setdefault(
                 label, Create(label, begun["channels"][place], begun["t"])
@@ -168,13 +197,28 @@ class LogReader:
             self.observed.deliveries[id_].append(delivery)
             self.latest[id_, token] = delivery
 
+    def handle(self, who: str, begun: dict[str, Any], record: dict[str, Any]) -> None:
+        """A run of a handler, from the handler itself."""
+        key = (who, record["p"], record["n"])
+        if record["phase"] == "begin":
+            named = (record["id"], record["token"], record["label"], record["kind"])
+            run = HandlerRun(*named, record["attempt"], record["t"], who)
+            self.running[key] = run
+            self.observed.runs[run.id].append(run)
+        elif (ended := self.running.pop(key, None)) is not None:
+            ended.end, ended.phase = record["t"], record["phase"]
+
     def settle(self, who: str, begun: dict[str, Any], record: dict[str, Any]) -> None:
         """A worker's complete, defer or fail."""
         for id_, token, word in zip(
             begun["ids"], begun["tokens"], record.get("answers", ()), strict=False
         ):
-            answer = Answer(id_, token, begun["what"], word, record["t"], who)
+            answer = Answer(id_, token, begun["what"], word, record["t"], who, begun["t"])
             self.observed.answers[id_].append(answer)
+        if "completed" in record.get(
+            "answers", ()
+        ):  # the commit of a completion waits for the disk
+            self.observed.durable.append((begun["t"], record["t"]))
 
     def heartbeat(self, who: str, begun: dict[str, Any], record: dict[str, Any]) -> None:
         """A worker's heartbeat: the lease lasts until then."""

@@ -17,7 +17,8 @@ COLUMNS = {
     "lost": ("lost",),
     "ghosts": ("ghosts", "rolled back", "phantoms"),
     "doubly completed": ("doubly completed", "unfounded"),
-    "overlaps": ("overlaps", "extra"),
+    "overlaps": ("overlaps", "extra", "run at once"),
+    "handlers": ("not run", "run twice"),
     "over limit": ("over limit",),
 }
 

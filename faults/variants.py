@@ -146,7 +146,10 @@ VARIANTS = {
         (CREATES_NOT_WAITED_FOR, RELAX),
         {"wal_writer_delay": "10s", "wal_writer_flush_after": "1GB"},
     ),
-    "never polls": Variant(),  # faults/programs/worker.py
+    # faults/programs/worker.py has these:
+    "never polls": Variant(),
+    "completes without running": Variant(),
+    "runs handlers twice": Variant(),
 }
 
 # Where each is found out, and as what.
@@ -156,4 +159,6 @@ REVEALED_BY: dict[str, tuple[str, str]] = {
     "the counter moved twice": ("limits", "over limit"),
     "creates with synchronous_commit off": ("durable", "lost"),
     "never polls": ("hints", "late"),
+    "completes without running": ("hints", "not run"),
+    "runs handlers twice": ("hints", "run twice"),
 }

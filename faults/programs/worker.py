@@ -13,14 +13,18 @@ import random
 import re
 import sys
 import time
+from collections.abc import Sequence
 from typing import Any
 
+import lonnymq.worker.runner
 import lonnymq.worker.session
 from faults.call_log import CallLog, lease_row
 from faults.programs import end_with_parent, handlers
-from lonnymq import Worker
+from lonnymq import Context, Worker
 from lonnymq.client.call import Call
 from lonnymq.worker.database import Database
+from lonnymq.worker.handlers import Handler
+from lonnymq.worker.outcomes import COMPLETE, Outcome
 
 FUNCTION = re.compile(r"\.(message_\w+)\(")
 SETTLES = ("message_complete", "message_defer", "message_fail")
@@ -81,6 +85,37 @@ def never_poll() -> None:
     replace(lonnymq.worker.session, "maintain_forever", never_maintain)
 
 
+def skip_some_handlers() -> None:
+    """A known-bad worker: it completes one message in ten without running the handler."""
+    execute = lonnymq.worker.runner.execute
+
+    async def execute_most(handler: Handler, contexts: Sequence[Context]) -> list[Outcome]:
+        if contexts[0].id % 10 == 0:
+            return [COMPLETE for _ in contexts]
+        return await execute(handler, contexts)
+
+    replace(lonnymq.worker.runner, "execute", execute_most)
+
+
+def run_some_handlers_twice() -> None:
+    """A known-bad worker: it runs the handler of one message in ten twice under one lease."""
+    execute = lonnymq.worker.runner.execute
+
+    async def execute_again(handler: Handler, contexts: Sequence[Context]) -> list[Outcome]:
+        if contexts[0].id % 10 == 0:
+            await execute(handler, contexts)
+        return await execute(handler, contexts)
+
+    replace(lonnymq.worker.runner, "execute", execute_again)
+
+
+BAD_WORKERS = {
+    "never polls": never_poll,
+    "completes without running": skip_some_handlers,
+    "runs handlers twice": run_some_handlers_twice,
+}
+
+
 def replace(owner: object, name: str, value: object) -> None:
     """Put another part into the worker; a name that is not there is an error."""
     getattr(owner, name)
@@ -94,8 +129,8 @@ def main() -> None:
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(message)s")
     RecordingDatabase.call_log = CallLog(given["call_log"])
     replace(lonnymq.worker.session, "Database", RecordingDatabase)  # the session makes one
-    if given.get("variant") == "never polls":
-        never_poll()
+    if make_bad := BAD_WORKERS.get(given.get("variant") or ""):
+        make_bad()
     worker = Worker(
         given["dsn"],
         name=given["name"],
@@ -106,7 +141,10 @@ def main() -> None:
         poll_interval_ms=given.get("poll_interval_ms"),
     )
     handlers.register(
-        worker, rng=random.Random(os.getpid() ^ time.time_ns()), gate=given.get("gate", "")
+        worker,
+        RecordingDatabase.call_log,
+        rng=random.Random(os.getpid() ^ time.time_ns()),
+        gate=given.get("gate", ""),
     )
     worker.run()
 

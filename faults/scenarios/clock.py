@@ -17,7 +17,7 @@ SIZES = {
     "ci": {"steps": 30, "rate": 200, "gap": 0.8, "most": 15},
     "soak": {"steps": 120, "rate": 200, "gap": 1.0, "most": 30},
 }
-BY_TIME = ("overlaps", "extra", "over limit")
+BY_TIME = ("overlaps", "extra", "over limit", "run at once")
 
 
 def run_scenario(run: Run) -> None:

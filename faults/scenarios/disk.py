@@ -45,6 +45,7 @@ def run_scenario(run: Run) -> None:
             running_processes(run) as processes,
         ):
             processes.start("worker", dsn=server.dsn, lease_ms=2000, concurrency=10)
+            run.call_log.write(fault="disk filling", crash="begin")
             said = fill(run, server, what)
             run.count_fault(f"disk full: {what}")
             run.result.figures[f"told when the disk of {what} was full"] = said
@@ -94,7 +95,7 @@ def eventually_up(run: Run, server: Environment) -> None:
         try:
             return bool(server.values("select true"))
         except psycopg.Error:
-            server.call_log.write(fault="started", crash=True)
+            server.call_log.write(fault="started", crash="end")
             server.server.stop("immediate")
             server.server.start()
             return False

@@ -61,6 +61,7 @@ def over(run: Run, is_synchronous: bool) -> None:
             what="work begins",
         )
         time.sleep(run.before)
+        run.call_log.write(fault="apart", crash="begin")
         wire.upstream = Path("/nowhere")
         wire.cut_all()
         time.sleep(run.apart)

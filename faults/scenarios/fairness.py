@@ -104,5 +104,10 @@ def take(
     rows = [lease_row(each) for each in batch]
     call_log.end(number, "dequeue", "ok", rows=rows)
     if batch:
-        queue.complete_many(batch)
+        tokens = [each.token.hex for each in batch]
+        number = call_log.begin(
+            "settle", what="message_complete", ids=[each.id for each in batch], tokens=tokens
+        )
+        answers = [each.answer for each in queue.complete_many(batch)]
+        call_log.end(number, "settle", "ok", answers=answers)
     return [(each.dequeued_at, each.id, each.channel) for each in batch]

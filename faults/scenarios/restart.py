@@ -7,6 +7,8 @@ from bisect import bisect_right
 from functools import partial
 
 from faults.call_log import read_records
+from faults.checker import was_lost_in_a_crash
+from faults.observations import Observations
 from faults.run import Run, running_processes
 
 SIZES = {
@@ -46,8 +48,15 @@ def run_scenario(run: Run) -> None:
         producer.terminate()
         run.wait_until_drained(server, seconds=120)
         processes.terminate()
-        run.check_result(server)
+        count_exempt(run, run.check_result(server))
         came_back(run, outages)
+
+
+def count_exempt(run: Run, observed: Observations) -> None:
+    """How many deliveries a crash excuses: those that were not on disk yet."""
+    deliveries = [each for one in observed.deliveries.values() for each in one]
+    exempt = sum(was_lost_in_a_crash(observed, each) for each in deliveries)
+    run.result.figures["leases that a crash excuses"] = f"{exempt} of {len(deliveries)}"
 
 
 def recent(run: Run, since: float) -> bool:

@@ -27,11 +27,11 @@ def test_the_table_has_a_row_for_each_scenario_and_one_for_each_fault(result: Re
         for line in report.render_tables([result]).splitlines()
     ]
     heads = [
-        "scenario", "messages", "faults", "lost", "ghosts", "doubly completed", "overlaps", "over limit", "other",
-        "slowest recovery", "took", "seed",
+        "scenario", "messages", "faults", "lost", "ghosts", "doubly completed", "overlaps", "handlers",
+        "over limit", "other", "slowest recovery", "took", "seed",
     ]  # fmt: skip
     assert lines[0][1:-1] == heads
-    assert lines[2][1:-1] == ["mixed", "1,000", "3", *"100001", "1.25 s", "12 s", "7"]
+    assert lines[2][1:-1] == ["mixed", "1,000", "3", *"1000001", "1.25 s", "12 s", "7"]
     assert ["", "worker_sigkill", "2", ""] in lines
 
 
