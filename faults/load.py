@@ -10,8 +10,27 @@ from functools import lru_cache
 from typing import Any
 
 from faults.call_log import CallLog
+from faults.processes import ProcessGroup, RestartableProcess
 from lonnymq import NewMessage, Queue
 from lonnymq.results import Created, Duplicate
+
+CHANNELS = [f"tenant-{number}" for number in range(20)]
+
+
+def start_load(
+    processes: ProcessGroup, dsns: Sequence[str], *, seed: int, rate: float, workers: int = 4,
+    lease_ms: int = 2000, kinds: dict[str, float] | None = None,
+) -> list[RestartableProcess]:  # fmt: skip
+    """Start workers and a producer for each DSN, workers in turn, and return the producers."""
+    for number in range(workers):
+        processes.start("worker", dsn=dsns[number % len(dsns)], concurrency=20, lease_ms=lease_ms)
+    return [
+        processes.start(
+            "producer", dsn=dsn, seed=seed + number, count=10**9, rate=rate / len(dsns),
+            kinds=kinds or {"quick": 6, "slow": 2}, channels=CHANNELS,
+        )
+        for number, dsn in enumerate(dsns)
+    ]  # fmt: skip
 
 
 def created_ids(answers: Iterable[object]) -> list[int]:

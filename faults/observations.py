@@ -150,13 +150,14 @@ class LogReader:
                 self.fault(record)
                 continue
             key = (who, record["p"], record["n"])
+            counted = "runs" if record["call"] == "handle" else "calls"
             if record["phase"] == "begin":
                 self.open[key] = record
                 begun = record
-                self.observed.calls["calls"] += 1
+                self.observed.calls[counted] += 1
             else:
                 begun = self.open.pop(key, record)
-                self.observed.calls[record["phase"]] += 1
+                self.observed.calls[f"{counted} {record['phase']}"] += 1
             take: Callable[..., None] | None = getattr(self, record["call"], None)
             if take is not None:
                 take(who, begun, record)

@@ -16,12 +16,18 @@ ROOT = Path(__file__).parents[1]
 PATH = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
 
 
+def with_library(library: Path | None) -> str:
+    """The PYTHONPATH with another version of the library in front."""
+    return os.pathsep.join([*([str(library)] if library else []), PATH])
+
+
 class RestartableProcess:
     """A process that can be killed and started again under the next name."""
 
     def __init__(self, role: str, number: int, folder: Path, given: dict[str, Any]) -> None:
         self.role, self.number, self.folder, self.given = role, number, folder, given
         self.turns = count(1)
+        self.library: Path | None = None  # a folder with another version of the library
         self.popen: subprocess.Popen[bytes] | None = None
         self.name = ""
 
@@ -37,7 +43,7 @@ class RestartableProcess:
         with (self.folder / "logs" / f"{self.name}.log").open("wb") as log:
             self.popen = subprocess.Popen(
                 command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                env={**os.environ, "PYTHONPATH": PATH},
+                env={**os.environ, "PYTHONPATH": with_library(self.library)},
             )  # fmt: skip
 
     @property

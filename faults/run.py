@@ -149,6 +149,24 @@ class Run:
                 self.log(f"waiting: {what}")
             time.sleep(0.02)
 
+    def wait_until_workers_are_back(self, since: float, *, seconds: float = 60) -> float:
+        """Wait until every worker has got an answer after a moment, and return how many seconds that took."""
+        paths = [
+            self.folder / "calls" / f"{each.name}.jsonl"
+            for each in self.processes.with_role("worker")
+        ]
+        self.wait_until(
+            lambda: all(was_answered(path, since) for path in paths),
+            seconds=seconds,
+            what="all workers are back",
+        )
+        return time.time() - since / 1000
+
+    def wait_until_work_begins(self, environment: Environment) -> None:
+        """Wait until the first messages are done."""
+        done = "select exists (select from lonnymq.history)"
+        self.wait_until(lambda: environment.values(done)[0], seconds=60, what="work begins")
+
     def wait_until_drained(self, environment: Environment, *, seconds: float) -> None:
         """Wait until nothing is left to run."""
         seconds = self.sizes.get("timeout", seconds)
@@ -180,8 +198,7 @@ class Run:
                 found = []
             result.found[name] = [*result.found.get(name, []), *found]
         self.keep_stories(observed)
-        result.figures |= {f"calls {name}" if name != "calls" else name: each
-                           for name, each in sorted(observed.calls.items())}  # fmt: skip
+        result.figures |= dict(sorted(observed.calls.items()))
         return observed
 
     def keep_stories(self, observed: Observations) -> None:
@@ -207,3 +224,19 @@ def running_processes(run: Run) -> Iterator[ProcessGroup]:
         yield run.processes
     finally:
         run.processes.terminate()
+
+
+def was_answered(path: Path, since: float) -> bool:
+    """Whether a process has written down an answer from the database after a moment."""
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - 40_000))
+        tail = file.read().splitlines()
+    return any(b'"phase":"ok"' in line and read_time(line) > since for line in tail)
+
+
+def read_time(line: bytes) -> float:
+    """The time of a record; 0 of a torn one."""
+    try:
+        return float(line.split(b'"t":', 1)[1].split(b",", 1)[0])
+    except (IndexError, ValueError):
+        return 0.0

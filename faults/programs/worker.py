@@ -23,6 +23,7 @@ from faults.programs import end_with_parent, handlers
 from lonnymq import Context, Worker
 from lonnymq.client.call import Call
 from lonnymq.worker.database import Database
+from lonnymq.worker.execution import execute
 from lonnymq.worker.handlers import Handler
 from lonnymq.worker.outcomes import COMPLETE, Outcome
 
@@ -87,7 +88,6 @@ def never_poll() -> None:
 
 def skip_some_handlers() -> None:
     """A known-bad worker: it completes one message in ten without running the handler."""
-    execute = lonnymq.worker.runner.execute
 
     async def execute_most(handler: Handler, contexts: Sequence[Context]) -> list[Outcome]:
         if contexts[0].id % 10 == 0:
@@ -99,7 +99,6 @@ def skip_some_handlers() -> None:
 
 def run_some_handlers_twice() -> None:
     """A known-bad worker: it runs the handler of one message in ten twice under one lease."""
-    execute = lonnymq.worker.runner.execute
 
     async def execute_again(handler: Handler, contexts: Sequence[Context]) -> list[Outcome]:
         if contexts[0].id % 10 == 0:

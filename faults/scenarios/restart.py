@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_right
-from functools import partial
 
 from faults.call_log import read_records
 from faults.checker import was_lost_in_a_crash
@@ -39,11 +38,7 @@ def run_scenario(run: Run) -> None:
             time.sleep(2.0 if number % 5 == 4 else 0.0)
             outages.append((began, server.start()))
             run.count_fault("server_immediate")
-            run.wait_until(
-                partial(recent, run, outages[-1][1]),
-                seconds=60,
-                what="all workers are back",
-            )
+            run.wait_until_workers_are_back(outages[-1][1])
             run.log(f"{number + 1} of {run.restarts} restarts")
         producer.terminate()
         run.wait_until_drained(server, seconds=120)
@@ -57,28 +52,6 @@ def count_exempt(run: Run, observed: Observations) -> None:
     deliveries = [each for one in observed.deliveries.values() for each in one]
     exempt = sum(was_lost_in_a_crash(observed, each) for each in deliveries)
     run.result.figures["leases that a crash excuses"] = f"{exempt} of {len(deliveries)}"
-
-
-def recent(run: Run, since: float) -> bool:
-    """Whether every worker has written something down after a moment that was answered."""
-    paths = [
-        run.folder / "calls" / f"{each.name}.jsonl" for each in run.processes.with_role("worker")
-    ]
-    for path in paths:
-        with path.open("rb") as file:
-            file.seek(max(0, path.stat().st_size - 20_000))
-            tail = file.read().splitlines()[-30:]
-        if not any(b'"phase":"ok"' in line and stamp(line) > since for line in tail):
-            return False
-    return True
-
-
-def stamp(line: bytes) -> float:
-    """The time of a record; 0 of a torn one."""
-    try:
-        return float(line.split(b'"t":', 1)[1].split(b",", 1)[0])
-    except (IndexError, ValueError):
-        return 0.0
 
 
 def came_back(run: Run, outages: list[tuple[float, float]]) -> None:

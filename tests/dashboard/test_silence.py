@@ -5,9 +5,9 @@ import json
 from collections.abc import Iterator
 
 import pytest
+from faults.tcp_proxy import TcpProxy, tcp_proxy
 
 from lonnymq.dashboard import queues
-from tcp_proxy import TcpProxy, tcp_proxy
 
 
 @pytest.fixture

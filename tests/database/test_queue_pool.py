@@ -10,6 +10,7 @@ from typing import TypeVar
 
 import psycopg
 import pytest
+from faults.tcp_proxy import TcpProxy, tcp_proxy
 from psycopg.conninfo import make_conninfo
 
 from lonnymq import AsyncQueue, Queue
@@ -19,7 +20,6 @@ from lonnymq.client.dsn import read_dsn
 from lonnymq.embedded_postgres import temporary
 from lonnymq.errors import InvalidArgument, PoolTimeout
 from support import Target, eventually, fetch_row
-from tcp_proxy import TcpProxy, tcp_proxy
 
 Source = TypeVar("Source")
 COUNT = """

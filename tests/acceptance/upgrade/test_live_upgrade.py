@@ -13,8 +13,8 @@ from typing import Any
 
 import psycopg
 import pytest
+from faults.later_library import later_library
 
-from acceptance.upgrade.libraries import later_library
 from lonnymq import Queue
 from support import eventually
 

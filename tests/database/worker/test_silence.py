@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 import psycopg
 import pytest
+from faults.tcp_proxy import TcpProxy, tcp_proxy
 
 from lonnymq import Context, Queue, SyncContext, Worker
 from lonnymq.client._sync.pool import DsnSource
 from support import fetch_row
-from tcp_proxy import TcpProxy, tcp_proxy
 from working import outcomes, session_of, soon, working
 
 LEASE_MS = 1500

@@ -1,4 +1,4 @@
-"""A TCP proxy in front of a PostgreSQL server that can go silent, cut, or half-close, for tests of connections."""
+"""A TCP proxy in front of a PostgreSQL server that can go silent, cut, or half-close."""
 
 import asyncio
 import socket

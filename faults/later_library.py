@@ -4,9 +4,7 @@ import re
 import shutil
 from pathlib import Path
 
-from documents import ROOT
-
-SOURCE = ROOT / "src" / "lonnymq"
+SOURCE = Path(__file__).parents[1] / "src" / "lonnymq"
 NEEDED = ("client", "embedded_postgres", "results", "sql", "worker")
 MIGRATION = """\
 -- Locks: message, queue and worker, for a moment.
