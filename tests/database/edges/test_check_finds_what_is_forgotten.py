@@ -108,3 +108,34 @@ def test_the_check_of_many_channels_is_short_whatever_the_planner_believes(
     )
     session.rows("set statement_timeout = '10s'")
     assert session.check() == []
+
+
+@on_18
+def test_the_check_finds_single_messages_by_index_whatever_the_planner_prefers(
+    session: Session,
+) -> None:
+    session.create_many(["dead"] * 2000)
+    leases = session.dequeue(2000)
+    session.settle("fail", leases, deads=[True] * len(leases))
+    session.create_many([f"live {number}" for number in range(5000)])
+    for setting in ("enable_indexscan", "enable_bitmapscan"):
+        session.rows(f"set {setting} = off")
+    assert session.buffers("select * from lonnymq.queue_check()") < 50_000
+
+
+@on_18
+def test_a_lease_that_ran_out_under_a_settler_is_checked_in_time_after_a_clock_was_set_back(
+    session: Session, another: Session, clock: Clock
+) -> None:
+    session.create("a")
+    leases = session.dequeue(1, 50)
+    another.rows("begin")
+    another.complete(*leases)
+    clock.advance(1000)
+    assert session.dequeue() == []
+    clock.set(clock.now() - 2000)
+    another.rows("rollback")
+    assert session.check() == []
+    assert session.dequeue() == []  # the clock is before the end of the lease
+    clock.advance(1100)
+    assert [each.channel for each in session.dequeue()] == ["a"]

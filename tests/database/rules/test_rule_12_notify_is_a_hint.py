@@ -297,3 +297,15 @@ def test_a_create_by_an_older_snapshot_is_notified_whatever_the_channel_was_then
         heard()
         producer.rows(create)
     assert heard() == ONCE
+
+
+def test_a_heartbeat_that_makes_a_lease_shorter_is_notified_and_others_are_not(
+    session: Session, heard: Heard
+) -> None:
+    session.create("a")
+    leases = session.dequeue(1, 60_000)
+    heard()
+    session.settle("heartbeat", leases, lease_ms=90_000)
+    assert heard() == NEVER
+    session.settle("heartbeat", leases, lease_ms=1000)
+    assert heard() == ONCE

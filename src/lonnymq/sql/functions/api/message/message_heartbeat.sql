@@ -3,7 +3,7 @@
 -- Answers: `extended` with the time, `lease_lost`, `not_found`, `settling` (another transaction is
 --   completing, deferring or failing the message).
 -- Locks: the messages, without waiting. A heartbeat cannot deadlock with the completion of the message.
--- Notifies: no.
+-- Notifies: if a lease becomes shorter. A waiting consumer was told to look when the old lease ends.
 create or replace function lonnymq.message_heartbeat(
   p_ids bigint[], p_tokens uuid[], p_lease_ms bigint default 30000
 )
@@ -48,6 +48,7 @@ begin
   if v_sooner is not null then
     insert into lonnymq.change (channel, lease_until, message_ids)
     values ('', v_now + p_lease_ms, v_sooner);
+    perform pg_notify('lonnymq', '');
   end if;
 
   if cardinality(v_done) = cardinality(p_ids) then

@@ -13,6 +13,8 @@ as $$
   select * from lonnymq.queue_check_messages()
   union all
   select * from lonnymq.queue_check_channels()
+  union all
+  select * from lonnymq.queue_check_lookups()
 $$;
 
 comment on function lonnymq.queue_check() is

@@ -1,5 +1,6 @@
 -- Checks leases that ran out while a transaction was settling the message. After a rollback, a change
--- makes the next fold check the lease at once. The folder calls this function.
+-- makes the fold check the lease at once. The lease may be valid again by then, because a clock was set
+-- back or by a heartbeat: the check finds that too. The folder calls this function.
 -- Answers: whether there are any.
 create or replace function lonnymq.lease_unlocked(p_now bigint)
 returns boolean
@@ -21,7 +22,7 @@ begin
     select from unnest(l.message_ids[1:1000]) as i (id)
     cross join lateral (
       select from lonnymq.message m
-      where m.id = i.id and m.token is not null and m.lease_until <= p_now
+      where m.id = i.id and m.token is not null
       for update skip locked
     ) m
   );

@@ -19,8 +19,10 @@ as $$
   ), watched as materialized (
     select i.id, min(l.due_at) as due_at
     from (
-      select l.due_at, l.message_ids from lonnymq.lease l cross join tick t
-      where l.due_at > t.lease_mark
+      -- Every fold checks a lease that somebody was settling when it ran out (lease_unlocked).
+      select case when l.is_settling then 0 else l.due_at end as due_at, l.message_ids
+      from lonnymq.lease l cross join tick t
+      where l.due_at > t.lease_mark or l.is_settling
       union all
       select n.lease_until, n.message_ids from noted n where n.is_read and n.message_ids is not null
     ) l
@@ -48,30 +50,9 @@ as $$
   from odd m
   where m.token is not null and m.lease_until < lonnymq.epoch() - 60000
   union all
-  select 'reachable', c.name, m.id, format('waits since %s in a gap from %s to %s', m.dequeue_at, p.gap_at,
-    p.gap_end_at)
-  from lonnymq.channel_position p
-  join lonnymq.channel c on c.id = p.channel_id
-  cross join lateral (
-    select m.dequeue_at, m.id from lonnymq.message m
-    where m.channel = c.name and m.token is null and (m.dequeue_at, m.id) > (p.gap_at, p.gap_id)
-      and (m.dequeue_at, m.id) < (p.gap_end_at, p.gap_end_id)
-    order by m.dequeue_at, m.id limit 1
-  ) m
-  left join (
-    select n.channel, bool_or(n.rescan) as rescan,
-      min(array[n.dequeue_at, n.message_id]) filter (where n.dequeue_at is not null) as first
-    from noted n where n.is_read group by n.channel
-  ) n on n.channel = c.name
-  where not coalesce(n.rescan, false) and (n.first <= array[m.dequeue_at, m.id]) is not true
-  union all
   select 'attempts', m.channel, m.id, format('attempt %s', m.attempt)
   from odd m
   where m.attempt < 0
-  union all
-  select 'dead_not_live', m.channel, m.id, 'the message is in both tables, message and dead'
-  from lonnymq.dead d
-  cross join lateral (select * from lonnymq.message m where m.id = d.id limit 1) m
 $$;
 
 comment on function lonnymq.queue_check_messages() is
