@@ -129,12 +129,11 @@ def test_a_lease_that_ran_out_under_a_settler_is_checked_in_time_after_a_clock_w
 ) -> None:
     session.create("a")
     leases = session.dequeue(1, 50)
-    another.rows("begin")
-    another.complete(*leases)
-    clock.advance(1000)
-    assert session.dequeue() == []
-    clock.set(clock.now() - 2000)
-    another.rows("rollback")
+    with another.connection.transaction(force_rollback=True):
+        another.complete(*leases)
+        clock.advance(1000)
+        assert session.dequeue() == []
+        clock.set(clock.now() - 2000)
     assert session.check() == []
     assert session.dequeue() == []  # the clock is before the end of the lease
     clock.advance(1100)
