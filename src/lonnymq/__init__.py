@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from lonnymq.client import install_script as install_script
     from lonnymq.embedded_postgres import embedded as embedded
     from lonnymq.results import Lease as Lease
+    from lonnymq.task import Task as Task
     from lonnymq.worker import Context as Context
     from lonnymq.worker import Contexts as Contexts
     from lonnymq.worker import Dead as Dead
@@ -38,6 +39,7 @@ HOMES = {
     "RetryAfter": "lonnymq.worker",
     "SyncContext": "lonnymq.worker",
     "SyncContexts": "lonnymq.worker",
+    "Task": "lonnymq.task",
     "Worker": "lonnymq.worker",
     "embedded": "lonnymq.embedded_postgres",
     "install": "lonnymq.client",

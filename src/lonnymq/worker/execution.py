@@ -15,10 +15,11 @@ from typing import Any
 
 from lonnymq import tracing
 from lonnymq.errors import LonnyMQError
+from lonnymq.payloads import InvalidPayload
 from lonnymq.results import LeasedMessage
 from lonnymq.worker.context import Context, Contexts, HandlerContext, SyncContext, SyncContexts
 from lonnymq.worker.error_text import cut_middle, format_error, make_storable
-from lonnymq.worker.handlers import Handler, Handlers, InvalidPayload
+from lonnymq.worker.handlers import Handler, Handlers
 from lonnymq.worker.outcomes import OUTCOME_NAMES, Dead, Fail, Outcome, RetryAfter
 
 logger = logging.getLogger("lonnymq.worker")

@@ -12,7 +12,14 @@ from typing import Any, TypeVar
 import psycopg
 
 from lonnymq.client import Queue
-from lonnymq.client.arguments import Bytes, Duration, connection_count, milliseconds, optional
+from lonnymq.client.arguments import (
+    Bytes,
+    Duration,
+    connection_count,
+    describe_value,
+    milliseconds,
+    optional,
+)
 from lonnymq.client.arguments import name as checked_name
 from lonnymq.client.call import schema_name
 from lonnymq.client.dsn import complete_dsn
@@ -21,6 +28,7 @@ from lonnymq.embedded_postgres import embedded as start_embedded
 from lonnymq.embedded_postgres.server import DSN_VARIABLE
 from lonnymq.errors import InvalidArgument
 from lonnymq.results import Misfire
+from lonnymq.task import Task
 from lonnymq.worker.handlers import Function, Handlers
 from lonnymq.worker.pools import run_event_loop
 from lonnymq.worker.reporter import Hook, Hooks
@@ -92,7 +100,7 @@ class Worker:
 
     def handler(
         self,
-        kind: str | None = None,
+        kind: str | Task[Any] | None = None,
         *,
         batch: int | None = None,
         retry_delays_ms: Sequence[Duration] = (),
@@ -104,22 +112,45 @@ class Worker:
         """Register a function for a kind of message: None for no kind, '*' for kinds without a handler of their own.
 
         What the function returns is stored as the result of the message, up to `max_result_bytes`. 0 stores nothing.
+        With a task the payload has the type of the task.
         """
+        task = kind if isinstance(kind, Task) else None
+        if callable(kind):
+            raise InvalidArgument(
+                "write @worker.handler() with parentheses, or @worker.handler('encode') with a kind: "
+                f"{getattr(kind, '__qualname__', kind)} is no kind"
+            )
 
         def register(function: Registered) -> Registered:
             self.handlers.add(
                 function,
-                kind,
+                kind.name if isinstance(kind, Task) else kind,
                 batch=batch,
                 retry_delays_ms=retry_delays_ms,
                 retry_jitter=retry_jitter,
                 max_attempts=max_attempts,
                 timeout_ms=timeout_ms,
                 max_result_bytes=max_result_bytes,
+                payload_type=task and task.type,
             )
             return function
 
         return register
+
+    def task(self, name: str, **options: Any) -> Callable[[Function], Task[Any]]:
+        """Declare a task and register its handler at once, with the options of `handler`."""
+        if callable(name):
+            raise InvalidArgument(
+                f"write @worker.task('{getattr(name, '__name__', 'encode')}'): a task needs a name"
+            )
+
+        def declare(function: Function) -> Task[Any]:
+            checked_name("name", name)
+            self.handler(name, **options)(function)
+            found = self.handlers.by_kind[name].payload_type
+            return Task(name, bytes if found is None else found, function=function)
+
+        return declare
 
     def schedule(
         self,
@@ -142,17 +173,17 @@ class Worker:
 
     def before(self, hook: Hook) -> Hook:
         """Call a function with the context before each handler."""
-        self.hooks.before.append(hook)
+        self.hooks.before.append(check_hook("before", hook))
         return hook
 
     def after(self, hook: Hook) -> Hook:
         """Call a function with the context and the answer after each message is settled."""
-        self.hooks.after.append(hook)
+        self.hooks.after.append(check_hook("after", hook))
         return hook
 
     def error(self, hook: Hook) -> Hook:
         """Call a function with the context and the exception after a handler has raised."""
-        self.hooks.error.append(hook)
+        self.hooks.error.append(check_hook("error", hook))
         return hook
 
     @property
@@ -305,6 +336,13 @@ class Worker:
             Queue(settings.dsn, schema=settings.schema) as queue,
         ):
             queue.worker_list(limit=1)
+
+
+def check_hook(what: str, hook: Hook) -> Hook:
+    """Raise if a hook is no function."""
+    if not callable(hook):
+        raise InvalidArgument(f"write @worker.{what} above a function, not {describe_value(hook)}")
+    return hook
 
 
 def checked_address(metrics: str | int | None) -> str | None:

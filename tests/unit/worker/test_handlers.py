@@ -5,7 +5,7 @@ from functools import partial
 import pytest
 
 from lonnymq.errors import InvalidArgument
-from lonnymq.worker import Context, Contexts, SyncContext, Worker
+from lonnymq.worker import Context, Contexts, SyncContext, SyncContexts, Worker
 from lonnymq.worker.handlers import Handlers
 
 
@@ -35,6 +35,7 @@ async def default_context(data: str, context: Context = None) -> None: ...  # ty
         (unannotated, True, True),
         (with_default, True, False),
         (default_context, True, True),
+        (optional_context, True, True),
         (partial(both), True, True),
     ],
 )
@@ -57,7 +58,7 @@ def test_async_and_plain_functions_and_callable_objects_are_told_apart() -> None
 
 
 def test_a_batch_is_a_list_of_payloads() -> None:
-    def many(data: list[str], contexts: Contexts) -> None: ...
+    def many(data: list[str], contexts: SyncContexts) -> None: ...
 
     assert registered(many, batch=5).decode(b"a") == "a"
     with pytest.raises(
@@ -76,9 +77,72 @@ def test_a_function_that_takes_something_else_is_refused(function) -> None:
         registered(function)
 
 
+async def two_payloads(a: str, b: dict) -> None: ...  # type: ignore[type-arg]  # as a newcomer writes
+async def by_name(*, data: str) -> None: ...
+async def any_number(*arguments) -> None: ...
+async def any_names(**names) -> None: ...
+async def with_self(self, data: str) -> None: ...
+async def plain_context(data: str, context: SyncContext) -> None: ...
+async def generator(data: str): yield data  # fmt: skip
+
+
+async def context_of_a_batch(data: str, contexts: Contexts) -> None: ...
+async def context_of_one(data: list[str], context: Context) -> None: ...
+async def bare_list(data: list) -> None: ...  # type: ignore[type-arg]  # as a newcomer writes
+def async_context(data: str, context: Context) -> None: ...
+
+
+class Unreadable: ...
+
+
+async def unknown(data: Unreadable) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("function", "options", "fix"),
+    [
+        (two_payloads, {}, "two_payloads takes two payloads, .* put both into one dataclass"),
+        (too_many, {}, "too_many takes 3 arguments. Put the values of the payload into one"),
+        (wrong_order, {}, "swap the parameters of wrong_order"),
+        (by_name, {}, "parameter data of by_name .* remove the \\* before"),
+        (any_number, {}, r"any_number takes \*arguments: name .* functools.wraps"),
+        (any_names, {}, r"any_names takes \*\*names: name the payload and the context"),
+        (with_self, {}, r"with_self is a method without its object.*\(object.method\)"),
+        (plain_context, {}, "annotate the context as Context, not SyncContext"),
+        (async_context, {}, "annotate the context as SyncContext, not Context"),
+        (context_of_a_batch, {}, "without batch and gets Context: annotate .* not Contexts"),
+        (context_of_one, {"batch": 5}, "with batch and gets Contexts: annotate the context as"),
+        (bare_list, {"batch": 5}, r"bare_list as list\[…\], such as list\[Video\]"),
+        (generator, {}, "generator contains yield, .* Remove yield"),
+        (unknown, {}, "no payload can be read as Unreadable: annotate bytes, str, a JSON type"),
+        (Unreadable, {}, "a handler is a function, such as async def .*, not type"),
+        (3, {}, "a handler is a function, such as async def .*, not int 3"),
+        (staticmethod(payload), {}, "Put @staticmethod above @worker.handler"),
+    ],
+)
+def test_a_mistake_is_an_error_with_the_fix(function, options, fix: str) -> None:
+    with pytest.raises(InvalidArgument, match=fix):
+        registered(function, **options)
+
+
+def test_a_decorator_without_parentheses_is_an_error_with_the_fix() -> None:
+    worker = Worker()
+    with pytest.raises(InvalidArgument, match=r"write @worker.handler\(\) with parentheses"):
+        worker.handler(payload)  # type: ignore[arg-type]  # the mistake
+    with pytest.raises(InvalidArgument, match=r"write @worker.task\('payload'\)"):
+        worker.task(payload)  # type: ignore[arg-type]  # the mistake
+    with pytest.raises(InvalidArgument, match=r"write @worker.before above a function, not str"):
+        worker.before("payload")  # type: ignore[arg-type]  # the mistake
+    assert worker.kinds == ()
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
+        ({"retry_delays_ms": 1000}, "retry_delays_ms must be a list of .*, not int 1000"),
+        ({"retry_jitter": -1}, "retry_jitter must be a number from 0 to 1, not int -1"),
+        ({"retry_jitter": "a"}, "retry_jitter must be a number from 0 to 1, not str 'a'"),
+        ({"timeout_ms": 0}, "timeout_ms must be from 1 ms, not int 0"),
         ({"batch": 0}, "batch must be a whole number from 1"),
         ({"max_attempts": 0}, "max_attempts must be"),
         ({"retry_delays_ms": [-1]}, "retry_delays_ms must be"),

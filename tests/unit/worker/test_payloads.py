@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from lonnymq.errors import InvalidArgument
-from lonnymq.worker.handlers import InvalidPayload, create_decoder
+from lonnymq.payloads import InvalidPayload, create_decoder
 
 
 @dataclass

@@ -28,7 +28,14 @@ from lonnymq.worker.settings import check_count, check_lease
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-HANDLER_OPTIONS = ("batch", "retry_delays_ms", "retry_jitter", "max_attempts", "timeout_ms")
+HANDLER_OPTIONS = (
+    "batch",
+    "retry_delays_ms",
+    "retry_jitter",
+    "max_attempts",
+    "timeout_ms",
+    "payload_type",
+)
 
 
 def run_workers(
