@@ -27,7 +27,7 @@ for each in (signal.SIGINT, signal.SIGHUP):
 
 if "COVERAGE_PROCESS_CONFIG" in os.environ:  # `make coverage`
     known = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    saving = str(Path(__file__).parent / "measured")
+    saving = str(Path(__file__).parent / "coverage_hook")
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, dict.fromkeys([saving, *known])))
 
 CHOSEN = os.environ.get("LONNYMQ_TEST_POSTGRESQL")

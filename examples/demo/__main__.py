@@ -4,8 +4,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from examples.demo.reporting import default_file
-from examples.demo.show import run
+from examples.demo.lake_report import default_file
+from examples.demo.run import run
 
 
 def main() -> int:

@@ -15,7 +15,7 @@ import psycopg
 from psycopg.conninfo import make_conninfo
 
 from examples.demo.jobs import PARENT
-from examples.demo.story import Killed
+from examples.demo.scenario import Killed
 from lonnymq import Queue
 
 STARTS_WITHIN = 60.0

@@ -45,10 +45,10 @@ def run_scenario(run: Run) -> None:
             run.wait_until_drained(server, seconds=180)
             processes.terminate()
         run.check_result(server)
-        dead_as_told(run, server)
+        dead_as_expected(run, server)
 
 
-def dead_as_told(run: Run, server: Environment) -> None:
+def dead_as_expected(run: Run, server: Environment) -> None:
     """Each after its attempts, the others done."""
     with server.connect() as connection:
         rows = connection.execute("select kind, attempt, error from lonnymq.dead").fetchall()

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 import lonnymq
-from copies import caught_up, run
 from documents import ROOT, blocks_of, commands
 from lonnymq.doctor import run_checks
 from lonnymq.embedded_postgres import TemporaryServer, temporary
 from lonnymq.embedded_postgres.cluster import Cluster, embedded_binaries, make_private
 from lonnymq.embedded_postgres.server import memory_folder
+from server_copies import caught_up, run
 from support import eventually, first_quick
 
 OPERATIONS = ROOT / "docs" / "guides" / "run-the-queue.md"

@@ -22,7 +22,7 @@ def lease(queue: Queue, count: int = 1) -> Any:
     return queue.dequeue(count, lease_ms=600_000, worker="w1")
 
 
-def stock(queue: Queue) -> dict[str, int]:
+def fill_queue(queue: Queue) -> dict[str, int]:
     """Fill a fresh queue; the ids of one message of each sort."""
     ids: dict[str, int] = {}
     done = queue.create("acme", b'{"video": 7}', kind="transcode", headers={"trace": "4bf92f35"})

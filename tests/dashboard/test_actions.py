@@ -6,7 +6,7 @@ import psycopg
 import pytest
 
 from dashboard.conftest import TOKEN
-from dashboard.sample_queue import HOSTILE, stock
+from dashboard.sample_queue import HOSTILE, fill_queue
 from lonnymq import NewMessage, Queue
 from lonnymq.client import calls
 
@@ -29,7 +29,7 @@ class Acting:
 @pytest.fixture
 async def acting(page, dsn_18: str) -> Any:
     with Queue(dsn_18) as queue:
-        yield Acting(await page(actions=True, token=TOKEN), queue, stock(queue))
+        yield Acting(await page(actions=True, token=TOKEN), queue, fill_queue(queue))
 
 
 async def test_pausing_and_resuming_a_channel_is_previewed_done_and_written_down(acting):

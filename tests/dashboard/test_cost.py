@@ -2,7 +2,7 @@
 
 import psycopg
 
-from database.plans.stock import add_messages, fold, keep_quiet, pages
+from database.plans.large_queue import add_messages, count_pages, disable_autovacuum, fold
 from support import Target
 
 SMALL, LARGE = (20_000, 2_000), (80_000, 8_000)
@@ -39,7 +39,7 @@ CALLS = (
 
 def filled(connection: psycopg.Connection, messages: int, channels: int) -> None:
     """Messages in channels, one of which has a tenth of them; attempts and dead messages as well."""
-    keep_quiet(connection)
+    disable_autovacuum(connection)
     add_messages(
         connection, messages, f"'tenant ' || case i % 10 when 0 then 7 else i % {channels} end"
     )
@@ -63,7 +63,7 @@ def costs(server: Target, messages: int, channels: int) -> dict[str, int]:
     """Pages that each call touches on a queue of this size."""
     with server.database() as (dsn, _), psycopg.connect(dsn, autocommit=True) as connection:
         filled(connection, messages, channels)
-        return {call: pages(connection, call, times=2) for call in CALLS}
+        return {call: count_pages(connection, call, times=2) for call in CALLS}
 
 
 def test_a_look_costs_the_same_however_much_there_is(server_18):
@@ -85,5 +85,5 @@ def test_a_count_of_everything_would_be_noticed(server_18):
                 "create function lonnymq.everything() returns bigint stable language sql"
                 " as 'select count(*) from lonnymq.message'"
             )
-            seen.append(pages(connection, "everything()", times=2))
+            seen.append(count_pages(connection, "everything()", times=2))
     assert seen[1] > seen[0] * 1.5 + 100

@@ -7,13 +7,13 @@ import httpx
 import psycopg
 import pytest
 
-from dashboard.sample_queue import HOSTILE, stock
+from dashboard.sample_queue import HOSTILE, fill_queue
 from lonnymq import Queue
 from support import fetch_row
 
 
 def stop_the_clock(dsn: str) -> None:
-    """Let all attempts have ended within the last 9 seconds, however long it took to stock the queue."""
+    """Let all attempts have ended within the last 9 seconds, however long it took to fill the queue."""
     with psycopg.connect(dsn, autocommit=True) as connection:
         (now,) = fetch_row(connection, "select lonnymq.epoch()")
         late = "update lonnymq.history set finished_at = greatest(finished_at, %s)"
@@ -40,7 +40,7 @@ class Look:
 @pytest.fixture
 async def look(page, dsn_18: str) -> Look:
     with Queue(dsn_18) as queue:
-        ids = stock(queue)
+        ids = fill_queue(queue)
     stop_the_clock(dsn_18)
     return Look(await page(), ids)
 

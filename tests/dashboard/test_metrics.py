@@ -5,7 +5,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from dashboard.conftest import TOKEN
-from dashboard.sample_queue import HOSTILE, stock
+from dashboard.sample_queue import HOSTILE, fill_queue
 from dashboard.server import served
 from lonnymq import Queue
 from lonnymq.dashboard import QueueAt, create_app
@@ -28,7 +28,7 @@ def scraped(text: str) -> dict[tuple[str, ...], float]:
 
 def test_a_real_scrape_is_parsed(dsn_18):
     with Queue(dsn_18) as queue:
-        stock(queue)
+        fill_queue(queue)
     with served(create_app({"jobs": dsn_18}, token=TOKEN)) as address:
         assert httpx.get(f"{address}/metrics").status_code == 401
         answer = httpx.get(f"{address}/metrics", headers={"Authorization": f"Bearer {TOKEN}"})

@@ -18,7 +18,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from dashboard.conftest import TOKEN
-from dashboard.sample_queue import stock
+from dashboard.sample_queue import fill_queue
 from dashboard.server import served
 from lonnymq import Queue
 from lonnymq.dashboard import create_app
@@ -54,7 +54,7 @@ class Served:
 def page(server_18: Target) -> Iterator[Served]:
     with server_18.database() as (dsn, _):
         with Queue(dsn) as queue:
-            ids = stock(queue)
+            ids = fill_queue(queue)
         app = create_app({"jobs": dsn}, actions=True, token=TOKEN)
         with served(app) as address:
             described = schemathesis.openapi.from_url(f"{address}/openapi.json")

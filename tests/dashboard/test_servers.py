@@ -3,7 +3,7 @@
 import httpx
 
 from dashboard.conftest import TOKEN
-from dashboard.sample_queue import stock
+from dashboard.sample_queue import fill_queue
 from lonnymq import Queue
 from lonnymq.dashboard import create_app
 
@@ -28,7 +28,7 @@ PATHS = (
 
 async def test_every_endpoint_and_an_action_works(dsn):
     with Queue(dsn) as queue:
-        ids = stock(queue)
+        ids = fill_queue(queue)
     app = create_app({"jobs": dsn}, actions=True, token=TOKEN)
     headers = {"Authorization": f"Bearer {TOKEN}"}
     transport = httpx.ASGITransport(app)

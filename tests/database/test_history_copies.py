@@ -11,7 +11,10 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from copies import (
+from lonnymq import Queue
+from lonnymq.embedded_postgres import TemporaryServer, temporary
+from lonnymq.errors import AboveHorizon
+from server_copies import (
     archiving,
     base_backup,
     caught_up,
@@ -25,9 +28,6 @@ from copies import (
     standby,
     upgraded,
 )
-from lonnymq import Queue
-from lonnymq.embedded_postgres import TemporaryServer, temporary
-from lonnymq.errors import AboveHorizon
 from support import eventually
 
 pytestmark = pytest.mark.timeout(300)

@@ -6,9 +6,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from copies import dump, restore
 from lonnymq import Queue
 from lonnymq.testing import run
+from server_copies import dump, restore
 from support import Target, eventually, waits_for_a_lock
 
 NOW = 4_102_444_800_000  # the year 2100: after whatever the queue's own clock says

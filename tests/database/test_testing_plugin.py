@@ -38,4 +38,4 @@ def test_an_empty_batch_says_when_to_look_again(lonnymq_queue: Queue, lonnymq_cl
     lonnymq_clock.set(1_499)
     batch = lonnymq_queue.dequeue()
     assert (batch.reason, batch.retry_at) == ("empty", 1_500)
-    assert (batch.now_at, batch.look_in_ms) == (1_499, 1)
+    assert (batch.now_at, batch.retry_in_ms) == (1_499, 1)

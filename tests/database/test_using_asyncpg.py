@@ -7,7 +7,7 @@ from typing import Any
 import asyncpg
 import pytest
 
-from using import AsyncTransaction, UsingAsync, asyncpg_arguments
+from caller_transactions import AsyncTransaction, AsyncTransactionTests, asyncpg_arguments
 
 
 @asynccontextmanager
@@ -18,7 +18,7 @@ async def inside(connection: Any, commit: bool) -> AsyncIterator[Any]:
     await (transaction.commit() if commit else transaction.rollback())
 
 
-class TestConnection(UsingAsync):
+class TestConnection(AsyncTransactionTests):
     @pytest.fixture
     def transaction(self, dsn: str) -> AsyncTransaction:
         @asynccontextmanager
@@ -31,7 +31,7 @@ class TestConnection(UsingAsync):
         return begin
 
 
-class TestPooledConnection(UsingAsync):
+class TestPooledConnection(AsyncTransactionTests):
     @pytest.fixture
     def transaction(self, dsn: str) -> AsyncTransaction:
         @asynccontextmanager

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import connection, connections, transaction
 from psycopg.conninfo import conninfo_to_dict
 
-from using import Transaction, Using
+from caller_transactions import Transaction, TransactionTests
 
 if not settings.configured:
     settings.configure(
@@ -34,7 +34,7 @@ def database(dsn: str, request: pytest.FixtureRequest) -> Iterator[None]:
     connections.close_all()
 
 
-class TestAtomic(Using):
+class TestAtomic(TransactionTests):
     @pytest.fixture
     def transaction(self) -> Transaction:
         @contextmanager
@@ -46,7 +46,7 @@ class TestAtomic(Using):
         return begin
 
 
-class TestNamedConnectionByHand(Using):
+class TestNamedConnectionByHand(TransactionTests):
     @pytest.fixture
     def transaction(self) -> Transaction:
         @contextmanager

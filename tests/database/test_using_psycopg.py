@@ -8,10 +8,15 @@ import psycopg
 import pytest
 from psycopg.rows import dict_row
 
-from using import AsyncTransaction, Transaction, Using, UsingAsync
+from caller_transactions import (
+    AsyncTransaction,
+    AsyncTransactionTests,
+    Transaction,
+    TransactionTests,
+)
 
 
-class TestConnection(Using):
+class TestConnection(TransactionTests):
     @pytest.fixture
     def transaction(self, dsn: str) -> Transaction:
         @contextmanager
@@ -23,7 +28,7 @@ class TestConnection(Using):
         return begin
 
 
-class TestConnectionInTransactionBlock(Using):
+class TestConnectionInTransactionBlock(TransactionTests):
     @pytest.fixture
     def transaction(self, dsn: str) -> Transaction:
         @contextmanager
@@ -37,7 +42,7 @@ class TestConnectionInTransactionBlock(Using):
         return begin
 
 
-class TestCursor(Using):
+class TestCursor(TransactionTests):
     @pytest.fixture(params=[psycopg.Cursor, psycopg.ClientCursor, psycopg.RawCursor])
     def transaction(self, dsn: str, request: pytest.FixtureRequest) -> Transaction:
         @contextmanager
@@ -51,7 +56,7 @@ class TestCursor(Using):
         return begin
 
 
-class TestAsyncConnection(UsingAsync):
+class TestAsyncConnection(AsyncTransactionTests):
     @pytest.fixture
     def transaction(self, dsn: str) -> AsyncTransaction:
         @asynccontextmanager
@@ -65,7 +70,7 @@ class TestAsyncConnection(UsingAsync):
         return begin
 
 
-class TestAsyncCursor(UsingAsync):
+class TestAsyncCursor(AsyncTransactionTests):
     @pytest.fixture
     def transaction(self, dsn: str) -> AsyncTransaction:
         @asynccontextmanager

@@ -11,9 +11,15 @@ from sqlalchemy import Engine, NullPool, create_engine
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, create_async_engine
 from sqlalchemy.orm import Session, scoped_session, sessionmaker
 
+from caller_transactions import (
+    AsyncTransaction,
+    AsyncTransactionTests,
+    Transaction,
+    TransactionTests,
+    asyncpg_arguments,
+)
 from lonnymq import Queue
 from lonnymq.errors import UnknownConnection
-from using import AsyncTransaction, Transaction, Using, UsingAsync, asyncpg_arguments
 
 
 @pytest.fixture
@@ -35,7 +41,7 @@ def async_engine(dsn: str, request: pytest.FixtureRequest) -> AsyncEngine:
     )
 
 
-class TestConnection(Using):
+class TestConnection(TransactionTests):
     @pytest.fixture
     def transaction(self, engine: Engine) -> Transaction:
         @contextmanager
@@ -47,7 +53,7 @@ class TestConnection(Using):
         return begin
 
 
-class TestSession(Using):
+class TestSession(TransactionTests):
     @pytest.fixture
     def transaction(self, engine: Engine) -> Transaction:
         @contextmanager
@@ -59,7 +65,7 @@ class TestSession(Using):
         return begin
 
 
-class TestScopedSession(Using):
+class TestScopedSession(TransactionTests):
     @pytest.fixture
     def transaction(self, engine: Engine) -> Transaction:
         sessions = scoped_session(sessionmaker(engine))
@@ -73,7 +79,7 @@ class TestScopedSession(Using):
         return begin
 
 
-class TestAsyncConnection(UsingAsync):
+class TestAsyncConnection(AsyncTransactionTests):
     @pytest.fixture
     def transaction(self, async_engine: AsyncEngine) -> AsyncTransaction:
         @asynccontextmanager
@@ -85,7 +91,7 @@ class TestAsyncConnection(UsingAsync):
         return begin
 
 
-class TestAsyncSession(UsingAsync):
+class TestAsyncSession(AsyncTransactionTests):
     @pytest.fixture
     def transaction(self, async_engine: AsyncEngine) -> AsyncTransaction:
         @asynccontextmanager

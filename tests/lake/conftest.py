@@ -28,14 +28,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture
-def stock(dsn_18: str) -> HistoryFixture:
+def history_fixture(dsn_18: str) -> HistoryFixture:
     """History to bring into a lake."""
     return HistoryFixture(dsn_18)
 
 
 @pytest.fixture
 def sync(spark: SparkSession, dsn_18: str, tmp_path: Path) -> Sync:
-    """Syncs the database of `stock` into a lake of the test's own."""
+    """Syncs the database of `history_fixture` into a lake of the test's own."""
 
     def run(
         lake: Path | str | None = None, *, held: bool = False, url: str = dsn_18, **options: Any

@@ -39,7 +39,7 @@ def die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-class Dying(Syncer):
+class KilledSyncer(Syncer):
     """Dies when something of the second batch is done."""
 
     batches_begun = 0
@@ -99,7 +99,9 @@ def main() -> None:
         spark = SimpleNamespace(sparkContext=SimpleNamespace(defaultParallelism=2))
         run = export_here
     vars(sys.modules["lonnymq.lake.syncer"])["run_export"] = run
-    with Dying(spark, resolve_lake(LAKE), identify_source(DSN, source="shop"), rows=8) as syncer:
+    with KilledSyncer(
+        spark, resolve_lake(LAKE), identify_source(DSN, source="shop"), rows=8
+    ) as syncer:
         list(syncer.sync_batches(Event()))
 
 

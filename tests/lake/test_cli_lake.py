@@ -16,33 +16,46 @@ from support import eventually
 LOCAL = ("--master", "local[1]", "--conf", "spark.ui.enabled=false")
 
 
-def test_sync_says_what_it_brought(spark, stock: HistoryFixture, found, tmp_path: Path) -> None:
-    stock.add(3)
-    settle(stock.dsn)
-    ran = run("lake", "sync", "--lake", tmp_path / "lake", "--source", "shop", dsn=stock.dsn)
+def test_sync_says_what_it_brought(
+    spark, history_fixture: HistoryFixture, found, tmp_path: Path
+) -> None:
+    history_fixture.add(3)
+    settle(history_fixture.dsn)
+    ran = run(
+        "lake", "sync", "--lake", tmp_path / "lake", "--source", "shop", dsn=history_fixture.dsn
+    )
     assert ran.code == 0, ran.err
     assert ran.out.startswith("3 rows of shop in 1 file, ")
-    again = run("lake", "sync", "--lake", tmp_path / "lake", "--source", "shop", dsn=stock.dsn)
+    again = run(
+        "lake", "sync", "--lake", tmp_path / "lake", "--source", "shop", dsn=history_fixture.dsn
+    )
     assert again.out == "no new history of shop\n"
-    stock.add(2)
-    settle(stock.dsn)
+    history_fixture.add(2)
+    settle(history_fixture.dsn)
     ran = run(
-        "lake", "sync", "--lake", tmp_path / "lake", "--source", "shop", "--json", dsn=stock.dsn
+        "lake",
+        "sync",
+        "--lake",
+        tmp_path / "lake",
+        "--source",
+        "shop",
+        "--json",
+        dsn=history_fixture.dsn,
     )
     assert (ran.json["rows"], ran.json["source"]) == (2, "shop")
-    assert found() == stock.made
+    assert found() == history_fixture.made
     assert spark.range(3).count() == 3  # a session that was there is not stopped
 
 
 def test_what_the_lake_s_commands_say_has_no_payload(
-    spark, stock: HistoryFixture, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    spark, history_fixture: HistoryFixture, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG, logger="lonnymq")
-    stock.add(3, content=b"payload-canary-0815")
-    settle(stock.dsn)
+    history_fixture.add(3, content=b"payload-canary-0815")
+    settle(history_fixture.dsn)
     lake, said = ("--lake", tmp_path / "lake"), []
     for words in (("sync", "--source", "shop"), ("status",), ("status", "--json"), ("compact",)):
-        ran = run("lake", *words, *lake, dsn=stock.dsn)
+        ran = run("lake", *words, *lake, dsn=history_fixture.dsn)
         assert ran.code == 0, ran.err
         said += [ran.out, ran.err]
     [row] = (
@@ -57,10 +70,12 @@ def test_what_the_lake_s_commands_say_has_no_payload(
 
 @pytest.mark.long
 @pytest.mark.timeout(900)
-def test_sync_follows_until_sigterm(stock: HistoryFixture, found, tmp_path: Path) -> None:
-    stock.add(3)
+def test_sync_follows_until_sigterm(history_fixture: HistoryFixture, found, tmp_path: Path) -> None:
+    history_fixture.add(3)
     hidden = ("PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET", "SPARK_LOCAL_DIRS")
-    known = {key: value for key, value in environment(stock.dsn).items() if key not in hidden}
+    known = {
+        key: value for key, value in environment(history_fixture.dsn).items() if key not in hidden
+    }
     words = ("lake", "sync", "--follow", "--interval", "100ms", "--lake", tmp_path / "lake", *LOCAL)
     with (tmp_path / "log").open("wb") as log:
         process = subprocess.Popen(
@@ -68,7 +83,7 @@ def test_sync_follows_until_sigterm(stock: HistoryFixture, found, tmp_path: Path
         )
         try:
             eventually(lambda: has(tmp_path, 3) or process.poll() is not None, within=300)
-            stock.add(2)
+            history_fixture.add(2)
             eventually(lambda: has(tmp_path, 5) or process.poll() is not None, within=300)
             process.send_signal(signal.SIGTERM)
             code = process.wait(120)
@@ -77,7 +92,7 @@ def test_sync_follows_until_sigterm(stock: HistoryFixture, found, tmp_path: Path
                 process.kill()
     assert code == 0, (tmp_path / "log").read_text()
     assert "2 rows of shop in 1 file" in (tmp_path / "log").read_text()
-    assert found() == stock.made
+    assert found() == history_fixture.made
 
 
 def has(folder: Path, rows: int) -> bool:

@@ -22,17 +22,17 @@ PROGRAM = Path(__file__).with_name("cluster_sync.py")
 @pytest.mark.long
 @pytest.mark.timeout(900)
 def test_executors_killed_in_the_middle_of_a_sync_lose_nothing_and_repeat_nothing(
-    stock: HistoryFixture, tmp_path: Path
+    history_fixture: HistoryFixture, tmp_path: Path
 ) -> None:
     lake, python = tmp_path / "lake", bare_python(tmp_path / "bare")
-    stock.add_each(40)
-    settle(stock.dsn)
+    history_fixture.add_each(40)
+    settle(history_fixture.dsn)
     with cluster(tmp_path) as master:
-        done = sync(master, python, stock.dsn, lake, tmp_path)
+        done = sync(master, python, history_fixture.dsn, lake, tmp_path)
     assert (tmp_path / "writing").exists()
     assert (tmp_path / "written").exists()
-    assert (done["rows"], ids(lake)) == (40, stock.made)
-    behind = lonnymq.lake.read_status(lake, url=stock.dsn, source="shop").behind
+    assert (done["rows"], ids(lake)) == (40, history_fixture.made)
+    behind = lonnymq.lake.read_status(lake, url=history_fixture.dsn, source="shop").behind
     assert behind is not None
     assert (behind.rows, behind.confirmed) == (0, behind.upto)
 
@@ -43,7 +43,7 @@ def test_executors_killed_in_the_middle_of_a_sync_lose_nothing_and_repeat_nothin
     age(left)
     lonnymq.lake.vacuum(lake)
     assert strangers(lake) == []
-    assert ids(lake) == stock.made
+    assert ids(lake) == history_fixture.made
 
 
 def ids(lake: Path) -> list[int]:

@@ -17,7 +17,6 @@ from deltalake import DeltaTable
 from faults.proxy import proxy
 
 import lonnymq.lake
-from copies import caught_up, cut_off, dump, promote, restore, run, spend_ids, standby, upgraded
 from lake.history_fixture import settle
 from lake.killed_sync import export_here
 from lonnymq import Queue
@@ -28,6 +27,17 @@ from lonnymq.lake import DatabaseRestored, IdentifierHidden, LakeBusy, ServerRep
 from lonnymq.lake.location import resolve_lake
 from lonnymq.lake.source import identify_source, lock_source, read_rewinds
 from lonnymq.lake.syncer import Syncer
+from server_copies import (
+    caught_up,
+    cut_off,
+    dump,
+    promote,
+    restore,
+    run,
+    spend_ids,
+    standby,
+    upgraded,
+)
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.long]
 ALL = "select xid::text::bigint, message_id, attempt, finished_at from lonnymq.history order by 1, 2, 3"

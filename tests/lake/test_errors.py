@@ -55,8 +55,10 @@ def test_a_folder_that_cannot_be_made_is_told_of(sync, tmp_path: Path) -> None:
         sync(tmp_path / "file" / "lake")
 
 
-def test_a_log_that_cannot_be_read_is_told_of(sync, stock: HistoryFixture, tmp_path: Path) -> None:
-    stock.add(1)
+def test_a_log_that_cannot_be_read_is_told_of(
+    sync, history_fixture: HistoryFixture, tmp_path: Path
+) -> None:
+    history_fixture.add(1)
     sync()
     for each in (tmp_path / "lake" / "history" / "_delta_log").glob("*.json"):
         each.write_text("{ garbage")
@@ -86,7 +88,7 @@ def test_a_column_of_another_type_is_refused(sync, tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_a_lake_of_an_earlier_version_gains_the_columns_that_it_lacks(
-    spark: SparkSession, sync, stock: HistoryFixture, tmp_path: Path
+    spark: SparkSession, sync, history_fixture: HistoryFixture, tmp_path: Path
 ) -> None:
     """As if the columns `headers` and `worker` had been added to history since."""
     later = ("headers", "worker")
@@ -96,8 +98,8 @@ def test_a_lake_of_an_earlier_version_gains_the_columns_that_it_lacks(
     first = pa.Table.from_pylist([row], old).append_column("source", pa.array(["shop"]))
     first = first.append_column("date", pa.array([21_915], pa.int32()).cast(pa.date32()))
     write_deltalake(tmp_path / "lake" / "history", first, mode="append")
-    stock.ids = iter(range(2, 10))
-    stock.add(2)
+    history_fixture.ids = iter(range(2, 10))
+    history_fixture.add(2)
     assert sync().rows == 2
     rows = lonnymq.lake.read_history(spark, tmp_path / "lake").orderBy("message_id").collect()
     assert [(row.message_id, row.worker) for row in rows] == [
@@ -112,15 +114,15 @@ def test_a_lake_of_an_earlier_version_gains_the_columns_that_it_lacks(
 
 @pytest.mark.long
 def test_a_column_that_a_later_version_added_is_left_alone(
-    spark: SparkSession, sync, stock: HistoryFixture, found, tmp_path: Path
+    spark: SparkSession, sync, history_fixture: HistoryFixture, found, tmp_path: Path
 ) -> None:
-    stock.add(1)
+    history_fixture.add(1)
     sync()
     table = DeltaTable(tmp_path / "lake" / "history")
     table.alter.add_columns([Field("mood", PrimitiveType("string"))])
-    stock.add(1)
+    history_fixture.add(1)
     assert sync().rows == 1
-    assert found() == stock.made
+    assert found() == history_fixture.made
     assert "mood" in [
         each.name for each in DeltaTable(tmp_path / "lake" / "history").schema().fields
     ]
@@ -130,17 +132,17 @@ def test_a_column_that_a_later_version_added_is_left_alone(
 def test_history_that_gained_a_column_in_a_later_version_is_brought_without_it(
     spark: SparkSession,
     sync,
-    stock: HistoryFixture,
+    history_fixture: HistoryFixture,
     found,
     watcher: psycopg.Connection,
     tmp_path: Path,
 ) -> None:
-    stock.add(1)
+    history_fixture.add(1)
     sync()
     watcher.execute("alter table lonnymq.history add column mood text default 'calm'")
-    stock.add(2)
+    history_fixture.add(2)
     assert sync().rows == 2
-    assert found() == stock.made
+    assert found() == history_fixture.made
     assert "mood" not in lonnymq.lake.read_history(spark, tmp_path / "lake").columns
 
 

@@ -29,8 +29,8 @@ def test_a_database_that_was_away_is_gone_on_with(
 
     with temporary() as server:
         Queue(server.dsn).install()
-        stock = HistoryFixture(server.dsn)
-        stock.add(3)
+        history_fixture = HistoryFixture(server.dsn)
+        history_fixture.add(3)
         lake, origin = resolve_lake(tmp_path / "lake"), identify_source(server.dsn, source="shop")
 
         def follow() -> None:
@@ -44,19 +44,19 @@ def test_a_database_that_was_away_is_gone_on_with(
             eventually(lambda: rows() == 3, within=240)
             server.stop("immediate")
             server.start()
-            stock.add(2)
+            history_fixture.add(2)
             eventually(lambda: rows() == 5, within=240)
         finally:
             until.set()
             following.join(240)
     assert not following.is_alive()
-    assert found() == stock.made
+    assert found() == history_fixture.made
 
 
 def test_a_refusal_is_not_tried_again(
-    spark: SparkSession, sync, stock: HistoryFixture, dsn_18: str, tmp_path: Path
+    spark: SparkSession, sync, history_fixture: HistoryFixture, dsn_18: str, tmp_path: Path
 ) -> None:
-    stock.add(1)
+    history_fixture.add(1)
     sync()
     Queue(dsn_18, schema="second").install()
     other = identify_source(dsn_18, schema="second", source="shop")
@@ -68,9 +68,9 @@ def test_a_refusal_is_not_tried_again(
 
 
 def test_nothing_is_begun_once_somebody_said_to_stop(
-    spark: SparkSession, stock: HistoryFixture, dsn_18: str, tmp_path: Path, found
+    spark: SparkSession, history_fixture: HistoryFixture, dsn_18: str, tmp_path: Path, found
 ) -> None:
-    stock.add_each(9)
+    history_fixture.add_each(9)
     until = Event()
     with Syncer(spark, resolve_lake(tmp_path / "lake"), identify_source(dsn_18), rows=4) as syncer:
         for _ in syncer.follow(until, interval=0.1):

@@ -32,27 +32,27 @@ pytestmark = pytest.mark.timeout(900)  # a second Spark, on a machine that may b
     ],
 )
 def test_a_sync_killed_on_the_way_loses_nothing_and_repeats_nothing(
-    sync, stock: HistoryFixture, found, watcher: psycopg.Connection, tmp_path: Path,
+    sync, history_fixture: HistoryFixture, found, watcher: psycopg.Connection, tmp_path: Path,
     point: str, reached: int, told: int, orphans: bool,
 ) -> None:  # fmt: skip
-    stock.add_each(30)
+    history_fixture.add_each(30)
     xids = [
         row[0]
         for row in watcher.execute("select xid::text::bigint from lonnymq.history order by xid")
     ]
-    settle(stock.dsn)
-    assert run(point, stock.dsn, tmp_path) == -signal.SIGKILL
-    assert found() == stock.made[:reached]
+    settle(history_fixture.dsn)
+    assert run(point, history_fixture.dsn, tmp_path) == -signal.SIGKILL
+    assert found() == history_fixture.made[:reached]
     confirmed = watcher.execute(
         "select confirmed::text::bigint from lonnymq.history_reader"
     ).fetchone()
     assert confirmed == (xids[told] if told else 0,)
     assert bool(strangers(tmp_path / "lake")) == orphans
 
-    stock.add_each(5)
+    history_fixture.add_each(5)
     # What PostgreSQL has not heard of is brought again, in the place of what the lake had.
     assert sync().rows == 35 - told
-    assert found() == stock.made
+    assert found() == history_fixture.made
     assert sync().rows == 0
     if point == "committed":  # the replaced files stay for a week, for those who read them
         return
@@ -61,13 +61,13 @@ def test_a_sync_killed_on_the_way_loses_nothing_and_repeats_nothing(
     gone = [file for each in lonnymq.lake.vacuum(tmp_path / "lake") for file in each.files]
     assert len(gone) == len(left)
     assert strangers(tmp_path / "lake") == []
-    assert found() == stock.made
+    assert found() == history_fixture.made
 
 
 def test_files_that_are_young_are_not_taken_away(
-    sync, stock: HistoryFixture, tmp_path: Path
+    sync, history_fixture: HistoryFixture, tmp_path: Path
 ) -> None:
-    stock.add(1)
+    history_fixture.add(1)
     sync()
     own = next(tmp_path.glob("lake/history/source=*/*/*.parquet"))
     stranger = own.with_name("part-of-a-sync-that-goes-on.parquet")

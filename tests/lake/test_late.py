@@ -27,10 +27,14 @@ AGE = """
 @pytest.mark.long
 @pytest.mark.timeout(900)
 def test_transactions_open_for_minutes_lose_nothing_and_repeat_nothing(
-    spark: SparkSession, stock: HistoryFixture, watcher: psycopg.Connection, found, tmp_path: Path
+    spark: SparkSession,
+    history_fixture: HistoryFixture,
+    watcher: psycopg.Connection,
+    found,
+    tmp_path: Path,
 ) -> None:
     until, done = Event(), list[SyncResult]()
-    lake, origin = tmp_path / "lake", identify_source(stock.dsn, source="shop")
+    lake, origin = tmp_path / "lake", identify_source(history_fixture.dsn, source="shop")
 
     def follow() -> None:
         with Syncer(spark, resolve_lake(lake), origin) as syncer:
@@ -40,35 +44,41 @@ def test_transactions_open_for_minutes_lose_nothing_and_repeat_nothing(
     def brought() -> int:
         return sum(each.rows for each in done)
 
-    before = stock.add(3)
-    settle(stock.dsn)
+    before = history_fixture.add(3)
+    settle(history_fixture.dsn)
     following = Thread(target=follow)
     following.start()
     try:
         eventually(lambda: brought() == 3, within=240)
-        with stock.adding(2) as first:
-            with stock.adding(2) as second:
-                grow(stock, watcher, OPEN_SECONDS)
+        with history_fixture.adding(2) as first:
+            with history_fixture.adding(2) as second:
+                grow(history_fixture, watcher, OPEN_SECONDS)
                 assert found() == before  # what has ended since may not go past who is still open
-                behind = lonnymq.lake.read_status(lake, url=stock.dsn, source="shop").behind
+                behind = lonnymq.lake.read_status(
+                    lake, url=history_fixture.dsn, source="shop"
+                ).behind
                 assert behind is not None
-                assert behind.rows_held == len(stock.made) - len(before) - len(first + second)
+                assert behind.rows_held == len(history_fixture.made) - len(before) - len(
+                    first + second
+                )
                 assert behind.lag.holder_state == "idle in transaction"
-            grow(stock, watcher, OPEN_SECONDS + 5)  # the second has committed, the first holds on
+            grow(
+                history_fixture, watcher, OPEN_SECONDS + 5
+            )  # the second has committed, the first holds on
             assert found() == before
-        eventually(lambda: brought() == len(stock.made), within=240)
-        late = stock.add(1)
-        eventually(lambda: brought() == len(stock.made), within=240)
+        eventually(lambda: brought() == len(history_fixture.made), within=240)
+        late = history_fixture.add(1)
+        eventually(lambda: brought() == len(history_fixture.made), within=240)
     finally:
         until.set()
         following.join(240)
     assert not following.is_alive()
-    assert len(stock.made) > OPEN_SECONDS
+    assert len(history_fixture.made) > OPEN_SECONDS
     assert late[0] in found()
-    assert found() == sorted(stock.made)
+    assert found() == sorted(history_fixture.made)
 
 
-def grow(stock: HistoryFixture, watcher: psycopg.Connection, seconds: int) -> None:
+def grow(history_fixture: HistoryFixture, watcher: psycopg.Connection, seconds: int) -> None:
     """Commit a row for each second, until the oldest transaction has been open for so long."""
     last = 0
 
@@ -77,7 +87,7 @@ def grow(stock: HistoryFixture, watcher: psycopg.Connection, seconds: int) -> No
         row = watcher.execute(AGE).fetchone()
         age = int(row[0]) if row else 0
         if age > last:
-            stock.add(age - last if last else 1)
+            history_fixture.add(age - last if last else 1)
             last = age
         return age >= seconds
 

@@ -18,27 +18,27 @@ from lonnymq.errors import InvalidArgument
 
 
 def test_compaction_keeps_the_rows_and_the_place(
-    sync, stock: HistoryFixture, found, tmp_path: Path
+    sync, history_fixture: HistoryFixture, found, tmp_path: Path
 ) -> None:
     for day in range(2):
         for _ in range(3):
-            stock.add(2, at=NOON + day * DAY)
+            history_fixture.add(2, at=NOON + day * DAY)
             sync()
     history, channels = lonnymq.lake.compact(tmp_path / "lake")
     assert (history.table, history.files_before, history.files_after) == ("history", 6, 2)
     assert channels.table == "channels"
-    assert found() == stock.made
+    assert found() == history_fixture.made
     assert sync().rows == 0
-    stock.add(1)
+    history_fixture.add(1)
     assert sync().rows == 1
-    assert found() == stock.made
+    assert found() == history_fixture.made
 
 
 @pytest.mark.long
 def test_the_place_survives_a_checkpoint_of_the_log(
-    sync, stock: HistoryFixture, found, tmp_path: Path
+    sync, history_fixture: HistoryFixture, found, tmp_path: Path
 ) -> None:
-    stock.add(2)
+    history_fixture.add(2)
     sync()
     table = DeltaTable(tmp_path / "lake" / "history")
     table.create_checkpoint()
@@ -46,16 +46,16 @@ def test_the_place_survives_a_checkpoint_of_the_log(
         if int(each.stem) < table.version():
             each.unlink()
     assert sync().rows == 0
-    stock.add(1)
+    history_fixture.add(1)
     assert sync().rows == 1
-    assert found() == stock.made
+    assert found() == history_fixture.made
 
 
 def test_vacuum_takes_what_compaction_replaced(
-    sync, stock: HistoryFixture, found, tmp_path: Path
+    sync, history_fixture: HistoryFixture, found, tmp_path: Path
 ) -> None:
     for _ in range(3):
-        stock.add(1)
+        history_fixture.add(1)
         sync()
     lake = tmp_path / "lake"
     lonnymq.lake.compact(lake)
@@ -71,7 +71,7 @@ def test_vacuum_takes_what_compaction_replaced(
     assert dry.out.startswith("3 files would be deleted"), dry.err
     assert run("lake", "vacuum", "--lake", lake, "--older-than", "2h").out == "3 files deleted\n"
     assert len([*lake.glob("history/source=*/*/*.parquet")]) == 1
-    assert found() == stock.made
+    assert found() == history_fixture.made
     assert sync().rows == 0
 
 
@@ -82,21 +82,21 @@ def test_young_files_are_never_taken(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_a_compaction_beside_a_sync_disturbs_neither(
-    sync, stock: HistoryFixture, found, tmp_path: Path
+    sync, history_fixture: HistoryFixture, found, tmp_path: Path
 ) -> None:
-    stock.add_each(10)
+    history_fixture.add_each(10)
     sync(rows=4)
-    stock.add_each(40)
+    history_fixture.add_each(40)
     syncing = Thread(target=sync, kwargs={"rows": 4})
     syncing.start()
     while syncing.is_alive():
         lonnymq.lake.compact(tmp_path / "lake")
     syncing.join()
-    assert found() == stock.made
+    assert found() == history_fixture.made
     assert sync().rows == 0
 
 
-def test_compact_answers_in_json(sync, stock: HistoryFixture, tmp_path: Path) -> None:
+def test_compact_answers_in_json(sync, history_fixture: HistoryFixture, tmp_path: Path) -> None:
     sync()
     ran = run("lake", "compact", "--lake", tmp_path / "lake", "--json")
     assert ran.code == 0, ran.err

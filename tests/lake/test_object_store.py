@@ -26,36 +26,38 @@ def store() -> Iterator[Store]:
 
 @pytest.mark.long
 def test_a_sync_a_compaction_and_a_vacuum_need_nothing_but_the_options(
-    sync, stock: HistoryFixture, store: Store
+    sync, history_fixture: HistoryFixture, store: Store
 ) -> None:
-    stock.add(3, channel="ä/1")
+    history_fixture.add(3, channel="ä/1")
     assert sync(LAKE, source="s ü", storage_options=store.options).rows == 3
-    stock.add(2)
+    history_fixture.add(2)
     assert sync(LAKE, source="s ü", storage_options=store.options).rows == 2
     assert sync(LAKE, source="s ü", storage_options=store.options).rows == 0
-    assert ids(store) == stock.made
+    assert ids(store) == history_fixture.made
     found = lonnymq.lake.read_status(
-        LAKE, url=stock.dsn, source="s ü", storage_options=store.options
+        LAKE, url=history_fixture.dsn, source="s ü", storage_options=store.options
     )
     assert (found.sources[0].rows, found.sources[0].files) == (5, 2)
     assert found.behind
     assert found.behind.rows == 0
     history = lonnymq.lake.compact(LAKE, storage_options=store.options)[0]
     assert (history.files_before, history.files_after) == (2, 1)
-    assert ids(store) == stock.made
+    assert ids(store) == history_fixture.made
     lonnymq.lake.vacuum(LAKE, storage_options=store.options)
-    assert ids(store) == stock.made
+    assert ids(store) == history_fixture.made
     assert [each.rpartition("=")[2] for each in store.who()] == ["somebody"]
 
 
 @pytest.mark.long
-def test_a_commit_never_overwrites_another(sync, stock: HistoryFixture, store: Store) -> None:
+def test_a_commit_never_overwrites_another(
+    sync, history_fixture: HistoryFixture, store: Store
+) -> None:
     """The store is asked to reject that, and the sync looks again."""
-    stock.add(1)
+    history_fixture.add(1)
     sync(LAKE, storage_options=store.options)
     place = resolve_lake(LAKE, store.options)
     stale = ensure_table(place, "history")
-    stock.add(1)
+    history_fixture.add(1)
     sync(LAKE, storage_options=store.options)
     with pytest.raises(CommitFailedError):
         stale.create_write_transaction(
@@ -64,7 +66,7 @@ def test_a_commit_never_overwrites_another(sync, stock: HistoryFixture, store: S
             schema=stale.schema(),
             commit_properties=CommitProperties(max_commit_retries=0),
         )
-    assert ids(store) == stock.made
+    assert ids(store) == history_fixture.made
 
 
 def test_what_is_no_lake_there_is_told_of(store: Store) -> None:

@@ -20,13 +20,13 @@ __all__ = ["fortress", "guarded", "login"]
 def test_a_consumer_may_sync(
     spark: SparkSession, login: Login, guarded: str, found, tmp_path: Path
 ) -> None:
-    stock = HistoryFixture(guarded)
-    stock.add_each(10)
+    history_fixture = HistoryFixture(guarded)
+    history_fixture.add_each(10)
     settle(guarded)
     dsn = login("a_consumer")
     assert not identify_source(dsn).may_read_table
     assert lonnymq.lake.sync(spark, tmp_path / "lake", url=dsn, rows=4).rows == 10
-    assert found() == stock.made
+    assert found() == history_fixture.made
     assert lonnymq.lake.sync(spark, tmp_path / "lake", url=guarded).rows == 0
     behind = lonnymq.lake.read_status(tmp_path / "lake", url=dsn).behind
     assert behind

@@ -14,10 +14,10 @@ from pyspark.sql.functions import lit
 from pyspark.sql.types import LongType, StructField, StructType
 
 import lonnymq
-from copies import dump, restore, run
 from lonnymq.spark.options import read_options
 from lonnymq.spark.read.batch_reader import BatchReader, ReadPartition
 from lonnymq.spark.read.snapshot_holder import start_snapshot_holder
+from server_copies import dump, restore, run
 from support import eventually, first_quick
 
 HOLDERS = (

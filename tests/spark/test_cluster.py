@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 
 from lonnymq import NewMessage, Queue
+from spark.cluster_writer import ROWS
 from spark.clusters import bare_python, cluster
 from spark.streams import finished, left
 from spark.test_write_deaths import numbers
-from spark.writing_on_cluster import ROWS
 from support import message_id
 
-PROGRAM = Path(__file__).with_name("on_cluster.py")
-WRITING = Path(__file__).with_name("writing_on_cluster.py")
+PROGRAM = Path(__file__).with_name("cluster_program.py")
+WRITING = Path(__file__).with_name("cluster_writer.py")
 
 
 @pytest.mark.long

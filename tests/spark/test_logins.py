@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from lonnymq import NewMessage, Queue
 from lonnymq.spark import run_workers, set_outcomes
 from spark.conftest import Format
-from spark.dying_writer import write_stream
+from spark.killed_writer import write_stream
 from spark.streams import Table, finished, left
 from spark.test_write_deaths import numbers, put_files
 from support import Target

@@ -18,7 +18,7 @@ from lonnymq import NewMessage, Queue
 from spark.streams import Table, finished, left
 from support import eventually, message_id
 
-PROGRAM = Path(__file__).with_name("dying.py")
+PROGRAM = Path(__file__).with_name("killed_reader.py")
 pytestmark = pytest.mark.timeout(900)  # a second Spark, on a machine that may be busy
 
 

@@ -6,7 +6,7 @@ import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 
-from spark.dying_writer import write_stream
+from spark.killed_writer import write_stream
 from spark.test_write_deaths import numbers, put_files
 
 LOADS = "select app, version, created from lonnymq.load order by version"

@@ -24,7 +24,7 @@ from spark.clusters import bare_python, cluster
 from spark.streams import left
 from support import message_id
 
-JOB = Path(__file__).with_name("submitted.py")
+JOB = Path(__file__).with_name("submit_program.py")
 SUBMIT = Path(pyspark.__file__).parent / "bin" / "spark-submit"
 CONF = {
     "spark.ui.enabled": "false",

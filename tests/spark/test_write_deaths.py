@@ -25,10 +25,10 @@ from lonnymq.embedded_postgres import temporary
 from lonnymq.spark.options import Options, read_options
 from lonnymq.spark.write import writers
 from lonnymq.spark.write.staged import publish_load, stage_rows
-from spark.dying_writer import ROWS, write_batch, write_stream
+from spark.killed_writer import ROWS, write_batch, write_stream
 from support import eventually
 
-PROGRAM = Path(__file__).with_name("dying_writer.py")
+PROGRAM = Path(__file__).with_name("killed_writer.py")
 pytestmark = pytest.mark.timeout(900)  # a second Spark, on a machine that may be busy
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
 

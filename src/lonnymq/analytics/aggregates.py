@@ -222,10 +222,10 @@ def compute_error_groups(attempts: DataFrame, *, most: int = MAX_GROUPS) -> Data
     bad = attempts.where(F.col("outcome").isin(*FAILED_OUTCOMES))
     missing = F.when(F.col("outcome") == "expired", EXPIRED_ERROR).otherwise(MISSING_ERROR)
     said = bad.withColumn("error", F.coalesce("error", missing))
-    told = said.withColumns(
+    grouped = said.withColumns(
         {"sample": F.substring("error", 1, SAMPLE_LENGTH), "error": normalize_error(F.col("error"))}
     )
-    counted = told.groupBy("source", "date", "channel", "error").agg(
+    counted = grouped.groupBy("source", "date", "channel", "error").agg(
         F.count("*").alias("attempts"),
         count_if(F.col("outcome") == "dead").alias("dead"),
         F.min("finished_at").alias("first_ms"),

@@ -86,7 +86,7 @@ def compute_levels(
             "next": F.lead("begins").over(order),
         }
     )
-    filled = rows.select("*", F.explode(quiet_buckets(every_ms)).alias("bucket"))
+    filled = rows.select("*", F.explode(buckets_without_events(every_ms)).alias("bucket"))
     is_own = F.col("bucket") == F.col("begins")
     found = filled.select(
         "source",
@@ -107,7 +107,7 @@ def compute_levels(
     return found.withColumns({"waiting_ms": waiting, "running_ms": running}).drop("bucket")
 
 
-def quiet_buckets(every_ms: int) -> Column:
+def buckets_without_events(every_ms: int) -> Column:
     """A bucket and the following buckets without events, while messages wait or run."""
     stands = (F.col("waiting_after") > 0) | (F.col("running_after") > 0)
     has_gap = F.col("next") > F.col("begins") + every_ms

@@ -128,9 +128,11 @@ def compute_starvation(
     dequeues = attempts.select(*DEQUEUE)
     seen = dequeues if before is None else dequeues.unionByName(before.select(*DEQUEUE))
     found = keep_longest(find_windows(begun, seen, least_ms), most)
-    told = count_served(count_running(found, attempts.where(F.col("service_ms") >= least_ms)), seen)
+    counted = count_served(
+        count_running(found, attempts.where(F.col("service_ms") >= least_ms)), seen
+    )
     moments = {"begins_at": F.timestamp_millis("begins"), "ends_at": F.timestamp_millis("ends")}
-    return select_declared(told.withColumns(moments), columns.STARVATION)
+    return select_declared(counted.withColumns(moments), columns.STARVATION)
 
 
 def find_windows(begun: DataFrame, seen: DataFrame, least_ms: int) -> DataFrame:

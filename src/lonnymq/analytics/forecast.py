@@ -1,7 +1,7 @@
 """A linear forecast of the load, its error on past days, and the day on which the capacity is reached.
 
 What became due on each whole day is laid on a line by least squares over the last 28 days. The line is tried on the
-past: each of the last 14 days is foretold from the 28 days that ended a horizon before it, and the mean of the
+past: each of the last 14 days is forecast from the 28 days that ended a horizon before it, and the mean of the
 differences, as parts of what came, is the error that is said. Capacity is what the busiest hours got done: the 95th
 percentile of hours in which a channel had a backlog that its own limits do not explain, times 24; where no hour had
 one, the best hour is a lower bound, and `is_capacity_seen` is false. Fewer than five whole days give no line.
@@ -74,7 +74,7 @@ def extrapolate(daily: DataFrame, horizon: int) -> DataFrame:
         (
             F.regr_intercept("due", "day").over(past)
             + F.regr_slope("due", "day").over(past) * F.col("day")
-        ).alias("foretold"),
+        ).alias("forecast"),
         F.count("*").over(past).alias("known"),
         F.regr_slope("due", "day").over(now).alias("slope"),
         F.regr_intercept("due", "day").over(now).alias("intercept"),
@@ -85,9 +85,9 @@ def extrapolate(daily: DataFrame, horizon: int) -> DataFrame:
         (F.col("place") <= BACKTEST_DAYS)
         & (F.col("known") >= MIN_DAYS)
         & (F.col("due") > 0)
-        & F.col("foretold").isNotNull()
+        & F.col("forecast").isNotNull()
     )
-    off = F.abs(F.greatest(F.col("foretold"), F.lit(0.0)) - F.col("due")) / F.col("due")
+    off = F.abs(F.greatest(F.col("forecast"), F.lit(0.0)) - F.col("due")) / F.col("due")
     is_last = F.col("place") == 1
     enough = F.col("days") >= MIN_DAYS
     line = F.col("intercept") + F.col("slope") * F.col("day")

@@ -17,7 +17,7 @@ from lonnymq.errors import UnknownConnection, translated
 Answer = TypeVar("Answer")
 Rows = Sequence[Sequence[Any]]
 
-# A type's place is told by the name of its module, so that no library is imported that the caller does not use.
+# The module's name says which library a type is of, so that no library is imported that the caller does not use.
 SYNC = "psycopg (Connection, Cursor), SQLAlchemy 2 on psycopg (Connection, Session), a Django connection to PostgreSQL"
 ASYNC = (
     "psycopg (AsyncConnection, AsyncCursor), SQLAlchemy 2 on psycopg or asyncpg (AsyncConnection, AsyncSession), "

@@ -37,7 +37,7 @@ def takes_long(sql: str) -> bool:
     return re.search(r"\.(queue_check|queue_repair|history_\w+)\(", sql) is not None
 
 
-def refuse_open_transaction(connection: AnyConnection) -> None:
+def reject_open_transaction(connection: AnyConnection) -> None:
     """Dequeue inside somebody's transaction would hold its locks, and its relaxed commit would be theirs."""
     if connection.info.transaction_status != TransactionStatus.IDLE:
         raise InTransaction(

@@ -177,7 +177,7 @@ def number(migration: str) -> int:
 
 @cache
 def functions_checksum() -> str:
-    """The sha256 of this version's functions, by which an upgrade is told from what somebody changed."""
+    """The sha256 of this version's functions, which tells an upgrade from a change that somebody made."""
     return sha256("\n".join(sql_files("functions").values()).encode()).hexdigest()
 
 

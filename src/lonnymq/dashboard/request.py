@@ -172,15 +172,15 @@ def decode_cursor(
     except (ValueError, RecursionError):
         raise invalid("The cursor is not valid.") from None
     if not isinstance(parts, list) or [type(each) for each in parts] != list(types):
-        raise wrong_cursor()
+        raise cursor_error()
     for each in parts:
         if isinstance(each, str):
             check_text(each, "cursor")
         elif not MIN_ID <= each <= MAX_ID:
-            raise wrong_cursor()
+            raise cursor_error()
     return parts
 
 
-def wrong_cursor() -> ApiError:
+def cursor_error() -> ApiError:
     """The error for a cursor of another list."""
     return invalid("The cursor belongs to another list.")

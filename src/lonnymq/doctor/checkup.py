@@ -110,14 +110,14 @@ def run_check(check: Check, context: CheckContext) -> list[Problem]:
     try:
         return list(check.find(context))
     except (LonnyMQError, Error) as error:
-        if context.connection.closed or not is_refusal(error):
+        if context.connection.closed or not is_server_error(error):
             raise
         reason = str(error).splitlines()[0]
         level: Level = "warning" if isinstance(error, MISSING) else "note"
         return [Problem(check.name, level, f"The check could not run: {reason}")]
 
 
-def is_refusal(error: Exception) -> bool:
+def is_server_error(error: Exception) -> bool:
     """Whether the server rejected a check, rather than the check being wrong."""
     return isinstance(error, LonnyMQError) or getattr(error, "sqlstate", None) is not None
 

@@ -149,8 +149,8 @@ def temporary(
 ) -> TemporaryServer:
     """A throw-away server for tests, with PostgreSQL 18 or the programs in `bin_dir`, and settings by name.
 
-    Its folder is in memory where there is room, unless told `on_disk=True`: to copy a database took 40 ms there and
-    400 ms on a disk. It does not wait for the disk unless told `fsync=True`; a crash of the server loses nothing.
+    Its folder is in memory where there is room, unless you pass `on_disk=True`: to copy a database took 40 ms there and
+    400 ms on a disk. It does not wait for the disk unless you pass `fsync=True`; a crash of the server loses nothing.
     """
     programs = Path(bin_dir) if bin_dir else embedded_binaries()
     place = None if on_disk else memory_folder()

@@ -185,7 +185,7 @@ class SyncTransaction:
 def lock_source(
     database: SourceDatabase, reader: str, until: Event
 ) -> Iterator[SyncTransaction | None]:
-    """Lock out other syncs of the same source into the same lake; None if told to stop while waiting.
+    """Lock out other syncs of the same source into the same lake; None if asked to stop while waiting.
 
     The lock belongs to a transaction, which a pooler keeps on one connection. Before the confirmation the transaction
     has neither id nor snapshot: vacuum is not held back.

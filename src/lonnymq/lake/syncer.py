@@ -124,7 +124,7 @@ class Syncer:
         self.queue.close()
 
     def follow(self, until: Event, *, interval: float) -> Iterator[SyncResult]:
-        """Copy batches until told to stop, and look for more every `interval` seconds.
+        """Copy batches until asked to stop, and look for more every `interval` seconds.
 
         An unreachable database is retried for ever, any other failure MAX_FAILURES times in a row.
         """
@@ -145,7 +145,7 @@ class Syncer:
             until.wait(interval)
 
     def sync_batches(self, until: Event) -> Iterator[SyncResult]:
-        """Copy batches until all ended transactions are in the lake, or until told to stop."""
+        """Copy batches until all ended transactions are in the lake, or until asked to stop."""
         if time.monotonic() >= self.settings_due:
             self.sync_settings(until)
         while not until.is_set() and (synced := self.sync_batch(until)):
@@ -160,7 +160,7 @@ class Syncer:
                 self.settings_due = time.monotonic() + SETTINGS_INTERVAL
 
     def sync_batch(self, until: Event) -> SyncResult | None:
-        """Copy the next batch; None if there is none, or if told to stop."""
+        """Copy the next batch; None if there is none, or if asked to stop."""
         started = time.perf_counter()
         with lock_source(self.database, self.reader, until) as transaction:
             if transaction is None:

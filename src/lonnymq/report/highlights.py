@@ -234,10 +234,10 @@ def check_backlog(document: Document) -> Iterable[Highlight]:
 
 def check_capacity(document: Document) -> Iterable[Highlight]:
     """The day on which growing load reaches the capacity."""
-    told = [each for each in document["forecast"] if each["full_on"] and each["error"] is not None]
-    if not told:
+    known = [each for each in document["forecast"] if each["full_on"] and each["error"] is not None]
+    if not known:
         return
-    first = max(told, key=lambda each: each["horizon_days"])
+    first = max(known, key=lambda each: each["horizon_days"])
     left = (date.fromisoformat(first["full_on"]) - date.fromisoformat(first["last_day"])).days
     if left > SOON_DAYS:
         return

@@ -130,7 +130,7 @@ class Batch(Sequence[Handle], Generic[Handle]):
     now_at: int | None = None
 
     @property
-    def look_in_ms(self) -> int | None:
+    def retry_in_ms(self) -> int | None:
         """How long to wait before looking again, by the database's clock; None if nothing is scheduled."""
         if self.retry_at is None or self.now_at is None:
             return None

@@ -296,11 +296,11 @@ def render_tenants(found: Results) -> Iterable[str]:
         line = [shorten(name, 300)]
         for _, given in found:
             own, share = given.tenants.get(name), given.shares.get(name)
-            told = NOTHING if share is None else f"{share:.2f}"
+            ratio = NOTHING if share is None else f"{share:.2f}"
             line.append(
                 NOTHING
                 if own is None
-                else f"{format_duration(own.p50)} / {format_duration(own.p99)} / {told}"
+                else f"{format_duration(own.p50)} / {format_duration(own.p99)} / {ratio}"
             )
         lines.append(line)
     yield render_table(["tenant", *heads], lines)

@@ -57,7 +57,7 @@ def replay(
     running: list[int] = []  # a moment above, the number of the attempt that ends then below
     hand = [Cursor()] * len(work)  # who has it, of those that run
     take, arrive, finish = scheduler.take, scheduler.arrive, scheduler.finish
-    told, wakes, seats = scheduler.told, scheduler.wakes, scheduler.ring.numbers
+    changed, wakes, seats = scheduler.changed, scheduler.wakes, scheduler.ring.numbers
     next_arrival = created[arrivals[-1]] if arrivals else NEVER
     next_end, now, waiting, is_news = NEVER, 0, 0, False
     while True:
@@ -84,7 +84,7 @@ def replay(
                     scheduler.come_back(home[later], messages[later])
                     waiting += 1
             next_end = running[0] >> BITS if running else NEVER
-        while waiting and idle and (told or seats or is_news or (wakes and wakes[0][0] <= now)):
+        while waiting and idle and (changed or seats or is_news or (wakes and wakes[0][0] <= now)):
             taken, is_news = take(idle[-1], now), False
             if taken is None:
                 break

@@ -26,9 +26,25 @@ class Channel:
     """One tenant: the line of what waits, what is leased, and where the channel stands."""
 
     __slots__ = (
-        "burst_ms", "first", "freed", "hold", "in_flight", "interval", "is_known", "is_limited",
-        "is_told", "leased", "line", "max_concurrency", "name", "number", "seat", "tat", "top",
-        "wake_at", "weight",
+        "burst_ms",
+        "first",
+        "freed",
+        "hold",
+        "in_flight",
+        "interval",
+        "is_changed",
+        "is_known",
+        "is_limited",
+        "leased",
+        "line",
+        "max_concurrency",
+        "name",
+        "number",
+        "seat",
+        "tat",
+        "top",
+        "wake_at",
+        "weight",
     )  # fmt: skip
 
     def __init__(self, name: str, limits: Limits, number: int = 0) -> None:
@@ -37,7 +53,7 @@ class Channel:
         self.interval = limits.min_interval_ms
         self.burst_ms = limits.burst * (limits.min_interval_ms or 0)
         self.is_limited = self.max_concurrency is not None or self.interval is not None
-        self.is_known = self.is_told = False
+        self.is_known = self.is_changed = False
         self.first: Message | None = None  # of what the engine has not heard of yet
         self.line: deque[Message] = deque()
         self.leased: set[Message] = set()  # kept where there is no limit: nobody else asks

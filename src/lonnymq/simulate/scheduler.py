@@ -7,7 +7,7 @@ from heapq import heappop, heappush
 
 from lonnymq.simulate.ring import BITS, Channel, Cursor, Message, Ring
 
-MOST_OFF_NOTES = 8
+MAX_DIRECT_CHANGES = 8
 MOST_ONE_BY_ONE = 16
 LATER = 1 << 62
 
@@ -16,8 +16,15 @@ class Scheduler:
     """Takes messages in as producers would, and gives them out as a dequeue of one message does."""
 
     __slots__ = (
-        "channels", "has_heard", "in_flight", "max_concurrency", "plain", "queue_slots", "ring",
-        "told", "wakes",
+        "changed",
+        "channels",
+        "has_heard",
+        "in_flight",
+        "max_concurrency",
+        "plain",
+        "queue_slots",
+        "ring",
+        "wakes",
     )  # fmt: skip
 
     def __init__(self, channels: Iterable[Channel], *, max_concurrency: int | None = None) -> None:
@@ -25,10 +32,10 @@ class Scheduler:
         self.max_concurrency = max_concurrency
         self.in_flight = 0
         self.ring = Ring()
-        self.told: list[Channel] = []  # of whom the engine has not heard everything yet
+        self.changed: list[Channel] = []  # of whom the engine has not heard everything yet
         self.has_heard = False  # whether leases have ended since the last fold
         self.queue_slots = 0
-        self.plain = True  # all that was told is one message each, of channels that nobody looks at
+        self.plain = True  # every change is one message, of a channel without limits
         self.wakes: list[tuple[int, int, Channel]] = []
 
     # What happens to the queue
@@ -40,13 +47,13 @@ class Scheduler:
             line.append(message)
         else:
             channel.add(message)
-        if channel.is_told:
+        if channel.is_changed:
             self.plain = False
             if channel.first is None or message < channel.first:
                 channel.first = message
             return
-        channel.is_told, channel.first = True, message
-        self.told.append(channel)
+        channel.is_changed, channel.first = True, message
+        self.changed.append(channel)
         if self.plain and (
             channel.seat
             or channel.hold is not None
@@ -57,7 +64,7 @@ class Scheduler:
     def come_back(self, channel: Channel, message: Message) -> None:
         """A message that was leased is in line again: it was deferred, or is to be tried once more."""
         self.arrive(channel, message)
-        self.plain = False  # only what is new is taken off its note
+        self.plain = False  # only new messages are leased directly
 
     def finish(self, channel: Channel, message: Message) -> bool:
         """A lease ends; says whether that is news for the next dequeue."""
@@ -70,9 +77,9 @@ class Scheduler:
             channel.in_flight -= 1  # all that the next fold would do for it
         else:
             channel.freed += 1
-            if not channel.is_told:
-                channel.is_told = True
-                self.told.append(channel)
+            if not channel.is_changed:
+                channel.is_changed = True
+                self.changed.append(channel)
         if self.max_concurrency is not None:
             self.queue_slots += 1
         self.has_heard, self.plain = True, False
@@ -90,12 +97,12 @@ class Scheduler:
     def take(self, cursor: Cursor, now: int) -> Message | None:
         """The message whose turn it is, leased; None if there is none."""
         numbers = self.ring.numbers
-        if self.told or self.has_heard:
+        if self.changed or self.has_heard:
             if (
                 self.plain
-                and not (numbers or self.told[0].is_limited or self.max_concurrency)
+                and not (numbers or self.changed[0].is_limited or self.max_concurrency)
                 and not self.is_late(now)
-                and (taken := self.take_off_note(now)) is not None
+                and (taken := self.lease_direct(now)) is not None
             ):
                 return taken
             self.fold(now)
@@ -110,22 +117,22 @@ class Scheduler:
         wake_at = self.next_wake()
         return wake_at is not None and wake_at <= now
 
-    def take_off_note(self, now: int) -> Message | None:
-        """The message of the first note, where nobody sits and each note tells of one message of its own channel.
+    def lease_direct(self, now: int) -> Message | None:
+        """The message of the first change, where the ring is empty and each change is one message of its own channel.
 
-        The channel of the first note has no limits.
+        The channel of the first change has no limits.
         """
-        told = self.told
-        channel, message = told[0], told[0].first
-        if len(told) > MOST_OFF_NOTES:
+        changed = self.changed
+        channel, message = changed[0], changed[0].first
+        if len(changed) > MAX_DIRECT_CHANGES:
             return None
-        for each in told:
+        for each in changed:
             if each.first is None or each.first >> BITS > now:
                 return None
         if not channel.is_known or message is None:
             return None
-        del told[0]
-        channel.is_told, channel.first = False, None
+        del changed[0]
+        channel.is_changed, channel.first = False, None
         channel.line.remove(message)
         channel.leased.add(message)
         if message > channel.top:
@@ -133,8 +140,8 @@ class Scheduler:
         return message
 
     def fold(self, now: int) -> None:
-        """Seats for those whose time has come, then for those of whom something was told, the longest due first."""
-        told, wakes = self.told, self.wakes
+        """Give seats to channels whose time has come, then to changed channels, the longest due first."""
+        changed, wakes = self.changed, self.wakes
         if wakes and wakes[0][0] <= now:
             self.wake(now)
         self.plain, self.has_heard = True, False
@@ -142,9 +149,9 @@ class Scheduler:
             self.in_flight -= self.queue_slots
             self.queue_slots = 0
         seated: list[tuple[int, int, Channel]] = []
-        for channel in told:
+        for channel in changed:
             first, channel.first = channel.first, None
-            channel.is_known, channel.is_told = True, False
+            channel.is_known, channel.is_changed = True, False
             if channel.freed:
                 channel.in_flight -= channel.freed
                 channel.freed = 0
@@ -163,7 +170,7 @@ class Scheduler:
                 seated.append((due_at, channel.number, channel))
             else:
                 self.set_wake(channel, due_at)
-        told.clear()
+        changed.clear()
         # Only the order of sitting down is anybody's business. Where the engine draws lots it goes by number.
         if len(seated) > 1:
             seated.sort()
@@ -243,7 +250,7 @@ class Scheduler:
         if not line or line[0] >= due:
             by_window = by_window or visits > MOST_ONE_BY_ONE
             if weight > used if by_window else self.is_last(channel, message):
-                self.look(channel, now)
+                self.leave_if_idle(channel, now)
         return message
 
     def charge(self, channel: Channel, now: int, left: int) -> None:
@@ -263,9 +270,9 @@ class Scheduler:
             self.ring.leave(channel)
             self.set_wake(channel, allowed_at)
         elif is_asked:
-            self.look(channel, now)
+            self.leave_if_idle(channel, now)
 
-    def look(self, channel: Channel, now: int) -> None:
+    def leave_if_idle(self, channel: Channel, now: int) -> None:
         """Take the seat of a channel that has nothing due."""
         line = channel.line
         if not line or line[0] >> BITS > now:

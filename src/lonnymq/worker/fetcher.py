@@ -88,7 +88,7 @@ class Fetcher:
             return 0
         if batch.reason == "contended":
             return None
-        look_in, poll = batch.look_in_ms, self.poll_seconds()
+        look_in, poll = batch.retry_in_ms, self.poll_seconds()
         return poll if look_in is None else min(poll, max(look_in, 1) / 1000)
 
     def poll_seconds(self) -> float:

@@ -58,7 +58,7 @@ class AsyncHandlerConnections:
     async def heartbeat(self, context: Context, lease_ms: Duration | None) -> None:
         """Extend one lease."""
         call = heartbeat_call(self.schema, context, self.lease_ms if lease_ms is None else lease_ms)
-        note_heartbeat(context, await self.queue._run(call))
+        record_heartbeat(context, await self.queue._run(call))
 
     @asynccontextmanager
     async def transaction(self, contexts: Sequence[Context]) -> AsyncIterator[AsyncConnection[Any]]:
@@ -113,12 +113,12 @@ class SyncHandlerConnections:
     def heartbeat(self, context: SyncContext, lease_ms: Duration | None) -> None:
         """Extend one lease."""
         call = heartbeat_call(self.schema, context, self.lease_ms if lease_ms is None else lease_ms)
-        note_heartbeat(context, self.queue._run(call))
+        record_heartbeat(context, self.queue._run(call))
 
     @contextmanager
     def transaction(self, contexts: Sequence[SyncContext]) -> Iterator[Connection[Any]]:
         """Lend a connection in a transaction, and settle the messages just before the commit."""
-        with self.source.connection() as connection, self.note_lent(contexts, connection):
+        with self.source.connection() as connection, self.lend_connection(contexts, connection):
             restore_prepare_threshold(connection)
             with connection.transaction():
                 connection.limit = None  # for the statements of the handler
@@ -135,7 +135,7 @@ class SyncHandlerConnections:
         mark_settled(contexts)
 
     @contextmanager
-    def note_lent(
+    def lend_connection(
         self, contexts: Sequence[SyncContext], connection: Connection[Any]
     ) -> Iterator[None]:
         """Note which connection handlers have."""
@@ -181,7 +181,7 @@ def heartbeat_call(
     return calls.message_heartbeat_many(schema, [context.message], lease_ms=lease_ms)
 
 
-def note_heartbeat(context: HandlerContext, beats: list[Heartbeat]) -> None:
+def record_heartbeat(context: HandlerContext, beats: list[Heartbeat]) -> None:
     """Note the answer to a heartbeat. The worker's own heartbeats wait until the lease has its usual length."""
     [beat] = beats
     if beat.lease_until is not None:

@@ -26,7 +26,7 @@ class LoopMonitor:
         self.ended = threading.Event()
 
     async def run(self) -> None:
-        """Note the time again and again until cancelled. A note that is late tells how long the loop was blocked."""
+        """Record the time again and again until cancelled. A late record shows how long the loop was blocked."""
         loop = asyncio.get_running_loop()
         threading.Thread(target=self.watch, args=(loop,), daemon=True).start()
         try:
@@ -44,7 +44,7 @@ class LoopMonitor:
             self.culprit = None
 
     def watch(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Look for a late note, in a thread of its own. A process that was stopped as a whole is no blocked loop."""
+        """Look for a late record, in a thread of its own. A process that was stopped as a whole is no blocked loop."""
         looked_at = time.monotonic()
         while not self.ended.wait(CHECK_SECONDS):
             now = time.monotonic()

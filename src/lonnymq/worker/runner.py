@@ -35,12 +35,12 @@ MAX_BACKLOG = 1000  # settlements, and four times the slots on top
 class Job:
     """One call of a handler: the messages, the task, and whether the messages were handed on."""
 
-    __slots__ = ("contexts", "handler", "is_handed_on", "task")
+    __slots__ = ("contexts", "handler", "is_sent", "task")
 
     def __init__(self, handler: Handler, contexts: Sequence[HandlerContext]) -> None:
         self.handler, self.contexts = handler, contexts
         self.task: asyncio.Task[None] | None = None
-        self.is_handed_on = False
+        self.is_sent = False
 
 
 class Runner:
@@ -145,7 +145,7 @@ class Runner:
         contexts = job.contexts
         if contexts[0].lost and all(each.lost for each in contexts):
             self.free_slots(job)
-            return self.hand_on(job, None)
+            return self.send_to_settler(job, None)
         started_at = time.monotonic()
         outcomes: list[Outcome] | None = None
         try:
@@ -166,7 +166,7 @@ class Runner:
         if self.hooks.error:
             for context in contexts:
                 self.settler.reporter.report_error(context)
-        return self.hand_on(job, outcomes)
+        return self.send_to_settler(job, outcomes)
 
     def call(self, job: Job) -> Awaitable[list[Outcome]]:
         """Call the handler: an async function in this task, a plain function in a thread."""
@@ -185,11 +185,11 @@ class Runner:
 
     # To the settler
 
-    def hand_on(self, job: Job, outcomes: Sequence[Outcome] | None) -> None:
+    def send_to_settler(self, job: Job, outcomes: Sequence[Outcome] | None) -> None:
         """Hand the messages of a job to the settler, once. Without outcomes the messages are given back."""
-        if job.is_handed_on:
+        if job.is_sent:
             return
-        job.is_handed_on = True
+        job.is_sent = True
         for at, context in enumerate(job.contexts):
             if context.settled is not None:
                 self.settler.skip(context, context.settled)
@@ -208,7 +208,7 @@ class Runner:
         If the handler has ended or commits just now, the settlement finds out by itself.
         """
         job: Job | None = self.leases.get(context)
-        if job is None or job.is_handed_on or context.committing:
+        if job is None or job.is_sent or context.committing:
             return
         context.lost = True
         if job.task is None or job not in self.running:
@@ -225,7 +225,7 @@ class Runner:
         """
         context.expires_at = inf
         job: Job | None = self.leases.get(context)
-        if job is None or job.is_handed_on:
+        if job is None or job.is_sent:
             return
         logger.warning(
             "cannot extend the lease of message %s, which another worker may get now",
@@ -241,14 +241,14 @@ class Runner:
         """Cancel running handlers, and give back what has not ended after some seconds or not started."""
         for job in self.tasks.remove_waiting():
             self.free_slots(job)
-            self.hand_on(job, None)
+            self.send_to_settler(job, None)
         tasks = [job.task for job in self.running if job.task is not None and job.handler.is_async]
         for task in tasks:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks, timeout=seconds)
         for job in list(self.running):
-            self.hand_on(job, None)
+            self.send_to_settler(job, None)
 
     def mark_stopping(self) -> None:
         """Tell every handler that the worker stops."""

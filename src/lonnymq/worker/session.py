@@ -141,10 +141,10 @@ class Session:
         """Start one part of the worker. If the part fails, the worker ends."""
         task = asyncio.create_task(part)
         self.tasks.add(task)
-        task.add_done_callback(self.note_failure)
+        task.add_done_callback(self.stop_on_failure)
         return task
 
-    def note_failure(self, task: asyncio.Task[None]) -> None:
+    def stop_on_failure(self, task: asyncio.Task[None]) -> None:
         """Stop the worker if a part has failed."""
         if not task.cancelled() and task.exception() is not None:
             self.failure = self.failure or task.exception()

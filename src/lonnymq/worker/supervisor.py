@@ -52,7 +52,7 @@ class Supervisor:
         os.set_blocking(self.wakes, False)
         os.set_blocking(waker, False)
         self.handlers = {
-            each: signal.signal(each, self.note_signal)
+            each: signal.signal(each, self.queue_signal)
             for each in (*stop_signals(), signal.SIGCHLD)
         }
         old_waker = signal.set_wakeup_fd(waker, warn_on_full_buffer=False)
@@ -68,7 +68,7 @@ class Supervisor:
                 os.close(descriptor)
         return self.failed
 
-    def note_signal(self, number: int, _: FrameType | None) -> None:
+    def queue_signal(self, number: int, _: FrameType | None) -> None:
         """Note a signal for the loop."""
         if number != signal.SIGCHLD:
             self.signals.append(number)
@@ -138,9 +138,9 @@ class Supervisor:
         """Note the processes that have ended."""
         for process in self.processes:
             if process.pid and (ended := os.waitpid(process.pid, os.WNOHANG))[0]:
-                self.note_exit(process, os.waitstatus_to_exitcode(ended[1]))
+                self.plan_restart(process, os.waitstatus_to_exitcode(ended[1]))
 
-    def note_exit(self, process: Process, code: int) -> None:
+    def plan_restart(self, process: Process, code: int) -> None:
         """Plan the restart of a process: soon, and later each time the process dies early."""
         pid, process.pid = process.pid, 0
         if self.stop_by is not None:

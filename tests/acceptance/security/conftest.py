@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from acceptance.security.secured import Secured, secured
+from acceptance.security.secure_server import SecureServer, secured
 
 
 @pytest.fixture(scope="session")
-def fort(debian_15: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
+def fort(debian_15: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecureServer]:
     with secured(debian_15, tmp_path_factory.mktemp("authority")) as server:
         yield server

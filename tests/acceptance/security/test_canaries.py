@@ -9,7 +9,7 @@ import pytest
 
 import lonnymq
 from acceptance.cli.test_dashboard import dashboard
-from acceptance.security.secured import PASSWORD, Secured
+from acceptance.security.secure_server import PASSWORD, SecureServer
 from acceptance.worker.programs import program
 from commands import run
 from lonnymq import NewMessage
@@ -45,7 +45,7 @@ def leaks(text: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def planted(fort: Secured) -> int:
+def planted(fort: SecureServer) -> int:
     """A message with secrets in it; some that are dead too."""
     with lonnymq.Queue(fort.dsn()) as queue:
         queue.create("done for", PAYLOAD.encode(), headers=HEADER, kind="short")
@@ -54,7 +54,7 @@ def planted(fort: Secured) -> int:
 
 
 def test_no_command_tells_a_secret_that_was_not_asked_for(
-    fort: Secured, planted: int, caplog: pytest.LogCaptureFixture
+    fort: SecureServer, planted: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
     told = {}
@@ -69,7 +69,7 @@ def test_no_command_tells_a_secret_that_was_not_asked_for(
 
 @pytest.mark.parametrize("misuse", MISUSES)
 def test_an_error_says_what_is_wrong_without_the_secret(
-    fort: Secured, misuse: str, caplog: pytest.LogCaptureFixture
+    fort: SecureServer, misuse: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
     with lonnymq.Queue(fort.dsn()) as queue, pytest.raises((LonnyMQError, psycopg.Error)) as caught:
@@ -77,7 +77,7 @@ def test_an_error_says_what_is_wrong_without_the_secret(
     assert leaks(str(caught.value) + caplog.text) == []
 
 
-def test_a_worker_logs_no_secret(fort: Secured, tmp_path: Path) -> None:
+def test_a_worker_logs_no_secret(fort: SecureServer, tmp_path: Path) -> None:
     with lonnymq.Queue(fort.dsn()) as queue, program(fort.dsn(), tmp_path) as worker:
         for kind in ("short", "gate", "unknown kind", "tick"):
             queue.create("of worker", PAYLOAD.encode(), kind=kind, headers=HEADER, key=f"a {kind}")
@@ -98,7 +98,7 @@ def test_a_worker_logs_no_secret(fort: Secured, tmp_path: Path) -> None:
 
 
 def test_the_page_logs_no_secret_and_shows_payloads_only_where_one_is_asked_for(
-    fort: Secured, planted: int, tmp_path: Path
+    fort: SecureServer, planted: int, tmp_path: Path
 ) -> None:
     with dashboard(tmp_path, dsn=fort.dsn()) as page:
         api = f"{page.address}api/queues/lonnymq"
@@ -117,13 +117,13 @@ def test_the_page_logs_no_secret_and_shows_payloads_only_where_one_is_asked_for(
     assert leaks(page.said().replace(f"messages/{PAYLOAD}", "")) == []
 
 
-def test_the_doctor_and_an_explanation_tell_no_secret(fort: Secured, planted: int) -> None:
+def test_the_doctor_and_an_explanation_tell_no_secret(fort: SecureServer, planted: int) -> None:
     assert leaks(str(run_checks(fort.dsn()))) == []
     with lonnymq.Queue(fort.dsn()) as queue:
         assert leaks(str(queue.explain(planted))) == []
 
 
-def test_plans_that_the_server_shows_have_no_payload(fort: Secured) -> None:
+def test_plans_that_the_server_shows_have_no_payload(fort: SecureServer) -> None:
     """EXPLAIN of a call shows the call, whose values are parameters."""
     with psycopg.connect(fort.dsn()) as connection:
         connection.execute("prepare one (bytea) as select lonnymq.message_create('acme', $1)")
@@ -133,7 +133,7 @@ def test_plans_that_the_server_shows_have_no_payload(fort: Secured) -> None:
 
 
 def test_the_servers_log_has_no_secret_and_would_have_shown_one(
-    fort: Secured, planted: int
+    fort: SecureServer, planted: int
 ) -> None:
     with lonnymq.Queue(fort.dsn()) as queue:
         for misuse in MISUSES.values():

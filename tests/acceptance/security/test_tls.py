@@ -7,7 +7,7 @@ import pytest
 import trustme
 
 import lonnymq
-from acceptance.security.secured import PASSWORD, Secured
+from acceptance.security.secure_server import PASSWORD, SecureServer
 from acceptance.worker.programs import program
 from commands import process, run
 from support import eventually
@@ -17,12 +17,12 @@ select a.application_name, s.ssl from pg_stat_ssl s join pg_stat_activity a usin
 """
 
 
-def sessions(fort: Secured) -> list[tuple[str, bool]]:
+def sessions(fort: SecureServer) -> list[tuple[str, bool]]:
     with psycopg.connect(fort.root) as connection:
         return connection.execute(SESSIONS).fetchall()
 
 
-def test_a_queue_works_over_tls(fort: Secured) -> None:
+def test_a_queue_works_over_tls(fort: SecureServer) -> None:
     with lonnymq.Queue(fort.dsn()) as queue:
         queue.create("by queue", b"x")
         [message] = queue.dequeue()
@@ -30,7 +30,7 @@ def test_a_queue_works_over_tls(fort: Secured) -> None:
         assert {ssl for _, ssl in sessions(fort)} == {True}
 
 
-async def test_an_async_queue_works_over_tls(fort: Secured) -> None:
+async def test_an_async_queue_works_over_tls(fort: SecureServer) -> None:
     async with lonnymq.AsyncQueue(fort.dsn()) as queue:
         await queue.create("by async queue", b"x")
         [message] = await queue.dequeue()
@@ -38,7 +38,7 @@ async def test_an_async_queue_works_over_tls(fort: Secured) -> None:
         assert {ssl for _, ssl in sessions(fort)} == {True}
 
 
-def test_every_connection_of_a_worker_is_encrypted(fort: Secured, tmp_path: Path) -> None:
+def test_every_connection_of_a_worker_is_encrypted(fort: SecureServer, tmp_path: Path) -> None:
     with lonnymq.Queue(fort.dsn()) as queue, program(fort.dsn(), tmp_path) as worker:
         queue.create("acme", b"x", kind="short")
         worker.noted("short")
@@ -48,14 +48,14 @@ def test_every_connection_of_a_worker_is_encrypted(fort: Secured, tmp_path: Path
         assert worker.ends() == 0
 
 
-def test_the_command_line_works_over_tls(fort: Secured) -> None:
+def test_the_command_line_works_over_tls(fort: SecureServer) -> None:
     assert process("status", dsn=fort.dsn()).code == 0
     assert run("message", "create", "over tls", "hello", dsn=fort.dsn()).code == 0
     assert run("message", "purge", "over tls", "--yes", dsn=fort.dsn()).code == 0
 
 
 @pytest.fixture
-def rejected(fort: Secured, tmp_path: Path) -> dict[str, str]:
+def rejected(fort: SecureServer, tmp_path: Path) -> dict[str, str]:
     other = tmp_path / "other.pem"
     trustme.CA().cert_pem.write_to_path(other)
     return {

@@ -12,8 +12,8 @@ import pytest
 from acceptance.worker.programs import program
 from lonnymq import Queue
 from lonnymq.embedded_postgres import TemporaryServer, temporary
+from running_worker import outcomes
 from support import eventually, fetch_row
-from working import outcomes
 
 CUT = """
 select count(pg_terminate_backend(pid)) from pg_stat_activity

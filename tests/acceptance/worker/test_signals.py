@@ -7,8 +7,8 @@ import pytest
 
 from acceptance.worker.programs import program
 from lonnymq import Queue
+from running_worker import outcomes
 from support import eventually
-from working import outcomes
 
 
 @pytest.fixture

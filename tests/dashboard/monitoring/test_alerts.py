@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from dashboard.monitoring.scraping import promtool
+from dashboard.monitoring.prometheus_server import promtool
 from documents import ROOT
 
 RULES = ROOT / "deploy" / "prometheus-alerts.yml"

@@ -15,7 +15,7 @@ import yaml
 
 from commands import PROGRAM, environment
 from dashboard.conftest import TOKEN
-from dashboard.monitoring.scraping import Prometheus, prometheus, promtool
+from dashboard.monitoring.prometheus_server import Prometheus, prometheus, promtool
 from dashboard.server import served
 from documents import ROOT
 from lonnymq import Queue

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from database.claims.taking import Reader, history
+from database.claims.claim_reader import Reader, history
 from database.rules.conftest import on_18
 from database.rules.factories import Session
 from lonnymq.testing import Clock

@@ -6,7 +6,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from database.claims.taking import Reader
+from database.claims.claim_reader import Reader
 from database.rules.conftest import on_18
 from database.rules.factories import Session, numbered
 from support import eventually

@@ -1,6 +1,6 @@
 """A claim from its beginning to its end, on every server."""
 
-from database.claims.taking import Reader, history
+from database.claims.claim_reader import Reader, history
 from database.rules.factories import Session
 
 

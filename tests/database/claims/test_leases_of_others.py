@@ -1,6 +1,6 @@
 """Settling a claim leaves the leases of others watched, though they share a row of `lease`."""
 
-from database.claims.taking import Reader
+from database.claims.claim_reader import Reader
 from database.rules.conftest import on_18
 from database.rules.factories import Session
 from lonnymq.testing import Clock

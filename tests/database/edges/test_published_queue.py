@@ -2,9 +2,9 @@
 
 import psycopg
 
-from copies import dump, restore
 from lonnymq import NewMessage, Queue
 from lonnymq.embedded_postgres import temporary
+from server_copies import dump, restore
 from support import eventually
 
 MESSAGES = [NewMessage(b"x", channel=f"tenant {each}") for each in range(20)]

@@ -1,6 +1,6 @@
 """Smaller promises: a token is a lease's own, a capacity is filled in the order given, a channel has a name."""
 
-from database.claims.taking import Reader
+from database.claims.claim_reader import Reader
 from database.rules.factories import Session
 from lonnymq.testing import Clock
 

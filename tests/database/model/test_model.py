@@ -23,8 +23,8 @@ from hypothesis.stateful import (
 )
 from psycopg.types.json import Jsonb
 
-from database.model.clean import clean, set_clock, stop_the_clock
 from database.model.model import Message, Model
+from database.model.queue_reset import clean, set_clock, stop_the_clock
 from database.model.turns import A_SECOND, Turns, judge_dequeue, judge_nothing
 
 EXAMPLES = int(os.environ.get("LONNYMQ_MODEL_EXAMPLES", "80"))

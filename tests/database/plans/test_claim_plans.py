@@ -5,8 +5,8 @@ from __future__ import annotations
 import psycopg
 import pytest
 
-from database.plans.inside import printed
-from database.plans.test_plans import FEW_ROWS, PARTS, is_wrong, stock
+from database.plans.inner_plans import printed
+from database.plans.test_plans import FEW_ROWS, PARTS, fill_queue, is_wrong
 
 CALLS = {
     "claim_take": "claim_take('s', 1, 2, 20)",
@@ -29,7 +29,7 @@ select 's', c.seq, 1, 1, array(select generate_series(1, 10)) from claim c
 @pytest.mark.parametrize("rows", [10, 20_000])
 def test_the_functions_of_claims_are_index_probes(dsn_18: str, rows: int) -> None:
     with psycopg.connect(dsn_18, autocommit=True) as connection:
-        stock(connection, rows)
+        fill_queue(connection, rows)
         connection.execute("select lonnymq.stream_open('s')")
         connection.execute(CLAIM)
         connection.execute("analyze")

@@ -8,7 +8,14 @@ from typing import Any
 import psycopg
 import pytest
 
-from database.plans.stock import add_messages, complete_all, fold, keep_quiet, lease_all, pages
+from database.plans.large_queue import (
+    add_messages,
+    complete_all,
+    count_pages,
+    disable_autovacuum,
+    fold,
+    lease_all,
+)
 from support import Target
 
 FEW, MANY = 10, 100_000
@@ -32,7 +39,7 @@ def queues(server_18: Target) -> Iterator[Queues]:
         }
         for connection in found.values():
             connection.execute("set synchronous_commit = off")
-            keep_quiet(connection)
+            disable_autovacuum(connection)
         yield found
         for connection in found.values():
             connection.close()
@@ -46,10 +53,10 @@ def compare(queues: Queues, what: str) -> None:
         add_messages(connection, 12, "'ready ' || i % 3")
         fold(connection)
         connection.execute("vacuum analyze")
-        touched[rows] = [pages(connection, "message_dequeue(1)")]
+        touched[rows] = [count_pages(connection, "message_dequeue(1)")]
         connection.execute("delete from lonnymq.message where channel like 'ready%'")
         if not pages_are_given(connection):
-            touched[rows].append(pages(connection, "message_dequeue(1)"))
+            touched[rows].append(count_pages(connection, "message_dequeue(1)"))
     print(f"pages touched by a dequeue, {what}: {touched}")
     for few, many in zip(touched[FEW], touched[MANY], strict=True):
         assert many <= few + HIGHER
@@ -117,6 +124,6 @@ def test_a_create_touches_no_more_pages_after_10_000_others_in_its_transaction(
                 f"select count(*) from generate_series(1, {creates}) i,"
                 f" lateral lonnymq.message_create({channel}, i::text::bytea)".encode()
             )
-            touched[creates] = pages(connection, "message_create('last', '')")
+            touched[creates] = count_pages(connection, "message_create('last', '')")
     print(f"pages touched by a create, of a transaction with so many before it: {touched}")
     assert touched[10_000] <= touched[FEW] + HIGHER

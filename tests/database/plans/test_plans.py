@@ -9,8 +9,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from database.plans.inside import Scan, explained, printed
-from database.plans.stock import add_messages, fold, keep_quiet
+from database.plans.inner_plans import Scan, explained, printed
+from database.plans.large_queue import add_messages, disable_autovacuum, fold
 from support import Target
 
 # What a statement reads at most, whatever is stored: what a call was asked for, times a small number.
@@ -71,9 +71,9 @@ PARTS = {
 }
 
 
-def stock(connection: psycopg.Connection[Any], rows: int) -> None:
+def fill_queue(connection: psycopg.Connection[Any], rows: int) -> None:
     """Channels of every kind with messages of every kind; some leases have run out, and some notes are new."""
-    keep_quiet(connection)
+    disable_autovacuum(connection)
     connection.execute(
         """select lonnymq.channel_set('full', '{"max_size": 5}'),
         lonnymq.channel_set('slow', '{"min_interval_ms": 1, "burst": 5}'),
@@ -128,7 +128,7 @@ class Shelf:
         if rows not in self.made:
             self.made[rows] = self.stack.enter_context(self.server.database())[1]
             with psycopg.connect(self.made[rows], autocommit=True) as connection:
-                stock(connection, rows)
+                fill_queue(connection, rows)
         if analysed:
             with psycopg.connect(self.made[rows], autocommit=True) as connection:
                 connection.execute("analyze")

@@ -9,7 +9,7 @@ import pytest
 
 from database.rules.conftest import OpenSession
 from database.rules.factories import Session, aside, at_once, numbered
-from database.rules.mixture import Ledger, Mixture
+from database.rules.random_operations import Ledger, Mixture
 from support import eventually, waits_for_a_lock
 
 DEADLOCKS = "select deadlocks from pg_stat_database where datname = current_database()"

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import psycopg
 import pytest
 
-from database.claims.taking import Reader
+from database.claims.claim_reader import Reader
 from database.rules.conftest import OpenSession, on_18
 from database.rules.factories import Session
 

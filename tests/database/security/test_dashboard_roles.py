@@ -4,7 +4,7 @@ import httpx
 import pytest
 
 from dashboard.conftest import TOKEN
-from dashboard.sample_queue import stock
+from dashboard.sample_queue import fill_queue
 from lonnymq import Queue
 from lonnymq.dashboard import create_app
 
@@ -30,7 +30,7 @@ LOOKS = (
 @pytest.mark.parametrize("role", ["viewer", "admin"])
 async def test_a_viewer_may_look_and_an_admin_may_act(guarded, login, role):
     with Queue(guarded) as queue:
-        ids = stock(queue)
+        ids = fill_queue(queue)
     app = create_app({"jobs": login(f"a_{role}")}, actions=True, token=TOKEN)
     headers = {"Authorization": f"Bearer {TOKEN}"}
     transport = httpx.ASGITransport(app)

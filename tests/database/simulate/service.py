@@ -4,7 +4,7 @@ from heapq import heappop, heappush
 
 import psycopg
 
-from database.model.clean import set_clock, stop_the_clock
+from database.model.queue_reset import set_clock, stop_the_clock
 from lonnymq import Queue
 from lonnymq.client import Message
 from lonnymq.simulate import Limits, Workload, WorkloadShape, make_workload

@@ -10,7 +10,7 @@ import re
 import psycopg
 import pytest
 
-from database.model.clean import START, stop_the_clock
+from database.model.queue_reset import START, stop_the_clock
 from lonnymq import Queue
 from lonnymq.simulate.replay import LOW
 from lonnymq.simulate.ring import BITS, Channel, Cursor, Limits

@@ -9,8 +9,8 @@ import pytest
 
 from lonnymq import Queue, Worker
 from lonnymq.worker import loop_monitor
+from running_worker import running_worker, soon
 from support import message_id
-from working import soon, working
 
 
 @pytest.fixture(autouse=True)
@@ -40,7 +40,7 @@ async def test_a_handler_that_blocks_the_event_loop_is_named_while_it_does(
 
     made = message_id(queue_18.create("acme", b"x"))
     try:
-        async with working(worker, dsn_18):
+        async with running_worker(worker, dsn_18):
             await soon(lambda: caplog.text.count("blocked the event loop for") == 2)
     finally:
         logging.getLogger("lonnymq.worker").removeHandler(notice)
@@ -68,6 +68,6 @@ async def test_handlers_that_wait_or_run_in_threads_do_not_block(
 
     for kind in ("waits", "thread"):
         queue_18.create("acme", b"x", kind=kind)
-    async with working(worker, dsn_18):
+    async with running_worker(worker, dsn_18):
         await soon(lambda: len(ended) == 2)
     assert not [each for each in caplog.messages if "handler" in each and "blocked" in each]

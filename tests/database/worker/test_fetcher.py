@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 
 from lonnymq import Worker
-from working import is_completed, outcomes, session_of, soon, working
+from running_worker import is_completed, outcomes, running_worker, session_of, soon
 
 NEVER = 600_000  # a poll that comes after the test has failed
 
@@ -19,7 +19,7 @@ async def test_no_more_is_leased_than_there_are_free_slots(dsn, queue) -> None:
         await gate.wait()
 
     queue.create_many([b"x"] * 20, channel="acme")
-    async with working(worker, dsn):
+    async with running_worker(worker, dsn):
         await soon(lambda: session_of(worker).runner.free == 0)
         assert queue.channel_stats("acme")[0].leased == 5
         gate.set()
@@ -29,7 +29,7 @@ async def test_no_more_is_leased_than_there_are_free_slots(dsn, queue) -> None:
 async def test_a_worker_wakes_when_it_is_notified(dsn_18, queue_18) -> None:
     worker = Worker(poll_interval_ms=NEVER)
     worker.handler()(lambda content: None)
-    async with working(worker, dsn_18):
+    async with running_worker(worker, dsn_18):
         await soon(lambda: session_of(worker).fetcher.is_listening)
         for number in range(1, 4):
             queue_18.create("acme", b"x")
@@ -45,7 +45,7 @@ async def test_a_worker_wakes_when_a_message_is_due(dsn_18, queue_18) -> None:
 
     due = queue_18.epoch() + 700
     queue_18.create("acme", b"x", dequeue_at=due)
-    async with working(worker, dsn_18):
+    async with running_worker(worker, dsn_18):
         await soon(lambda: outcomes(queue_18) == ["completed"])
     assert at[0] >= due
 
@@ -58,7 +58,7 @@ async def test_a_worker_goes_on_with_a_channel_whose_place_it_has_freed(dsn_18, 
 
     queue_18.channel_set("acme", max_concurrency=1)
     queue_18.create_many([b"x"] * 10, channel="acme")
-    async with working(worker, dsn_18):
+    async with running_worker(worker, dsn_18):
         await soon(lambda: outcomes(queue_18) == ["completed"] * 10)
 
 
@@ -67,7 +67,7 @@ async def test_a_worker_takes_the_leases_over_that_another_let_run_out(dsn, queu
     worker.handler()(lambda content: None)
     queue.create("acme", b"x")
     assert len(queue.dequeue(lease_ms=500)) == 1
-    async with working(worker, dsn):
+    async with running_worker(worker, dsn):
         await soon(lambda: outcomes(queue) == ["expired", "completed"])
 
 
@@ -76,7 +76,7 @@ async def test_behind_a_pooler_a_worker_polls(dsn, queue, caplog) -> None:
     caplog.set_level("INFO", "lonnymq.worker")
     worker = Worker()
     worker.handler()(lambda content: None)
-    async with working(worker, dsn):
+    async with running_worker(worker, dsn):
         await soon(lambda: "polling instead" in caplog.text)
         assert not session_of(worker).fetcher.is_listening
         queue.create("acme", b"x")
@@ -92,6 +92,6 @@ async def test_messages_of_all_tenants_take_turns_in_a_worker(dsn_18, queue_18) 
 
     for channel in ("flood", "quiet", "small"):
         queue_18.create_many([b"x"] * (20 if channel == "flood" else 4), channel=channel)
-    async with working(worker, dsn_18):
+    async with running_worker(worker, dsn_18):
         await soon(lambda: len(seen) == 28)
     assert all(set(seen[at : at + 3]) == {"flood", "quiet", "small"} for at in range(0, 12, 3))

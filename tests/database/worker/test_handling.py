@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from lonnymq import Context, Dead, RetryAfter, SyncContext, Worker
-from working import outcomes, session_of, soon, working
+from running_worker import outcomes, running_worker, session_of, soon
 
 
 @dataclass
@@ -29,7 +29,7 @@ async def test_messages_go_to_the_handler_of_their_kind_and_are_completed(dsn, q
 
     queue.create("acme", b'{"name": "a"}', kind="encode", headers={"trace": "t"})
     queue.create("acme", b"\xff")
-    async with working(worker, dsn):
+    async with running_worker(worker, dsn):
         await soon(lambda: outcomes(queue) == ["completed"] * 2)
     assert sorted(seen, key=str) == [(Video("a"), "acme", 1, {"trace": "t"}), b"\xff"]
 
@@ -44,7 +44,7 @@ async def test_plain_functions_run_in_threads_as_many_at_once_as_there_are_slots
         together.wait(timeout=90)
 
     queue.create_many([b"x"] * 16, channel="acme")
-    async with working(worker, dsn):
+    async with running_worker(worker, dsn):
         await soon(lambda: outcomes(queue) == ["completed"] * 16)
 
 
@@ -61,7 +61,7 @@ async def test_a_batch_handler_gets_many_at_once_and_each_has_its_end(dsn, queue
     contents = [b'{"name": "a"}'] * 8 + [b'{"name": "bad"}', b"nonsense"]
     for content in contents:
         queue.create("acme", content, kind="thumbnail")
-    async with working(worker, dsn):
+    async with running_worker(worker, dsn):
         await soon(lambda: len(outcomes(queue)) == 10)
     assert outcomes(queue) == ["completed"] * 8 + ["dead"] * 2
     assert sum(sizes) == 9
@@ -79,7 +79,7 @@ async def test_a_kind_that_nobody_takes_is_failed_by_policy_with_a_readable_erro
     worker.handler("encode")(lambda content: None)
     queue.channel_set("acme", retry_delays_ms=[600_000])
     queue.create("acme", b"x", kind="new")
-    async with working(worker, dsn):
+    async with running_worker(worker, dsn):
         await soon(lambda: outcomes(queue) == ["failed"])
     [message] = queue.peek("acme")
     assert message.error == (
@@ -95,7 +95,7 @@ async def test_a_payload_that_does_not_fit_is_dead_with_the_reason(dsn, queue) -
     async def encode(video: Video) -> None: ...
 
     queue.create("acme", b'{"title": "a"}', kind="encode")
-    async with working(worker, dsn):
+    async with running_worker(worker, dsn):
         [dead] = await soon(queue.dead_list)
     assert dead.error == "payload does not match Video: Object missing required field `name`"
 
@@ -118,7 +118,7 @@ async def test_whatever_an_error_says_it_is_kept_clean_and_cut(dsn_18, queue_18,
 
     queue_18.channel_set("acme", max_attempts=1)
     queue_18.create("acme", b"x")
-    async with working(worker, dsn_18):
+    async with running_worker(worker, dsn_18):
         [dead] = await soon(queue_18.dead_list)
     assert dead.error is not None
     assert len(dead.error.encode()) <= 8192
@@ -139,7 +139,7 @@ async def test_retry_after_and_dead_decide_what_comes_next(dsn, queue) -> None:
 
     queue.create("acme", b"x", kind="later")
     queue.create("acme", b"x", kind="never")
-    async with working(worker, dsn):
+    async with running_worker(worker, dsn):
         await soon(lambda: outcomes(queue) == ["failed", "dead"])
     [message] = queue.peek("acme")
     assert message.dequeue_at > queue.epoch() + 500_000
@@ -155,7 +155,7 @@ async def test_the_handler_s_back_off_comes_before_the_channel_s(dsn, queue) -> 
 
     queue.channel_set("acme", retry_delays_ms=[0])
     queue.create("acme", b"x")
-    async with working(worker, dsn):
+    async with running_worker(worker, dsn):
         await soon(lambda: outcomes(queue) == ["failed"] * 3)
     assert queue.peek("acme")[0].dequeue_at > queue.epoch() + 500_000
 
@@ -172,7 +172,7 @@ async def test_a_deferred_message_comes_back_with_its_state_and_all_its_attempts
             context.defer(delay_ms=1, state=b"%d" % len(seen))
 
     queue.create("acme", b"x")
-    async with working(worker, dsn):
+    async with running_worker(worker, dsn):
         await soon(lambda: outcomes(queue) == ["deferred", "deferred", "completed"])
     assert seen == [(None, 1), (b"1", 1), (b"2", 1)]
 
@@ -190,7 +190,7 @@ async def test_a_handler_may_create_further_messages(dsn, queue) -> None:
 
     worker.handler("third")(lambda content: None)
     queue.create("acme", b"x", kind="first")
-    async with working(worker, dsn):
+    async with running_worker(worker, dsn):
         await soon(lambda: outcomes(queue) == ["completed"] * 3)
 
 
@@ -200,7 +200,7 @@ async def test_a_worker_works_in_any_schema(dsn_18) -> None:
     queue, worker = Queue(dsn_18, schema="other"), Worker(schema="other", poll_interval_ms=600_000)
     queue.install()
     worker.handler()(lambda content: None)
-    async with working(worker, dsn_18):
+    async with running_worker(worker, dsn_18):
         await soon(lambda: session_of(worker).fetcher.is_listening)
         await asyncio.sleep(0)
         queue.create("acme", b"x")
@@ -234,6 +234,6 @@ async def test_the_lower_limit_of_attempts_counts(dsn_18, queue_18, limits, atte
 
     queue_18.channel("acme").set(max_attempts=limits["channel"])
     queue_18.create("acme", b"x")
-    async with working(worker, dsn_18):
+    async with running_worker(worker, dsn_18):
         await soon(queue_18.dead_list)
     assert outcomes(queue_18) == ["failed"] * (attempts - 1) + ["dead"]

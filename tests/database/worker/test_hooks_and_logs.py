@@ -4,7 +4,7 @@ import logging
 from functools import partial
 
 from lonnymq import Context, Worker
-from working import outcomes, soon, working
+from running_worker import outcomes, running_worker, soon
 
 CANARY = "canary-7f3a"
 
@@ -37,7 +37,7 @@ async def test_hooks_are_called_before_after_and_at_errors(dsn, queue) -> None:
 
     for kind in ("good", "bad"):
         queue.create("acme", b"x", kind=kind)
-        async with working(worker, dsn):
+        async with running_worker(worker, dsn):
             await soon(partial(has_ended, kind))
     assert seen == [
         "before good",
@@ -59,7 +59,7 @@ async def test_a_hook_that_fails_harms_nobody(dsn, queue, caplog) -> None:
             raise RuntimeError(CANARY)
 
     queue.create("acme", b"x")
-    async with working(worker, dsn):
+    async with running_worker(worker, dsn):
         await soon(lambda: caplog.text.count("a hook failed: RuntimeError at") == 2)
     assert outcomes(queue) == ["completed"]
     assert CANARY not in caplog.text
@@ -74,7 +74,7 @@ async def test_even_a_hook_that_exits_leaves_no_message_without_an_end(dsn_18, q
         raise SystemExit(1)
 
     queue_18.create("acme", b"x")
-    async with working(worker, dsn_18):
+    async with running_worker(worker, dsn_18):
         await soon(lambda: outcomes(queue_18) == ["dead"])
     assert queue_18.dead_list()[0].error.endswith("SystemExit: 1")
 
@@ -92,7 +92,7 @@ async def test_what_happens_to_a_message_is_logged_with_its_fields(dsn, queue, c
 
     for kind in ("good", "bad"):
         queue.create("acme", b"x", kind=kind)
-    async with working(worker, dsn):
+    async with running_worker(worker, dsn):
         await soon(lambda: len(outcomes(queue)) == 2)
     records = {record.answer: record for record in caplog.records if hasattr(record, "answer")}
     assert records.keys() == {"completed", "dead"}
@@ -123,7 +123,7 @@ async def test_neither_payloads_nor_passwords_are_in_the_log(dsn_18, queue_18, c
         queue_18.create(
             "acme", f'"{CANARY}"'.encode(), kind=kind, headers={"h": CANARY}, key=f"{kind} key"
         )
-    async with working(worker, f"{dsn_18}&password={CANARY}"):
+    async with running_worker(worker, f"{dsn_18}&password={CANARY}"):
         await soon(lambda: outcomes(queue_18) == ["dead"] * 4)
     everything = "".join(str(vars(record)) for record in caplog.records)
     assert "message 1 of acme" in everything
@@ -133,12 +133,12 @@ async def test_neither_payloads_nor_passwords_are_in_the_log(dsn_18, queue_18, c
 async def test_of_a_server_that_refuses_the_password_is_not_told(caplog) -> None:
     worker = Worker(f"postgresql://user:{CANARY}@127.0.0.1:1/nowhere")
     worker.handler()(lambda content: None)
-    async with working_nowhere(worker):
+    async with worker_without_server(worker):
         await soon(lambda: "database unreachable" in caplog.text)
     assert CANARY not in "".join(str(vars(record)) for record in caplog.records)
 
 
-def working_nowhere(worker: Worker):
+def worker_without_server(worker: Worker):
     import asyncio
     from contextlib import asynccontextmanager
 

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from lonnymq import Context, LeaseLost, SyncContext, Worker
-from working import outcomes, soon, working
+from running_worker import outcomes, running_worker, soon
 
 STEAL = "update lonnymq.message set token = gen_random_uuid()"
 
@@ -28,7 +28,7 @@ async def test_heartbeats_keep_handlers_that_run_longer_than_their_lease(dsn, qu
 
     for kind in ("async", "async", "plain"):
         queue.create("acme", b"x", kind=kind)
-    async with working(worker, dsn):
+    async with running_worker(worker, dsn):
         await soon(lambda: outcomes(queue) == ["completed"] * 3)
 
 
@@ -45,7 +45,7 @@ async def test_a_lease_that_ended_while_the_loop_was_blocked_is_extended_if_it_i
         await soon(lambda: context.lease_until > until)
 
     queue_18.create("acme", b"x")
-    async with working(worker, dsn_18):
+    async with running_worker(worker, dsn_18):
         await soon(lambda: outcomes(queue_18) == ["completed"])
     assert began == [1]
 
@@ -66,7 +66,7 @@ async def test_a_handler_whose_lease_is_lost_is_cancelled_and_told_so(
 
     worker.after(lambda context, answer: answers.append(answer))
     queue.create("acme", b"x")
-    async with working(worker, dsn):
+    async with running_worker(worker, dsn):
         await soon(lambda: answers)
     assert (told, answers, outcomes(queue)) == ([True], ["lease_lost"], [])
 
@@ -89,7 +89,7 @@ async def test_a_thread_whose_lease_is_lost_is_told_so_and_its_result_is_dropped
 
     worker.after(lambda context, answer: answers.append(answer))
     queue.create("acme", b"x")
-    async with working(worker, dsn):
+    async with running_worker(worker, dsn):
         await soon(lambda: told)
         await soon(lambda: answers)
     assert (len(told), answers, outcomes(queue)) == (1, ["lease_lost"], [])
@@ -106,7 +106,7 @@ async def test_a_batch_goes_on_with_the_leases_that_are_left(
         await soon(lambda: contexts[0].lost)
 
     queue.create_many([b"x"] * 2, channel="acme")
-    async with working(worker, dsn):
+    async with running_worker(worker, dsn):
         await soon(lambda: outcomes(queue) == ["completed"])
 
 
@@ -127,7 +127,7 @@ async def test_a_handler_may_extend_its_lease_itself(dsn, queue) -> None:
 
     queue.create("acme", b"x", kind="async")
     queue.create("acme", b"x", kind="plain")
-    async with working(worker, dsn):
+    async with running_worker(worker, dsn):
         await soon(lambda: outcomes(queue) == ["completed"] * 2)
     assert lengths == [pytest.approx(570, abs=10)] * 2
 
@@ -147,7 +147,7 @@ async def test_a_lost_lease_is_found_out_by_the_handler_s_own_heartbeat(
             raise
 
     queue.create("acme", b"x")
-    async with working(worker, dsn):
+    async with running_worker(worker, dsn):
         await soon(lambda: told)
     assert outcomes(queue) == []
 
@@ -163,7 +163,7 @@ async def test_what_another_worker_has_by_now_is_not_settled_by_a_late_handler(
 
     worker.after(lambda context, answer: answers.append(answer))
     queue.create("acme", b"x")
-    async with working(worker, dsn):
+    async with running_worker(worker, dsn):
         await soon(lambda: answers)
     assert (answers, outcomes(queue)) == (["lease_lost"], [])
     assert queue.peek("acme")[0].leased

@@ -11,7 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from lonnymq import Worker
 from lonnymq.metrics import REST
 from lonnymq.worker.metrics import MAX_CHANNELS, MAX_WATCHED, ChannelLabels
-from working import outcomes, session_of, soon, working
+from running_worker import outcomes, running_worker, session_of, soon
 
 
 def scraped(text: str) -> dict[tuple[str, ...], float]:
@@ -48,7 +48,7 @@ async def test_a_worker_tells_prometheus_what_it_has_done(dsn_18, queue_18, capl
     for _ in range(5):
         queue_18.create('a "tenant"\n', b"x", kind="good")
     queue_18.create("other", b"x", kind="bad")
-    async with working(worker, dsn_18), httpx.AsyncClient() as client:
+    async with running_worker(worker, dsn_18), httpx.AsyncClient() as client:
         await soon(lambda: len(outcomes(queue_18)) == 6)
         address = f"http://127.0.0.1:{await port_of(caplog)}"
         told: dict[str, int] = session_of(
@@ -83,7 +83,7 @@ async def test_a_worker_that_stops_is_not_ready_but_well(dsn_18, queue_18, caplo
         await go_on.wait()
 
     queue_18.create("acme", b"x")
-    async with working(worker, dsn_18), httpx.AsyncClient() as client:
+    async with running_worker(worker, dsn_18), httpx.AsyncClient() as client:
         address = f"http://127.0.0.1:{await port_of(caplog)}"
         await soon(lambda: queue_18.channel("acme").stats().leased == 1)
         worker.stop()
@@ -102,7 +102,7 @@ async def test_a_worker_whose_port_is_taken_works_without(dsn_18, queue_18, capl
     async def done(content: bytes) -> None: ...
 
     queue_18.create("acme", b"x")
-    async with taken, working(worker, dsn_18):
+    async with taken, running_worker(worker, dsn_18):
         await soon(lambda: outcomes(queue_18) == ["completed"])
     assert "cannot serve metrics" in caplog.text
 
@@ -111,7 +111,7 @@ async def test_clients_that_say_nothing_keep_nobody_waiting(dsn_18, caplog) -> N
     caplog.set_level(logging.INFO, "lonnymq.worker")
     worker = Worker(metrics="[::1]:0")
     worker.handler()(lambda: None)
-    async with working(worker, dsn_18), httpx.AsyncClient(timeout=4) as client:
+    async with running_worker(worker, dsn_18), httpx.AsyncClient(timeout=4) as client:
         port = await port_of(caplog)
         silent = [(await asyncio.open_connection("::1", port))[1] for _ in range(3)]
         assert (await client.get(f"http://[::1]:{port}/health")).status_code == 200
@@ -125,7 +125,7 @@ async def test_a_blocked_event_loop_fails_the_health_check(dsn_18, caplog) -> No
     caplog.set_level(logging.INFO, "lonnymq.worker")
     worker = Worker(metrics=0)
     worker.handler()(lambda: None)
-    async with working(worker, dsn_18):
+    async with running_worker(worker, dsn_18):
         address = f"http://127.0.0.1:{await port_of(caplog)}/health"
         assert (await asyncio.to_thread(httpx.get, address)).status_code == 200
         with pytest.raises(httpx.ReadTimeout):  # this very call blocks the loop

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from working import outcomes, soon, working
 
 from lonnymq import Context, SyncContext, Worker
 from lonnymq.errors import InvalidArgument, TooLarge
 from support import message_id
-from working import outcomes, soon, working
 
 
 @dataclass

@@ -10,7 +10,7 @@ from lonnymq import Worker
 from lonnymq.testing import Clock
 from lonnymq.worker.database import Database
 from lonnymq.worker.scheduler import Scheduler
-from working import outcomes, soon, working
+from running_worker import outcomes, running_worker, soon
 
 HOUR = 3_600_000
 
@@ -49,7 +49,7 @@ async def test_a_declared_schedule_is_stored_and_its_ticks_reach_the_handler(dsn
         seen.append((content, context.headers["schedule"], context.headers["run_at"] % 1000))
 
     worker.schedule("often", channel="reports", every_ms=1000, kind="report", content=b"daily")
-    async with working(worker, dsn):
+    async with running_worker(worker, dsn):
         await soon(lambda: len(seen) >= 2)
     assert seen[:2] == [("daily", "often", 0)] * 2
     assert queue.schedule_list()[0].next_at % 1000 == 0
@@ -61,7 +61,7 @@ async def test_starting_again_changes_nothing_about_a_schedule(dsn_18, queue_18,
     worker.schedule("nightly", channel="reports", cron="0 3 * * *", timezone="Europe/Berlin")
     versions = set()
     for _ in range(2):
-        async with working(worker, dsn_18):
+        async with running_worker(worker, dsn_18):
             await soon(lambda: queue_18.schedule_list()[0].next_at)
             versions.add(queue_18.schedule_list()[0].version)
     assert len(versions) == 1
@@ -134,7 +134,7 @@ async def test_a_schedule_may_be_stored_by_anybody_and_every_worker_ticks_it(dsn
     worker = Worker()
     worker.handler("report")(lambda: None)
     queue.schedule_set("often", channel="reports", every_ms=1000, kind="report")
-    async with working(worker, dsn):
+    async with running_worker(worker, dsn):
         await soon(lambda: "completed" in outcomes(queue))
 
 

@@ -7,7 +7,7 @@ import psycopg
 from lonnymq import Queue, Worker
 from lonnymq.testing import run, with_database
 from lonnymq.worker import Context, Defer
-from working import outcomes, soon, working
+from running_worker import outcomes, running_worker, soon
 
 
 async def test_many_completions_are_stored_in_few_transactions(dsn, queue) -> None:
@@ -22,7 +22,7 @@ async def test_many_completions_are_stored_in_few_transactions(dsn, queue) -> No
         await gate.wait()
 
     queue.create_many([b"x"] * 200, channel="acme")
-    async with working(worker, dsn):
+    async with running_worker(worker, dsn):
         await soon(lambda: outcomes(queue) == ["completed"] * 200)
     assert len({row.xid for row in queue.history_read()}) <= 5
 
@@ -42,7 +42,7 @@ async def test_a_message_is_reported_done_when_that_is_committed(dsn, queue) -> 
         seen.append((answer, row and row[0]))
 
     queue.create_many([b"x"] * 3, channel="acme")
-    async with working(worker, dsn):
+    async with running_worker(worker, dsn):
         await soon(lambda: len(seen) == 3)
     assert seen == [("completed", "completed")] * 3
 
@@ -61,7 +61,7 @@ async def test_an_outcome_that_cannot_be_stored_fails_alone(dsn, queue) -> None:
 
     for content in (b"good", b"bad", b"good"):
         queue.create("acme", content)
-    async with working(worker, dsn):
+    async with running_worker(worker, dsn):
         await soon(lambda: len(outcomes(queue)) >= 3)
     assert outcomes(queue)[:3] == ["deferred", "failed", "deferred"]
     [failed] = [each for each in queue.peek("acme") if each.error]
@@ -81,7 +81,7 @@ async def test_an_error_that_the_database_s_encoding_lacks_is_kept_in_plain_lett
     with Queue(dsn) as queue:
         queue.install()
         queue.create("acme", b"x")
-        async with working(worker, dsn):
+        async with running_worker(worker, dsn):
             [dead] = await soon(queue.dead_list)
     assert str(dead.error).endswith("ValueError: no snow ?")
     run(dsn_18, "drop database latin with (force)")
@@ -92,7 +92,7 @@ async def test_a_call_that_the_database_refuses_is_told_of_and_tried_again(
 ) -> None:
     worker, owner = Worker(poll_interval_ms=20), connect(dsn_18)
     worker.handler()(lambda content: None)
-    async with working(worker, dsn_18):
+    async with running_worker(worker, dsn_18):
         owner.execute("alter table lonnymq.seat_seq rename to hidden")
         queue_18.create("acme", b"x")
         await soon(lambda: "database rejected a call" in caplog.text)

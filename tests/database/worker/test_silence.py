@@ -11,8 +11,8 @@ from faults.tcp_proxy import TcpProxy, tcp_proxy
 
 from lonnymq import Context, Queue, SyncContext, Worker
 from lonnymq.client._sync.pool import DsnSource
+from running_worker import outcomes, running_worker, session_of, soon
 from support import fetch_row
-from working import outcomes, session_of, soon, working
 
 LEASE_MS = 1500
 COUNT = """
@@ -44,7 +44,7 @@ async def test_a_worker_whose_connections_go_silent_works_again_within_its_lease
     proxy: TcpProxy, queue_18: Queue, caplog
 ) -> None:
     worker, handled = make_worker()
-    async with working(worker, proxy.dsn):
+    async with running_worker(worker, proxy.dsn):
         queue_18.create("acme", b"before")
         await soon(lambda: handled == [b"before"])
         assert await asyncio.to_thread(proxy.silence) > 1
@@ -74,10 +74,10 @@ async def test_a_handler_is_cancelled_at_the_end_of_its_lease_although_nobody_an
         return worker
 
     queue_18.create("acme", b"x")
-    async with working(make("cut off"), proxy.dsn):
+    async with running_worker(make("cut off"), proxy.dsn):
         await soon(lambda: events)
         await asyncio.to_thread(proxy.silence, new=True)
-        async with working(make("other"), dsn_18):
+        async with running_worker(make("other"), dsn_18):
             queue_18.maintain()
             await soon(lambda: ("other", "ended") in [each[:2] for each in events], within=40)
         assert [each[:2] for each in events] == [
@@ -90,7 +90,7 @@ async def test_a_start_says_which_database(dsn_18: str, caplog) -> None:
     caplog.set_level(logging.INFO, "lonnymq")
     worker, _ = make_worker(schema="lonnymq")
     secret = f"{dsn_18}&password=canary"
-    async with working(worker, secret):
+    async with running_worker(worker, secret):
         await soon(lambda: "started: database test_" in caplog.text)
     assert "schema lonnymq" in caplog.text
     assert "canary" not in caplog.text
@@ -110,7 +110,7 @@ async def test_plain_handlers_share_a_bounded_number_of_connections_and_do_not_k
         handled.append(context.id)
 
     queue_18.create_many([b"x"] * 200, channel="acme")
-    async with working(worker, dsn_18):
+    async with running_worker(worker, dsn_18):
         await soon(lambda: len(handled) == 200)
         with psycopg.connect(dsn_18) as watcher:
             assert fetch_row(watcher, COUNT)[0] <= 8 + 3 + 5
@@ -127,7 +127,7 @@ async def test_a_worker_stops_in_time_although_nobody_answers(
     proxy: TcpProxy, queue_18: Queue
 ) -> None:
     worker, handled = make_worker()
-    async with working(worker, proxy.dsn) as task:
+    async with running_worker(worker, proxy.dsn) as task:
         queue_18.create("acme", b"before")
         await soon(lambda: handled)
         await asyncio.to_thread(proxy.silence, new=True)
@@ -156,7 +156,7 @@ async def test_a_worker_that_is_cancelled_while_it_connects_ends_in_time(
 async def test_a_silent_listener_is_replaced(proxy: TcpProxy, queue_18: Queue, monkeypatch) -> None:
     monkeypatch.setattr("lonnymq.worker.fetcher.CHECK_CONNECTION_SECONDS", 0.3)
     worker, _ = make_worker()
-    async with working(worker, proxy.dsn):
+    async with running_worker(worker, proxy.dsn):
         await soon(lambda: session_of(worker).fetcher.is_listening)
         await asyncio.to_thread(proxy.silence)
         await soon(lambda: not session_of(worker).fetcher.is_listening, within=10)
@@ -180,7 +180,7 @@ async def test_a_handler_with_a_timeout_ends_although_its_transaction_gets_no_an
             took.append(time.monotonic() - started)
 
     queue_18.create("acme", b"x")
-    async with working(worker, proxy.dsn):
+    async with running_worker(worker, proxy.dsn):
         await soon(lambda: took, within=30)
     assert took[0] < 3
 
@@ -195,7 +195,7 @@ async def test_what_ends_in_a_silence_is_settled_once(proxy: TcpProxy, queue_18:
             await asyncio.to_thread(proxy.silence)
 
     queue_18.create("acme", b"x")
-    async with working(worker, proxy.dsn):
+    async with running_worker(worker, proxy.dsn):
         await soon(lambda: outcomes(queue_18) == ["completed"], within=20)
     assert began == [b"x"]
 
@@ -204,7 +204,7 @@ async def test_a_half_closed_connection_is_replaced(
     proxy: TcpProxy, queue_18: Queue, caplog
 ) -> None:
     worker, handled = make_worker()
-    async with working(worker, proxy.dsn):
+    async with running_worker(worker, proxy.dsn):
         queue_18.create("acme", b"before")
         await soon(lambda: handled)
         await asyncio.to_thread(proxy.half_close)
@@ -217,7 +217,7 @@ async def test_a_server_that_stands_still_is_said_to_and_waited_for(
 ) -> None:
     caplog.set_level(logging.INFO, "lonnymq")
     worker, handled = make_worker()
-    async with working(worker, proxy.dsn):
+    async with running_worker(worker, proxy.dsn):
         queue_18.create("acme", b"before")
         await soon(lambda: handled)
         await asyncio.to_thread(proxy.silence, new=True)
@@ -232,7 +232,7 @@ async def test_a_worker_leaves_a_read_only_session(dsn_18: str, queue_18: Queue,
     worker, handled = make_worker()
     with psycopg.connect(dsn_18, autocommit=True) as admin:
         name = admin.info.dbname
-        async with working(worker, dsn_18):
+        async with running_worker(worker, dsn_18):
             queue_18.create("acme", b"before")
             await soon(lambda: handled)
             admin.execute(f"alter database {name} set default_transaction_read_only = on")
@@ -265,7 +265,7 @@ def test_a_plain_handler_whose_transaction_gets_no_answer_ends_with_its_lease(
             took.append(time.monotonic() - started)
 
     async def run() -> None:
-        async with working(worker, proxy.dsn):
+        async with running_worker(worker, proxy.dsn):
             await soon(lambda: took, within=30)
 
     queue_18.create("acme", b"x")

@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 
 from lonnymq import Context, Worker
-from working import is_completed, outcomes, session_of, soon, working
+from running_worker import is_completed, outcomes, running_worker, session_of, soon
 
 
 async def test_a_worker_whose_task_is_cancelled_gives_back_what_it_has(dsn, queue) -> None:
@@ -50,7 +50,7 @@ async def test_a_stopped_worker_may_run_again(dsn, queue) -> None:
     worker.handler()(lambda content: None)
     for number in (1, 2):
         queue.create("acme", b"x")
-        async with working(worker, dsn):
+        async with running_worker(worker, dsn):
             await soon(partial(is_completed, queue, number))
 
 

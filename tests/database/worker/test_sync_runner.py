@@ -4,7 +4,7 @@ import pytest
 
 from lonnymq import Context, Dead, SyncContext, SyncContexts
 from lonnymq.worker import Handlers, SyncRunner
-from working import outcomes
+from running_worker import outcomes
 
 
 @pytest.fixture

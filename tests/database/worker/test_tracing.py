@@ -18,7 +18,7 @@ from starlette.routing import Route
 
 from lonnymq import AsyncQueue, Context, NewMessage, Queue, SyncContext, Worker
 from lonnymq.worker.sync_runner import SyncRunner
-from working import outcomes, soon, working
+from running_worker import outcomes, running_worker, soon
 
 
 @pytest.fixture
@@ -77,7 +77,7 @@ async def test_a_trace_goes_from_a_request_through_the_queue_into_each_attempt(
     async with queue, httpx.AsyncClient(transport=transport, base_url="http://shop") as client:
         await client.post("/orders")
         with Queue(dsn_18) as looking:
-            async with working(worker, dsn_18):
+            async with running_worker(worker, dsn_18):
                 await soon(lambda: outcomes(looking) == ["failed", "completed", "completed"])
         await soon(lambda: len(named(spans, "process lonnymq")) == 3)
 
@@ -138,7 +138,7 @@ async def test_a_batch_is_one_span_with_links_to_where_its_messages_come_from(
     with Queue(dsn_18) as queue:
         queue.create_many([b"1", NewMessage(b"2", headers={"own": 1})], channel="acme")
         queue.copy([NewMessage(b"3")], channel="acme")
-        async with working(worker, dsn_18):
+        async with running_worker(worker, dsn_18):
             await soon(lambda: outcomes(queue) == ["completed"] * 3)
     await soon(lambda: named(spans, "process lonnymq"))
     many, copied = named(spans, "create lonnymq")

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from lonnymq import Context, Contexts, LeaseLost, SyncContext, Worker
-from working import is_completed, outcomes, soon, working
+from running_worker import is_completed, outcomes, running_worker, soon
 
 INSERT = "insert into result values (%s)"
 
@@ -41,7 +41,7 @@ async def test_writes_and_completion_commit_together(dsn, queue, results) -> Non
 
     for number, kind in enumerate(("async", "plain"), 1):
         created = queue.create("acme", b"x", kind=kind)
-        async with working(worker, dsn):
+        async with running_worker(worker, dsn):
             await soon(partial(is_completed, queue, number))
             await soon(partial(has_length, seen, 2 * number))
         assert created.id in results()
@@ -73,7 +73,7 @@ async def test_what_raises_inside_is_rolled_back_and_the_attempt_failed(
 
     queue.create("acme", b"x", kind="async")
     queue.create("acme", b"x", kind="plain")
-    async with working(worker, dsn):
+    async with running_worker(worker, dsn):
         await soon(lambda: outcomes(queue) == ["dead", "dead"])
     assert results() == []
 
@@ -89,7 +89,7 @@ async def test_an_error_after_the_commit_undoes_nothing(dsn, queue, results) -> 
 
     worker.error(lambda context, error: errors.append(str(error)))
     queue.create("acme", b"x")
-    async with working(worker, dsn):
+    async with running_worker(worker, dsn):
         await soon(lambda: errors)
         await soon(lambda: outcomes(queue) == ["completed"])
     assert (len(results()), errors) == (1, ["too late"])
@@ -105,7 +105,7 @@ async def test_a_deferral_commits_with_the_writes_as_well(dsn, queue, results) -
             context.defer(delay_ms=600_000, state=b"half")
 
     queue.create("acme", b"x")
-    async with working(worker, dsn):
+    async with running_worker(worker, dsn):
         await soon(lambda: outcomes(queue) == ["deferred"])
     assert len(results()) == 1
     assert queue.peek("acme")[0].state == b"half"
@@ -121,7 +121,7 @@ async def test_a_batch_commits_as_one(dsn, queue, results) -> None:
                 await connection.execute(INSERT, (context.id,))
 
     queue.create_many([b"x"] * 10, channel="acme")
-    async with working(worker, dsn):
+    async with running_worker(worker, dsn):
         await soon(lambda: outcomes(queue) == ["completed"] * 10)
     assert len(results()) == 10
 
@@ -142,7 +142,7 @@ async def test_nothing_is_committed_once_the_lease_is_lost(
             raise
 
     queue.create("acme", b"x")
-    async with working(worker, dsn):
+    async with running_worker(worker, dsn):
         await soon(lambda: caught)
     assert (results(), outcomes(queue)) == ([], [])
 
@@ -158,6 +158,6 @@ async def test_a_handler_s_statements_are_prepared_as_psycopg_does_and_behind_a_
             seen.append(connection.prepare_threshold)
 
     queue.create("acme", b"x")
-    async with working(worker, dsn):
+    async with running_worker(worker, dsn):
         await soon(lambda: seen)
     assert seen == [None if "pgbouncer" in request.node.name else 5]

@@ -39,11 +39,11 @@ def test_answers_are_in_the_order_of_what_was_asked_and_told_of_one_by_one() -> 
     asked = make_trials(
         Scenario(4), workers=[4, 8], changes=[[parse_setting("*.max_concurrency=1")]], growth=[1, 2]
     )
-    told = []
+    calls: list[int] = []
     found = run_trials(
-        RecordedWorkload(work, ReplayTimes([], []), 0), asked, on_progress=lambda: told.append(1)
+        RecordedWorkload(work, ReplayTimes([], []), 0), asked, on_progress=lambda: calls.append(1)
     )
-    assert len(found) == len(told) == 8
+    assert len(found) == len(calls) == 8
     assert [each.all.messages for each in found] == [2_000] * 4 + [4_000] * 4
     assert found[2].all.p99 < found[0].all.p99 < found[4].all.p99
 

@@ -4,7 +4,7 @@ import asyncio
 from contextvars import ContextVar
 
 from lonnymq.worker.pools import TaskPool
-from working import soon
+from running_worker import soon
 
 seen: ContextVar[str] = ContextVar("seen", default="nothing")
 

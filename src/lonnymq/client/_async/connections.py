@@ -17,7 +17,7 @@ from lonnymq.client.connection_state import (
     MAX_CONNECTIONS,
     TIMEOUT_SECONDS,
     needs_transaction,
-    refuse_open_transaction,
+    reject_open_transaction,
 )
 from lonnymq.errors import (
     UnknownConnection,
@@ -124,7 +124,7 @@ async def run_dequeue(
         except WrongIsolation:
             source.isolate = True
     async with source.connection() as connection:
-        refuse_open_transaction(connection)
+        reject_open_transaction(connection)
         if not source.isolate:
             try:
                 return await run_on(connection, call, prepare=source.prepare)

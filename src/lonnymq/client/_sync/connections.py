@@ -18,7 +18,7 @@ from lonnymq.client.connection_state import (
     MAX_CONNECTIONS,
     TIMEOUT_SECONDS,
     needs_transaction,
-    refuse_open_transaction,
+    reject_open_transaction,
 )
 from lonnymq.errors import (
     UnknownConnection,
@@ -121,7 +121,7 @@ def run_dequeue(source: Source, call: Call[Answer], *, timeout: float | None = N
         except WrongIsolation:
             source.isolate = True
     with source.connection() as connection:
-        refuse_open_transaction(connection)
+        reject_open_transaction(connection)
         if not source.isolate:
             try:
                 return run_on(connection, call, prepare=source.prepare)

@@ -93,12 +93,12 @@ def message_columns(
     if not any(isinstance(each, NewMessage) for each in given):
         contents = Contents([check.content("content", each) for each in given])
         return Texts([check.name("channel", channel)] * len(given)), contents, *(None,) * 5
-    told = [each if isinstance(each, NewMessage) else NewMessage(each) for each in given]
-    if all(map(is_plain, told)):
-        names = [channel if each.channel is None else each.channel for each in told]
-        contents = Contents([check.content("content", each.content) for each in told])
+    wanted = [each if isinstance(each, NewMessage) else NewMessage(each) for each in given]
+    if all(map(is_plain, wanted)):
+        names = [channel if each.channel is None else each.channel for each in wanted]
+        contents = Contents([check.content("content", each.content) for each in wanted])
         return Texts([check.name("channel", each) for each in names]), contents, *(None,) * 5
-    channels, contents_of, *others = zip(*check_messages(told, channel=channel), strict=True)
+    channels, contents_of, *others = zip(*check_messages(wanted, channel=channel), strict=True)
     return Texts(channels), Contents(contents_of), *map(optional_column, others)
 
 

@@ -16,7 +16,7 @@ from lonnymq.dashboard.api.schemas import (
 )
 from lonnymq.dashboard.errors import not_found
 from lonnymq.dashboard.queues import MonitoredQueue, QueueTransaction, Row, per_second
-from lonnymq.dashboard.request import decode_cursor, encode_cursor, wrong_cursor
+from lonnymq.dashboard.request import cursor_error, decode_cursor, encode_cursor
 
 SPANS = {"hour": (3_600_000, 60_000), "day": (86_400_000, 900_000)}
 SORTS = ("name", "waiting", "running", "oldest", "rate", "dead")
@@ -41,7 +41,7 @@ async def list_channels(
         return await list_by_name(queue, search=search, cursor=cursor, limit=limit)
     (start,) = decode_cursor(cursor, (0,), int)
     if not 0 <= start <= 2000:
-        raise wrong_cursor()
+        raise cursor_error()
     async with queue.read_transaction() as transaction:
         order = await transaction.rows(calls.channel_rank, sort) if sort != "name" else []
         ranks = {each["channel"]: each["figure"] for each in order}
@@ -69,7 +69,7 @@ async def list_by_name(
     """Channels by name: first the names that start with the search text, then the names that contain it."""
     part, after = decode_cursor(cursor, ("begins" if search else "all", ""), str, str)
     if part not in ("all", "begins", "contains"):
-        raise wrong_cursor()
+        raise cursor_error()
     async with queue.read_transaction() as transaction:
         found = await transaction.rows(
             calls.channel_names,

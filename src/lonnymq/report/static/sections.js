@@ -176,15 +176,15 @@ function errors() {
 const nameInError = (row) => row.channel ?? "";
 
 function forecast() {
-  const told = data.forecast.filter((each) => isThere(each.expected) && isThere(each.error));
-  if (!told.length) return card("forecast", "Capacity", null, nothing("A forecast needs at least five whole days of history, and six days for an error estimate."));
-  const words = told.map((each) => h("li", {}, data.sources.length > 1 ? [h("bdi", {}, each.source), ": "] : null,
+  const known = data.forecast.filter((each) => isThere(each.expected) && isThere(each.error));
+  if (!known.length) return card("forecast", "Capacity", null, nothing("A forecast needs at least five whole days of history, and six days for an error estimate."));
+  const words = known.map((each) => h("li", {}, data.sources.length > 1 ? [h("bdi", {}, each.source), ": "] : null,
     `${each.horizon_days === 1 ? "Tomorrow" : `In ${each.horizon_days} days`} `, h("strong", {}, `${briefly(each.expected)} attempts per day`),
     `, plus or minus ${share(each.error)}, the mean error on ${each.tried} past days. `,
     each.growth_a_day > 0 ? `Load grows by ${briefly(each.growth_a_day)} per day. ` : "Load does not grow. ",
     `The capacity is ${each.is_capacity_seen ? "" : "at least "}${briefly(each.capacity_a_day)} per day`,
     each.full_on ? h("strong", {}, ` and is reached on ${each.full_on}.`) : ", enough for a year."));
-  const one = data.sources.length === 1 ? told[told.length - 1] : null, DAY = 86400000;
+  const one = data.sources.length === 1 ? known[known.length - 1] : null, DAY = 86400000;
   const picture = data.days.length > 1 && chart("Due attempts per day, with the forecast", 250, () => {
     const last = one ? Date.parse(one.last_day) : 0, ahead = one ? Array.from({ length: 8 }, (_, day) => [last + day * DAY, Math.max(0, one.due_a_day + day * one.growth_a_day)]) : [];
     const spread = one ? one.error : 0;

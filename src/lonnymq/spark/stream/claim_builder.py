@@ -17,11 +17,11 @@ Take = Callable[[int, Cursor], ClaimTaken]  # takes up to so many messages, from
 
 
 class ClaimBuilder:
-    """Fills claims in two lanes, each with its own cursor in the queue."""
+    """Fills claims in two threads, each with its own cursor in the queue."""
 
     def __init__(self) -> None:
         self.cursors: list[Cursor] = [None, None]
-        self.second = ThreadPoolExecutor(1, thread_name_prefix="claims, second lane")
+        self.second = ThreadPoolExecutor(1, thread_name_prefix="claims, second thread")
 
     def start_claim(self, take: Take, limit: int | None) -> ClaimTaken:
         """Take the first messages of a claim."""
@@ -31,31 +31,31 @@ class ClaimBuilder:
     def fill_claim(self, take: Take, limit: int | None) -> int:
         """Add messages until the limit is reached or the queue has no more; returns how many."""
         remaining = Remaining(limit)
-        other = self.second.submit(self.fill_lane, 1, take, remaining)
+        other = self.second.submit(self.take_all, 1, take, remaining)
         try:
-            added = self.fill_lane(0, take, remaining)
+            added = self.take_all(0, take, remaining)
         finally:
             remaining.is_stopped = True
         added += other.result()
         remaining.is_stopped = False
-        # Again, for messages that a lane missed because the other lane had them locked.
-        return added + self.fill_lane(0, take, remaining)
+        # Again, for messages that a thread missed because the other thread had them locked.
+        return added + self.take_all(0, take, remaining)
 
-    def fill_lane(self, lane: int, take: Take, remaining: Remaining) -> int:
+    def take_all(self, thread: int, take: Take, remaining: Remaining) -> int:
         """Call after call, until a call takes less than it may."""
         added = 0
         while limit := remaining.draw():
-            taken = self.take_once(lane, take, limit)
+            taken = self.take_once(thread, take, limit)
             added += taken.messages
             remaining.give_back(limit - taken.messages)
             if taken.messages < limit:
                 break
         return added
 
-    def take_once(self, lane: int, take: Take, limit: int) -> ClaimTaken:
+    def take_once(self, thread: int, take: Take, limit: int) -> ClaimTaken:
         """Make one call."""
-        taken = take(limit, self.cursors[lane])
-        self.cursors[lane] = taken.cursor
+        taken = take(limit, self.cursors[thread])
+        self.cursors[thread] = taken.cursor
         return taken
 
     def stop(self) -> None:
@@ -64,7 +64,7 @@ class ClaimBuilder:
 
 
 class Remaining:
-    """How many messages a claim may still take; None: no limit. Both lanes draw from it."""
+    """How many messages a claim may still take; None: no limit. Both threads draw from it."""
 
     def __init__(self, limit: int | None) -> None:
         self.limit, self.lock = limit, threading.Lock()

@@ -7,17 +7,17 @@ from pathlib import Path
 
 from rich.console import Console
 
-from examples.demo.story import FLOODING, QUIET
-from examples.demo.verdict import Promise
+from examples.demo.promises import Promise
+from examples.demo.scenario import FLOODING, QUIET
 from lonnymq.embedded_postgres.server import default_folder
 
 NAME = "demo-report.html"
 
 
-def act_of_report(console: Console, dsn: str, attempts: int | None, file: Path) -> list[Promise]:
+def run_report_step(console: Console, dsn: str, attempts: int | None, file: Path) -> list[Promise]:
     """The show's history, so many attempts if it has ended, into a lake, and a page from that; and what was counted."""
     import lonnymq.spark
-    from examples.demo.on_spark import CONFIG
+    from examples.demo.spark_queue import CONFIG
     from lonnymq.lake import sync
     from lonnymq.lake.location import resolve_lake
     from lonnymq.report import build_document, load_period, render_page
@@ -36,10 +36,10 @@ def judged(brought: int, attempts: int | None, page: str) -> list[Promise]:
     """Whether all attempts came into the lake, and all tenants into the page."""
     tenants = (FLOODING, *QUIET)
     named = [tenant for tenant in tenants if tenant in page]
-    told = "" if attempts is None else f", the history has {attempts:,}"
+    recorded = "" if attempts is None else f", the history has {attempts:,}"
     return [
         Promise(
-            f"Spark brought {brought:,} attempts into a lake{told}",
+            f"Spark brought {brought:,} attempts into a lake{recorded}",
             brought > 0 and attempts in (None, brought),
         ),
         Promise(

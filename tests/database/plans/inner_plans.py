@@ -44,7 +44,7 @@ class Scan:
         return f"{self.node} of {self.relation} by {self.index or 'itself'}, {self.rows} rows: {self.statement}"
 
 
-def said(connection: Connection[Any], settings: str, call: str) -> list[tuple[str, str]]:
+def read_log(connection: Connection[Any], settings: str, call: str) -> list[tuple[str, str]]:
     """What the server says while it runs a call, of which nothing is kept."""
     notes: list[tuple[str, str]] = []
 
@@ -61,7 +61,7 @@ def said(connection: Connection[Any], settings: str, call: str) -> list[tuple[st
 
 def explained(connection: Connection[Any], call: str) -> list[Scan]:
     """The scans of a call and of everything inside it, by auto_explain. Nothing is kept of the call."""
-    texts = [text for text, _ in said(connection, EXPLAINED, call)]
+    texts = [text for text, _ in read_log(connection, EXPLAINED, call)]
     plans = [json.loads(text[text.index("{") :]) for text in texts if "plan:" in text]
     return [
         scan
@@ -92,7 +92,7 @@ def scans_of(node: dict[str, Any], statement: str, is_limited: bool = False) -> 
 def printed(connection: Connection[Any], call: str) -> list[Scan]:
     """The same by debug_print_plan, which prints what is planned: for the first call of a session."""
     names = dict(connection.execute("select oid::bigint, relname from pg_class").fetchall())
-    trees = [tree for title, tree in said(connection, PRINTED, call) if title == "plan:"]
+    trees = [tree for title, tree in read_log(connection, PRINTED, call) if title == "plan:"]
     return [scan for tree in trees for scan in printed_scans(tree, names)]
 
 

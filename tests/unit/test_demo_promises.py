@@ -5,9 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from examples.demo.reporting import default_file, judged
-from examples.demo.story import Killed, Story
-from examples.demo.verdict import (
+from examples.demo.lake_report import default_file, judged
+from examples.demo.promises import (
     Promise,
     breaks_of_rate,
     limits_kept,
@@ -16,6 +15,7 @@ from examples.demo.verdict import (
     waits,
     waits_by_age,
 )
+from examples.demo.scenario import Killed, Scenario
 
 from lonnymq.results import Created, Duplicate, HistoryRow
 
@@ -30,10 +30,10 @@ def job(number: int, **more) -> HistoryRow:
     return replace(ROW, message_id=number, **more)
 
 
-def good() -> tuple[list[HistoryRow], Story]:
+def good() -> tuple[list[HistoryRow], Scenario]:
     """A history in which everything was kept."""
     no_queue: Any = None
-    story = Story(queue=no_queue, codec=Path("none"))
+    scenario = Scenario(queue=no_queue, codec=Path("none"))
     rows = [job(n, dequeued_at=n * 10, finished_at=n * 10 + 5) for n in range(1, 6)]
     rows.append(job(6, created_at=5, dequeue_at=-1, dequeued_at=12, finished_at=14))
     rows += [
@@ -44,24 +44,24 @@ def good() -> tuple[list[HistoryRow], Story]:
         job(8, channel="ember", outcome=outcome, attempt=attempt, dequeued_at=attempt, finished_at=attempt)
         for attempt, outcome in enumerate(("failed", "failed", "dead", "completed"), 1)
     ]  # fmt: skip
-    story.later, story.keyed = 1, [Created(1), Duplicate(1)]
+    scenario.later, scenario.keyed = 1, [Created(1), Duplicate(1)]
     rows += [
         job(9, outcome="expired", worker="killed", dequeued_at=60, finished_at=61),
         job(9, worker="another", dequeued_at=70, finished_at=71),
     ]
-    story.killed = Killed(1, "killed", frozenset({9}))
+    scenario.killed = Killed(1, "killed", frozenset({9}))
     rows += [job(20 + n, channel="reports", key=f"report {n}") for n in range(3)]
-    story.created, story.upload, story.poison = set(range(1, 10)), 7, 8
-    return rows, story
+    scenario.created, scenario.upload, scenario.poison = set(range(1, 10)), 7, 8
+    return rows, scenario
 
 
-def killed(story: Story, who: Killed | None) -> None:
-    story.killed = who
+def killed(scenario: Scenario, who: Killed | None) -> None:
+    scenario.killed = who
 
 
-def upload_again(rows: list[HistoryRow], story: Story) -> None:
+def upload_again(rows: list[HistoryRow], scenario: Scenario) -> None:
     rows.append(job(5, outcome="deferred"))
-    story.upload = 5
+    scenario.upload = 5
 
 
 def broken(found: list[Promise]) -> list[str]:
@@ -69,40 +69,40 @@ def broken(found: list[Promise]) -> list[str]:
 
 
 def test_a_good_history_keeps_every_promise() -> None:
-    rows, story = good()
-    assert broken(promises(rows, story, left=0)) == []
+    rows, scenario = good()
+    assert broken(promises(rows, scenario, left=0)) == []
 
 
 @pytest.mark.parametrize(
     ("spoil", "words"),
     [
-        (lambda rows, story: story.created.add(99), "lost 1"),
-        (lambda rows, story: rows.append(job(1, dequeued_at=90, finished_at=91)), "completed twice: 1"),
-        (lambda rows, story: rows.append(job(30, channel="reports", key="report 1")), "1 twice"),
-        (lambda rows, story: upload_again(rows, story), "deferred 1"),
-        (lambda rows, story: setattr(story, "poison", 1), "tried 0 times"),
-        (lambda rows, story: rows.append(job(5, dequeue_at=11)), "before their time: 1"),
-        (lambda rows, story: setattr(story, "later", 98), "before their time: 0"),
-        (lambda rows, story: setattr(story, "keyed", [Created(1), Created(2)]), "2 message"),
-        (lambda rows, story: rows.append(job(40, channel="delta", dequeued_at=900, finished_at=901)), "1 waited"),
-        (lambda rows, story: killed(story, None), "nothing was shown"),
-        (lambda rows, story: killed(story, Killed(1)), "nothing was shown"),
-        (lambda rows, story: killed(story, Killed(1, "killed", frozenset({9, 98}))), "others completed 1"),
-        (lambda rows, story: killed(story, Killed(1, "another", frozenset({9}))), "of 0 ran out"),
-        (lambda rows, story: rows.remove(rows[5]), "overtook 0"),
-        (lambda rows, story: rows.extend(job(50 + n) for n in range(11)), "10 at once allowed"),
+        (lambda rows, scenario: scenario.created.add(99), "lost 1"),
+        (lambda rows, scenario: rows.append(job(1, dequeued_at=90, finished_at=91)), "completed twice: 1"),
+        (lambda rows, scenario: rows.append(job(30, channel="reports", key="report 1")), "1 twice"),
+        (lambda rows, scenario: upload_again(rows, scenario), "deferred 1"),
+        (lambda rows, scenario: setattr(scenario, "poison", 1), "tried 0 times"),
+        (lambda rows, scenario: rows.append(job(5, dequeue_at=11)), "before their time: 1"),
+        (lambda rows, scenario: setattr(scenario, "later", 98), "before their time: 0"),
+        (lambda rows, scenario: setattr(scenario, "keyed", [Created(1), Created(2)]), "2 message"),
+        (lambda rows, scenario: rows.append(job(40, channel="delta", dequeued_at=900, finished_at=901)), "1 waited"),
+        (lambda rows, scenario: killed(scenario, None), "nothing was shown"),
+        (lambda rows, scenario: killed(scenario, Killed(1)), "nothing was shown"),
+        (lambda rows, scenario: killed(scenario, Killed(1, "killed", frozenset({9, 98}))), "others completed 1"),
+        (lambda rows, scenario: killed(scenario, Killed(1, "another", frozenset({9}))), "of 0 ran out"),
+        (lambda rows, scenario: rows.remove(rows[5]), "overtook 0"),
+        (lambda rows, scenario: rows.extend(job(50 + n) for n in range(11)), "10 at once allowed"),
     ],
 )  # fmt: skip
 def test_a_broken_promise_is_called_broken(spoil, words: str) -> None:
-    rows, story = good()
-    spoil(rows, story)
-    assert words in " ".join(broken(promises(rows, story, left=0)))
+    rows, scenario = good()
+    spoil(rows, scenario)
+    assert words in " ".join(broken(promises(rows, scenario, left=0)))
 
 
 def test_what_is_left_is_not_lost_but_told() -> None:
-    rows, story = good()
-    story.created.add(99)
-    assert broken(promises(rows, story, left=1)) == ["left in the queue: 1"]
+    rows, scenario = good()
+    scenario.created.add(99)
+    assert broken(promises(rows, scenario, left=1)) == ["left in the queue: 1"]
 
 
 def test_leases_that_touch_do_not_overlap() -> None:

@@ -48,7 +48,7 @@ def is_open(dsn: str) -> int:
         return row[0] if row else 0
 
 
-class Using:
+class TransactionTests:
     """The sync half."""
 
     @pytest.fixture
@@ -132,7 +132,7 @@ class Using:
         assert is_open(dsn) == 0
 
 
-class UsingAsync:
+class AsyncTransactionTests:
     """The async half."""
 
     @pytest_asyncio.fixture

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from heapq import heappop, heappush
 from statistics import quantiles
 
-from examples.demo.story import AT_ONCE, FLOODING, LIMITS, QUIET, Story
+from examples.demo.scenario import AT_ONCE, FLOODING, LIMITS, QUIET, Scenario
 from lonnymq.results import Created, Duplicate, HistoryRow
 
 
@@ -97,19 +97,19 @@ def middle(values: Sequence[int]) -> int:
     return round(quantiles(values, n=2)[0]) if len(values) > 1 else values[0]
 
 
-def promises(rows: Sequence[HistoryRow], story: Story, *, left: int) -> list[Promise]:
+def promises(rows: Sequence[HistoryRow], scenario: Scenario, *, left: int) -> list[Promise]:
     """What was promised, counted."""
     return [
         *limits_kept(rows),
         fairness(rows),
-        punctuality(rows, story),
-        uniqueness(story),
+        punctuality(rows, scenario),
+        uniqueness(scenario),
         urgency(rows),
-        deferral(rows, story),
-        poison(rows, story),
+        deferral(rows, scenario),
+        poison(rows, scenario),
         schedule(rows),
-        takeover(rows, story),
-        *nothing_lost(rows, story, left),
+        takeover(rows, scenario),
+        *nothing_lost(rows, scenario, left),
     ]
 
 
@@ -142,17 +142,17 @@ def fairness(rows: Sequence[HistoryRow]) -> Promise:
     )
 
 
-def punctuality(rows: Sequence[HistoryRow], story: Story) -> Promise:
+def punctuality(rows: Sequence[HistoryRow], scenario: Scenario) -> Promise:
     """Nothing is leased before its time."""
     early = sum(row.dequeued_at < row.dequeue_at for row in rows)
-    done = [row for row in rows if row.message_id == story.later and row.outcome == "completed"]
+    done = [row for row in rows if row.message_id == scenario.later and row.outcome == "completed"]
     return Promise(f"leased before their time: {early}", early == 0 and len(done) == 1)
 
 
-def uniqueness(story: Story) -> Promise:
+def uniqueness(scenario: Scenario) -> Promise:
     """A second create with a key answers with the first one's id."""
-    answers = [type(each).__name__.lower() for each in story.keyed]
-    ids = {each.id for each in story.keyed if isinstance(each, Created | Duplicate)}
+    answers = [type(each).__name__.lower() for each in scenario.keyed]
+    ids = {each.id for each in scenario.keyed if isinstance(each, Created | Duplicate)}
     return Promise(
         f"one key, two creates: {', '.join(answers)}, {len(ids)} message",
         answers == ["created", "duplicate"] and len(ids) == 1,
@@ -177,9 +177,9 @@ def urgency(rows: Sequence[HistoryRow]) -> Promise:
     )
 
 
-def deferral(rows: Sequence[HistoryRow], story: Story) -> Promise:
+def deferral(rows: Sequence[HistoryRow], scenario: Scenario) -> Promise:
     """A defer uses up no attempt."""
-    mine = [row for row in rows if row.message_id == story.upload]
+    mine = [row for row in rows if row.message_id == scenario.upload]
     outcomes = Counter(row.outcome for row in mine)
     attempts = max((row.attempt for row in mine), default=0)
     return Promise(
@@ -188,9 +188,9 @@ def deferral(rows: Sequence[HistoryRow], story: Story) -> Promise:
     )
 
 
-def poison(rows: Sequence[HistoryRow], story: Story) -> Promise:
+def poison(rows: Sequence[HistoryRow], scenario: Scenario) -> Promise:
     """A message that nobody can handle is dead after its attempts, and a redrive brings it back."""
-    mine = Counter(row.outcome for row in rows if row.message_id == story.poison)
+    mine = Counter(row.outcome for row in rows if row.message_id == scenario.poison)
     tried = mine["failed"] + mine["dead"] + mine["expired"]
     return Promise(
         f"the broken video was tried {tried} times, dead {mine['dead']} time, kept, and "
@@ -210,11 +210,11 @@ def schedule(rows: Sequence[HistoryRow]) -> Promise:
     )
 
 
-def takeover(rows: Sequence[HistoryRow], story: Story) -> Promise:
+def takeover(rows: Sequence[HistoryRow], scenario: Scenario) -> Promise:
     """What a killed worker had in hand is done by others."""
-    if story.killed is None or not story.killed.jobs:
+    if scenario.killed is None or not scenario.killed.jobs:
         return Promise("no worker had a job in hand when one was killed: nothing was shown", False)
-    held, worker = story.killed.jobs, story.killed.worker
+    held, worker = scenario.killed.jobs, scenario.killed.worker
     lost = {row.message_id for row in rows if row.outcome == "expired" and row.worker == worker}
     done = {row.message_id for row in rows if row.outcome == "completed" and row.worker != worker}
     return Promise(
@@ -224,15 +224,15 @@ def takeover(rows: Sequence[HistoryRow], story: Story) -> Promise:
     )
 
 
-def nothing_lost(rows: Sequence[HistoryRow], story: Story, left: int) -> list[Promise]:
+def nothing_lost(rows: Sequence[HistoryRow], scenario: Scenario, left: int) -> list[Promise]:
     """Everything that was created has ended, once."""
     completed = Counter(row.message_id for row in rows if row.outcome == "completed")
     dead = {row.message_id for row in rows if row.outcome == "dead"}
-    lost = len(story.created - completed.keys() - dead) - left
+    lost = len(scenario.created - completed.keys() - dead) - left
     twice = sum(many > 1 for many in completed.values())
-    done = len(story.created & completed.keys())
+    done = len(scenario.created & completed.keys())
     return [
-        Promise(f"created {len(story.created):,}, completed {done:,}, dead {len(dead)}, lost {lost}", lost == 0),
+        Promise(f"created {len(scenario.created):,}, completed {done:,}, dead {len(dead)}, lost {lost}", lost == 0),
         Promise(f"completed twice: {twice}", twice == 0),
         Promise(f"left in the queue: {left}", left == 0),
     ]  # fmt: skip

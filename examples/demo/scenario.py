@@ -1,4 +1,4 @@
-"""The story of the show: who the tenants are, what they do when, and what came of what they created."""
+"""The scenario of the demo: who the tenants are, what they do when, and what came of what they created."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Killed:
 
 
 @dataclass
-class Story:
+class Scenario:
     """What was done so far."""
 
     queue: Queue
@@ -48,7 +48,7 @@ class Story:
     keyed: list[CreateManyResult] = field(default_factory=list)
     redriven: bool = False
     killed: Killed | None = None
-    told: list[str] = field(default_factory=list)
+    events: list[str] = field(default_factory=list)
 
     def note(self, results: list[CreateManyResult]) -> list[int]:
         """Remember what was created, and count the answers."""
@@ -62,9 +62,9 @@ class Story:
         jobs = [NewMessage(f"video {n}".encode(), kind=kind, **more) for n in range(many)]
         return self.note(self.queue.create_many(jobs, channel=channel))
 
-    def tell(self, sentence: str) -> None:
+    def print(self, sentence: str) -> None:
         """Say what happens."""
-        self.told.append(sentence)
+        self.events.append(sentence)
 
     def begin(self) -> None:
         """Set the limits, and let the first tenant flood the queue."""
@@ -73,7 +73,7 @@ class Story:
             self.queue.channel_set(channel, **options)
         for _ in range(3):
             self.create(FLOODING, "transcode", FLOOD // 3)
-        self.tell(f"{FLOODING} floods the queue with {FLOOD:,} jobs; four quiet tenants go on")
+        self.print(f"{FLOODING} floods the queue with {FLOOD:,} jobs; four quiet tenants go on")
 
     def go_on(self) -> None:
         """Let each quiet tenant create a job, as it does all the time."""
@@ -83,24 +83,24 @@ class Story:
     def turns(self) -> Iterator[None]:
         """What happens beside that, one thing at a time."""
         [self.urgent] = self.create(FLOODING, "transcode", dequeue_at=-1)
-        self.tell(f"{FLOODING} has an urgent job: dequeue_at = -1 puts it before all its others")
+        self.print(f"{FLOODING} has an urgent job: dequeue_at = -1 puts it before all its others")
         yield
         [self.upload] = self.create("bloom", "upload")
-        self.tell("bloom has an upload whose parts are not there yet: it defers, and remembers")
+        self.print("bloom has an upload whose parts are not there yet: it defers, and remembers")
         yield
         [self.poison] = self.create("ember", "broken")
-        self.tell("ember has a video that nobody can decode: 3 attempts, then it is dead")
+        self.print("ember has a video that nobody can decode: 3 attempts, then it is dead")
         yield
         before = self.answers["rejected"]
         self.create("delta", "transcode", 20)
         rejected = self.answers["rejected"] - before
-        self.tell(f"delta creates 20 at once and may hold 8: {rejected} are rejected")
+        self.print(f"delta creates 20 at once and may hold 8: {rejected} are rejected")
         yield
         for _ in range(2):
             self.create_keyed("cedar", "publish")
-        self.tell(f"cedar publishes in 2 s, and asks twice by one key: {self.keyed}")
+        self.print(f"cedar publishes in 2 s, and asks twice by one key: {self.keyed}")
         if self.later is not None:
-            self.tell(f"why does it wait? {self.queue.explain(self.later).explanation}")
+            self.print(f"why does it wait? {self.queue.explain(self.later).explanation}")
         yield
 
     def create_keyed(self, channel: str, key: str) -> None:
@@ -116,4 +116,6 @@ class Story:
         self.codec.touch()
         self.redriven = True
         answers = [each.answer for each in self.queue.dead_redrive(channel="ember")]
-        self.tell(f"the codec of the dead video is there now, and the video is redriven: {answers}")
+        self.print(
+            f"the codec of the dead video is there now, and the video is redriven: {answers}"
+        )

@@ -17,11 +17,11 @@ from rich.table import Table
 from rich.text import Text
 
 from examples.demo.jobs import CODEC
-from examples.demo.on_spark import act_on_spark
+from examples.demo.lake_report import run_report_step
 from examples.demo.processes import WorkerProcesses
-from examples.demo.reporting import act_of_report
-from examples.demo.story import FLOODING, Story
-from examples.demo.verdict import Promise, Wait, promises, waits
+from examples.demo.promises import Promise, Wait, promises, waits
+from examples.demo.scenario import FLOODING, Scenario
+from examples.demo.spark_queue import run_spark_step
 from lonnymq import Queue
 from lonnymq.cli.channel_screen import SnapshotReader, View, render_screen
 from lonnymq.doctor.base import CheckContext
@@ -47,14 +47,14 @@ def run(*, keep: bool = False, report: Path | None = None) -> int:
         workers = stack.enter_context(WorkerProcesses(server.dsn))
         workers.start(WORKERS)
         workers.wait_until_started(queue, WORKERS)
-        story = Story(queue, codec)
-        act(console, queue, story, workers)
-        kept = conclude(console, queue, story, server.dsn, workers, keep=keep)
+        scenario = Scenario(queue, codec)
+        act(console, queue, scenario, workers)
+        kept = conclude(console, queue, scenario, server.dsn, workers, keep=keep)
         if report is not None:
             kept = on_spark(console, queue, server.dsn, report, keep=keep) and kept
         if keep:
             with suppress(KeyboardInterrupt):
-                stay(console, story, server.dsn)
+                stay(console, scenario, server.dsn)
     return 0 if kept else 1
 
 
@@ -62,49 +62,49 @@ def on_spark(console: Console, queue: Queue, dsn: str, file: Path, *, keep: bool
     """What Spark does with a queue and with its history; whether all was kept."""
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # nobody else is to hear of it
     with console.status("Spark is at work"):
-        told = act_on_spark(console, dsn)
+        results = run_spark_step(console, dsn)
         attempts = None if keep else len(queue.history_read())
-        told += act_of_report(console, dsn, attempts, file)
-    console.print(promises_table(told))
+        results += run_report_step(console, dsn, attempts, file)
+    console.print(promises_table(results))
     console.print(f"\nThe report of this show: {file.as_uri()}", soft_wrap=True)
-    return all(each.kept for each in told)
+    return all(each.kept for each in results)
 
 
-def act(console: Console, queue: Queue, story: Story, workers: WorkerProcesses) -> None:
+def act(console: Console, queue: Queue, scenario: Scenario, workers: WorkerProcesses) -> None:
     """Everything that happens, with the screen going on."""
     reader, view = SnapshotReader(queue, None), View(rows=8, width=console.width)
-    told = 0
+    shown = 0
     with Live(console=console, auto_refresh=False, transient=True) as area:
-        for _ in beats(queue, story, workers):
+        for _ in beats(queue, scenario, workers):
             if console.is_terminal:
-                events = Text("\n".join(f"· {each}" for each in story.told[-6:]))
+                events = Text("\n".join(f"· {each}" for each in scenario.events[-6:]))
                 picture = render_screen(reader.read(), view, title="A video service")
                 area.update(Group(picture, events), refresh=True)
             else:
-                for each in story.told[told:]:
+                for each in scenario.events[shown:]:
                     console.print(f"· {each}")
-                told = len(story.told)
+                shown = len(scenario.events)
 
 
-def beats(queue: Queue, story: Story, workers: WorkerProcesses) -> Iterator[None]:
+def beats(queue: Queue, scenario: Scenario, workers: WorkerProcesses) -> Iterator[None]:
     """The course of events, a beat at a time, until the queue is empty."""
-    story.begin()
-    began, turns = time.monotonic(), story.turns()
+    scenario.begin()
+    began, turns = time.monotonic(), scenario.turns()
     while (passed := time.monotonic() - began) < ENDS_WITHIN:
         if passed < FEEDS_FOR:
-            story.go_on()
+            scenario.go_on()
             next(turns, None)
-        if passed >= KILL_AT and story.killed is None:
-            story.killed = workers.kill_one()
-            story.tell(
-                f"worker process {story.killed.pid} is killed with {len(story.killed.jobs)} jobs in hand; "
+        if passed >= KILL_AT and scenario.killed is None:
+            scenario.killed = workers.kill_one()
+            scenario.print(
+                f"worker process {scenario.killed.pid} is killed with {len(scenario.killed.jobs)} jobs in hand; "
                 "its leases run out in 3 s"
             )
         yield
-        if passed >= FEEDS_FOR and remaining(queue) == 0 and not story.redriven:
-            story.redrive()
+        if passed >= FEEDS_FOR and remaining(queue) == 0 and not scenario.redriven:
+            scenario.redrive()
         elif passed >= FEEDS_FOR and remaining(queue) == 0:
-            story.tell("the queue is empty")
+            scenario.print("the queue is empty")
             yield
             return
         time.sleep(BEAT)
@@ -119,21 +119,27 @@ def remaining(queue: Queue) -> int:
 
 
 def conclude(
-    console: Console, queue: Queue, story: Story, dsn: str, workers: WorkerProcesses, *, keep: bool
+    console: Console,
+    queue: Queue,
+    scenario: Scenario,
+    dsn: str,
+    workers: WorkerProcesses,
+    *,
+    keep: bool,
 ) -> bool:
     """Count, show what was counted, and say whether all was kept."""
     codes = [] if keep else workers.stop()
     rows = queue.history_read()
-    told = promises(rows, story, left=remaining(queue))
+    results = promises(rows, scenario, left=remaining(queue))
     faults = [] if keep else faults_of(dsn)
     if not keep:
-        told += [
+        results += [
             Promise(f"workers told to stop ended with {codes}", codes == [0] * len(codes)),
             Promise(f"faults that queue_check finds: {len(faults)}", not faults),
         ]
     console.print(waits_table(waits(rows)))
-    console.print(promises_table(told))
-    return all(each.kept for each in told)
+    console.print(promises_table(results))
+    return all(each.kept for each in results)
 
 
 def faults_of(dsn: str) -> list[object]:
@@ -172,11 +178,11 @@ def promises_table(found: list[Promise]) -> Table:
     return made
 
 
-def stay(console: Console, story: Story, dsn: str) -> None:
+def stay(console: Console, scenario: Scenario, dsn: str) -> None:
     """Leave it running, with a job of each quiet tenant a second, until Ctrl-C."""
     console.print(f"\nIt goes on until Ctrl-C. In another terminal:\n  export LONNYMQ_DSN='{dsn}'")
     console.print("  lonnymq watch\n  lonnymq message create acme hello --kind transcode")
     sys.stdout.flush()
     while True:
-        story.go_on()
+        scenario.go_on()
         time.sleep(1)

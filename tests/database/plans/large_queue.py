@@ -6,7 +6,7 @@ from typing import Any
 
 from psycopg import Connection
 
-QUIET = """
+DISABLE_AUTOVACUUM = """
 do $$
 declare
   v_table text;
@@ -22,15 +22,15 @@ $$
 """
 
 
-def keep_quiet(connection: Connection[Any]) -> None:
+def disable_autovacuum(connection: Connection[Any]) -> None:
     """No vacuum and no analyze but those that the test asks for."""
-    connection.execute(QUIET)
+    connection.execute(DISABLE_AUTOVACUUM)
 
 
 def add_messages(
     connection: Connection[Any], rows: int, channel: str, at: str = "1000 + i"
 ) -> None:
-    """Add messages with a note a channel; channel and dequeue_at are SQL over i, from 1 to the number of rows."""
+    """Add messages, and a change per channel. `channel` and `at` are SQL over i, from 1 to the number of rows."""
     connection.execute(
         "with added as (insert into lonnymq.message (channel, content, dequeue_at)"
         f" select {channel}, 'x', {at} from generate_series(1, {rows}) as i"
@@ -42,7 +42,7 @@ def add_messages(
 
 
 def fold(connection: Connection[Any]) -> None:
-    """Let the engine take in everything that it has been told."""
+    """Apply all changes."""
     while connection.execute("select 1 from lonnymq.change limit 1").fetchone():
         connection.execute(
             "select lonnymq.fold_run(lonnymq.epoch()) from lonnymq.fold_lock() as is_mine where is_mine"
@@ -65,7 +65,7 @@ def complete_all(connection: Connection[Any]) -> None:
     )
 
 
-def pages(connection: Connection[Any], call: str, times: int = 5) -> int:
+def count_pages(connection: Connection[Any], call: str, times: int = 5) -> int:
     """How many pages a call touches, bodies of functions included: the median, after a first one to warm up.
 
     Nothing is kept of it."""

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from commands import run
 from documents import ROOT, Block, Program, blocks_of
 
-HERE = "tests/report/test_documented.py"
+HERE = "tests/report/test_analytics_docs.py"
 NOBODYS = ("your own lake", "it needs a lake")  # days and places that only their reader has
 
 

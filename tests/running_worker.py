@@ -29,7 +29,7 @@ def session_of(worker: Worker) -> Session:
 
 
 @asynccontextmanager
-async def working(worker: Worker, dsn: str) -> AsyncIterator[asyncio.Task[None]]:
+async def running_worker(worker: Worker, dsn: str) -> AsyncIterator[asyncio.Task[None]]:
     """The worker at work; what still runs in the end is given back at once."""
     task = asyncio.create_task(worker.run_async(dsn))
     try:

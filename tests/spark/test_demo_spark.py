@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from examples.demo.on_spark import act_on_spark
-from examples.demo.reporting import act_of_report
-from examples.demo.story import FLOODING, QUIET
+from examples.demo.lake_report import run_report_step
+from examples.demo.scenario import FLOODING, QUIET
+from examples.demo.spark_queue import run_spark_step
 from pyspark.sql import SparkSession
 from rich.console import Console
 
@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.timeout(900), pytest.mark.long]  # a Spark on a machin
 
 
 def test_the_demo_on_spark_keeps_its_promises(spark: SparkSession, dsn_18: str) -> None:
-    told = act_on_spark(Console(quiet=True), dsn_18)
+    told = run_spark_step(Console(quiet=True), dsn_18)
     assert [each.words for each in told] == [
         "Spark wrote 5,000 rows, 5,000 messages are there",
         "a stream read 5,000 into a table, 5,000 different ones, 0 are left",
@@ -40,7 +40,7 @@ def test_the_demo_ends_with_a_report_of_its_history(
     spark: SparkSession, dsn_18: str, history: int, tmp_path: Path
 ) -> None:
     file = tmp_path / "new folder" / "report.html"
-    told = act_of_report(Console(quiet=True), dsn_18, history, file)
+    told = run_report_step(Console(quiet=True), dsn_18, history, file)
     assert [each.words for each in told] == [
         "Spark brought 20 attempts into a lake, the history has 20",
         "the report tells of 5 of 5 tenants",

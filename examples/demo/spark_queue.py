@@ -6,7 +6,7 @@ import tempfile
 
 from rich.console import Console
 
-from examples.demo.verdict import Promise
+from examples.demo.promises import Promise
 from lonnymq import Queue
 
 EVENTS, TENANTS = 5_000, 20
@@ -20,7 +20,7 @@ CONFIG = {
 }
 
 
-def act_on_spark(console: Console, dsn: str) -> list[Promise]:
+def run_spark_step(console: Console, dsn: str) -> list[Promise]:
     """A DataFrame becomes messages, the messages become a table; and what was counted of it."""
     import lonnymq.spark
 

@@ -33,7 +33,7 @@ def die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-class Dying(StreamReader):
+class KilledReader(StreamReader):
     """Dies once a claim is made."""
 
     def latestOffset(self, start: Any, limit: Any) -> Any:  # noqa: N802
@@ -47,7 +47,7 @@ class DyingSource(LonnyMQDataSource):
     """The format, with that reader."""
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
-        return Dying(self.options, schema)
+        return KilledReader(self.options, schema)
 
 
 class DyingTable(Table):

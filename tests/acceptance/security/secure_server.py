@@ -23,7 +23,7 @@ hostssl all all 127.0.0.1/32 scram-sha-256
 
 
 @dataclass(frozen=True)
-class Secured:
+class SecureServer:
     """A server that is reached by TCP and TLS only, but for the superuser's socket."""
 
     server: TemporaryServer
@@ -54,7 +54,7 @@ def free_port() -> int:
 
 
 @contextmanager
-def secured(programs: Path, folder: Path) -> Iterator[Secured]:
+def secured(programs: Path, folder: Path) -> Iterator[SecureServer]:
     """Such a server, with a queue that `app` installed; Debian's, for the one that comes along is built without TLS."""
     authority = trustme.CA()
     authority.cert_pem.write_to_path(folder / "authority.pem")
@@ -79,7 +79,7 @@ def secured(programs: Path, folder: Path) -> Iterator[Secured]:
         }
         options = shlex.join(f"--{name}={value}" for name, value in settings.items())
         server.cluster._run(data, "pg_ctl", "start", "-w", "-l", "server.log", "-o", options)
-        made = Secured(server, port, folder / "authority.pem")
+        made = SecureServer(server, port, folder / "authority.pem")
         with psycopg.connect(made.root, autocommit=True) as connection:
             connection.execute("set log_min_error_statement = panic")  # this very statement says it
             connection.execute(f"create role app login password '{PASSWORD}'")
