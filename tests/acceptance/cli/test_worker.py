@@ -52,7 +52,7 @@ def queue(dsn_18: str) -> Iterator[lonnymq.Queue]:
 
 
 @contextmanager
-def working(folder: Path, dsn: str, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+def run_worker(folder: Path, dsn: str, *arguments: str) -> Iterator[subprocess.Popen[str]]:
     """A worker in a process of its own, killed if it is still there at the end."""
     worker = subprocess.Popen(
         [*PROGRAM, "worker", *arguments],
@@ -74,7 +74,7 @@ def working(folder: Path, dsn: str, *arguments: str) -> Iterator[subprocess.Pope
 def test_a_worker_handles_messages_until_it_is_told_to_stop(
     folder: Path, queue: lonnymq.Queue, dsn_18: str, target: str
 ) -> None:
-    with working(folder, dsn_18, target, "--concurrency", "3") as worker:
+    with run_worker(folder, dsn_18, target, "--concurrency", "3") as worker:
         queue.channel("acme").create(b"Ada", kind="greet")
         assert worker.stdout
         assert worker.stdout.readline() == "hello Ada\n"
@@ -112,7 +112,7 @@ def test_a_worker_uses_a_private_server_only_if_asked_to(folder: Path) -> None:
 def test_a_worker_whose_terminal_is_closed_stops_in_order(
     folder: Path, queue: lonnymq.Queue, dsn_18: str, processes: str
 ) -> None:
-    with working(folder, dsn_18, "jobs:worker", "--processes", processes) as worker:
+    with run_worker(folder, dsn_18, "jobs:worker", "--processes", processes) as worker:
         eventually(lambda: len(queue.worker_list()) == int(processes))
         worker.send_signal(signal.SIGHUP)
         assert worker.wait(30) == 0
@@ -138,7 +138,7 @@ def test_a_worker_that_is_to_outlive_its_terminal_does(folder: Path, dsn_18: str
 
 
 def test_what_it_says_can_be_read_by_programs(folder: Path, dsn_18: str) -> None:
-    with working(folder, dsn_18, "jobs:worker", "--json") as worker:
+    with run_worker(folder, dsn_18, "jobs:worker", "--json") as worker:
         assert worker.stderr
         first = json.loads(worker.stderr.readline())
         worker.send_signal(signal.SIGTERM)
@@ -167,7 +167,7 @@ def test_a_dsn_that_cannot_be_read_does_not_show_its_password(folder: Path) -> N
 
 
 def test_schedules_are_listed_and_run(folder: Path, queue: lonnymq.Queue, dsn_18: str) -> None:
-    with working(folder, dsn_18, "jobs:worker"):
+    with run_worker(folder, dsn_18, "jobs:worker"):
         eventually(lambda: [each for each in queue.schedule_list() if each.next_at is not None])
         people = run("schedule", "list", dsn=dsn_18).out
         assert "0 * * * * (UTC)" in people

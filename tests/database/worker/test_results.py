@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from working import outcomes, soon, working
 
 from lonnymq import Context, SyncContext, Worker
 from lonnymq.errors import InvalidArgument, TooLarge
+from running_worker import outcomes, running_worker, soon
 from support import message_id
 
 
@@ -22,7 +22,7 @@ class Size:
 async def results_of(dsn: str, queue: Any, worker: Worker, *kinds: str) -> list[bytes | None]:
     """The results of a message of each kind, after a worker completed all of them."""
     ids = [message_id(queue.create("acme", b"x", kind=kind)) for kind in kinds]
-    async with working(worker, dsn):
+    async with running_worker(worker, dsn):
         await soon(lambda: outcomes(queue) == ["completed"] * len(kinds))
     return [queue.result(each) for each in ids]
 
