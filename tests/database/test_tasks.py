@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import psycopg
+from working import is_completed, outcomes, soon, working
 
 from lonnymq import AsyncQueue, Queue, Task, Worker
 from lonnymq.results import Created, Duplicate
-from working import is_completed, outcomes, soon, working
 
 
 @dataclass
