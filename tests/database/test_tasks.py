@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import psycopg
-from working import is_completed, outcomes, soon, working
 
 from lonnymq import AsyncQueue, Queue, Task, Worker
 from lonnymq.results import Created, Duplicate
+from running_worker import is_completed, outcomes, running_worker, soon
 
 
 @dataclass
@@ -29,7 +29,7 @@ async def test_a_worker_gets_what_a_task_created(dsn_18: str) -> None:
     with Queue(dsn_18) as queue:
         ENCODE.create(queue, Video("a"), channel="acme")
         ENCODE.create_many(queue.channel("acme"), [Video("b"), Video("c")])
-        async with AsyncQueue(dsn_18) as others, working(worker, dsn_18):
+        async with AsyncQueue(dsn_18) as others, running_worker(worker, dsn_18):
             await ENCODE.create(others.channel("acme"), Video("d"))
             await ENCODE.create_many(others, [Video("e")], channel="acme")
             await soon(lambda: is_completed(queue, 5))
@@ -71,5 +71,5 @@ async def test_a_task_declared_with_its_handler_works(dsn_18: str) -> None:
 
     with Queue(dsn_18) as queue:
         tick.create(queue, b"", channel="acme")
-        async with working(worker, dsn_18):
+        async with running_worker(worker, dsn_18):
             await soon(lambda: outcomes(queue) == ["completed"])
