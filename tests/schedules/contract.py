@@ -1,8 +1,8 @@
 """The contract of the queue, as a program: read this page first.
 
 A queue is a pool of channels. A channel is one tenant's line of messages. Producers create messages, consumers lease
-them, and every lease ends in one of five ways: completed, deferred, failed, expired, or the message is dead. That is
-all there is, and this file says exactly what each call may answer. It knows nothing of how the engine does it.
+them, and every lease ends in one of six ways: completed, deferred, failed, expired, cancelled, or the message is dead.
+That is all there is, and this file says exactly what each call may answer. It knows nothing of how the engine does it.
 
 **Sessions and commits.** Calls are made by sessions, one statement at a time. What a session does is seen by the
 others when its transaction commits, all of it at once, and never when it rolls back; a rollback to a savepoint undoes
@@ -38,6 +38,9 @@ nothing that is created, redriven, or let go on by a setting can be leased meanw
 **Claims.** A claim leases as a dequeue does, but only what it wants, and keeps what it has until it is acknowledged:
 each message is completed then, or becomes what was decided of it. A claim that is released gives its messages back,
 as if they had never been leased.
+
+**Cancel.** A message that waits or runs is taken back. Its lease is over with the commit: the token is answered
+`not_found`, and the slot is free. A message that somebody else holds is `busy`.
 
 **Purge and redrive.** A purge deletes the first messages that wait in a channel, and none that somebody holds. A dead
 message that is redriven stands where it stood, with all its attempts, unless its key is taken.

@@ -115,19 +115,17 @@ class Settlements(Availability):
     def judge_cancel(
         self, session: str, statement: Cancel, answers: dict[int, tuple[str, int | None]]
     ) -> None:
-        """A message that nobody has leased is taken back."""
+        """A message is taken back, whether it waits or runs, unless somebody else holds it."""
         held, world = self.held(session), self.view(session)
         sure = self.held(session, maybe=False)
         for tag, id_ in statement.messages:
             message, words = world.messages.get(tag), set()
             if message is None:
                 words = {"dead"} if tag in world.dead else {"not_found", "dead"}
-            elif message.lease is None:
-                words = {"cancelled"}
-            elif self.is_maybe_over(message):
-                words = {"cancelled", "leased", "dead"}
+            elif message.lease is not None and self.is_maybe_over(message):
+                words = {"cancelled", "dead"}
             else:
-                words = {"leased"}
+                words = {"cancelled"}
             if tag in held:
                 words.add("busy")
             if tag in sure:  # not who waits for this very session

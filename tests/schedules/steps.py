@@ -22,7 +22,7 @@ CLOCK_STEPS = (1, 10, 100, 1_000, 1_000, 5_000, 30_000, 70_000, 600_000, -1, -10
 WEIGHTS = {
     "create": 10, "create_many": 5, "copy": 2, "burst": 1, "wide": 1, "bulk": 1,
     "dequeue": 14, "nibble": 2, "grab": 1, "flap": 2, "claim": 3, "acknowledge": 3, "renew": 1,
-    "complete": 8, "defer": 3, "fail": 3, "heartbeat": 3, "cancel": 1, "purge": 1, "redrive": 2,
+    "complete": 8, "defer": 3, "fail": 3, "heartbeat": 3, "cancel": 2, "purge": 1, "redrive": 2,
     "begin": 5, "end": 8, "savepoint": 2, "rollback_to": 2,
     "set": 4, "pause": 2, "resume": 2, "queue": 1, "release": 1,
     "clock": 5, "sweep": 1, "check": 1, "interrupted": 1, "together": 8,

@@ -51,7 +51,7 @@ def select_milliseconds(history: DataFrame) -> DataFrame:
     }
     source = "source" if "source" in history.columns else F.lit("").alias("source")
     date = "date" if "date" in history.columns else to_date(F.unix_millis("finished_at"))
-    rows = history.select(
+    rows = history.where("attempt > 0").select(  # 0: a waiting message was cancelled
         source,
         "message_id",
         "channel",

@@ -14,7 +14,7 @@ HeartbeatAnswer = Literal["extended", "lease_lost", "not_found", "settling"]
 CompleteAnswer = Literal["completed", "lease_lost", "not_found"]
 DeferAnswer = Literal["deferred", "lease_lost", "not_found"]
 FailAnswer = Literal["retrying", "dead", "lease_lost", "not_found"]
-CancelAnswer = Literal["cancelled", "leased", "busy", "dead", "not_found"]
+CancelAnswer = Literal["cancelled", "busy", "dead", "not_found"]
 MessageState = Literal[
     "waiting",
     "scheduled",

@@ -326,12 +326,14 @@ class Model:
     # ---- take away, bring back
 
     def cancel(self, id_: int) -> str:
-        """Take back a message that nobody has leased."""
+        """Take back a message that waits or runs."""
         message = self.messages.get(id_)
         if message is None:
             return "dead" if id_ in self.dead else "not_found"
         if message.token is not None:
-            return "leased"
+            self.log(message, "cancelled")
+        else:
+            self.log(replace(message, attempt=0, dequeued_at=self.now), "cancelled")
         self.remove(message)
         return "cancelled"
 

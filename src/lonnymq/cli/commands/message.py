@@ -37,7 +37,6 @@ FIELDS = {"content", "content_base64", "channel", *CREATE_OPTIONS}
 PURGE_CHUNK = 5_000
 MAX_REASONS = 5
 CANCEL_PROBLEMS = {
-    "leased": "a worker runs the message",
     "busy": "the message is just being settled",
     "dead": "the message is dead, see lonnymq dead purge",
     "not_found": "there is no live message with this id",
@@ -264,9 +263,9 @@ def print_message_result(session: Session, message_id: Id) -> None:
 
 @command(app, "cancel")
 def cancel_messages(session: Session, message_ids: Ids, yes: Yes = False) -> None:
-    """Delete messages that no worker runs."""
+    """Cancel messages. The handlers of running messages are cancelled by the next heartbeat."""
     count = format_count(len(message_ids), "message")
-    session.confirm(f"This will permanently delete {count}.", yes=yes)
+    session.confirm(f"This will permanently delete {count}, running messages too.", yes=yes)
     answers = session.queue.cancel_many(message_ids)
     rows = [[str(each.id), each.answer] for each in answers]
     session.out.print_result({"messages": answers}, lambda: make_table(">id", "answer", rows=rows))

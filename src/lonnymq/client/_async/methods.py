@@ -153,13 +153,13 @@ class AsyncMethods(AsyncBase):
         )
 
     async def cancel(self, message_id: int, *, using: Any = None) -> results.CancelAnswer:
-        """Delete a message that is not leased."""
+        """Cancel a message. The worker of a running message is told by the next heartbeat."""
         return await self._run(calls.message_cancel(self.schema, message_id), using)
 
     async def cancel_many(
         self, message_ids: Iterable[int], *, using: Any = None
     ) -> list[results.Cancelled]:
-        """Delete many messages that are not leased."""
+        """Cancel many messages, waiting or running."""
         return await self._run(calls.message_cancel_many(self.schema, message_ids), using)
 
     async def purge(self, channel: str, *, limit: int = 10_000) -> int:

@@ -148,13 +148,13 @@ class Methods(Base):
         )
 
     def cancel(self, message_id: int, *, using: Any = None) -> results.CancelAnswer:
-        """Delete a message that is not leased."""
+        """Cancel a message. The worker of a running message is told by the next heartbeat."""
         return self._run(calls.message_cancel(self.schema, message_id), using)
 
     def cancel_many(
         self, message_ids: Iterable[int], *, using: Any = None
     ) -> list[results.Cancelled]:
-        """Delete many messages that are not leased."""
+        """Cancel many messages, waiting or running."""
         return self._run(calls.message_cancel_many(self.schema, message_ids), using)
 
     def purge(self, channel: str, *, limit: int = 10_000) -> int:

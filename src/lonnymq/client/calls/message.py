@@ -175,12 +175,12 @@ def message_announce(schema: str, channels: Iterable[str]) -> Call[int]:
 
 @sql_function(PRODUCER, using=True)
 def message_cancel(message_id: Identifier) -> results.CancelAnswer:
-    """Delete a message that is not leased."""
+    """Cancel a message. The worker of a running message is told by the next heartbeat."""
 
 
 @sql_function(PRODUCER, function="message_cancel", using=True)
 def message_cancel_many(message_ids: Ids) -> list[results.Cancelled]:
-    """Delete many messages that are not leased."""
+    """Cancel many messages, waiting or running."""
 
 
 @sql_function(ADMIN)

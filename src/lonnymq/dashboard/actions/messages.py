@@ -16,7 +16,6 @@ BATCH = 1000
 MAX_COUNTED = 10_000
 MAX_SEARCHES = 20  # of ten thousand dead messages each
 NOT_CANCELLED = {
-    "leased": "A worker is running the message.",
     "busy": "Another transaction is changing the message.",
     "dead": "The message is dead. You can purge dead messages on the Dead page.",
 }
@@ -36,14 +35,16 @@ async def preview_cancel(transaction: QueueTransaction, body: MessageBody) -> Pr
         raise not_found(f"Message {message_id} is not in the queue.")
     warning = None
     if rows[0]["leased"]:
-        warning = "A worker is running the message: you cannot cancel the message now."
+        warning = (
+            "A worker is running the message. An async handler is cancelled by the next heartbeat."
+        )
     elif rows[0]["died_at"] is not None:
         warning = NOT_CANCELLED["dead"]
     return Preview(f"Message {message_id} will be deleted. No worker will get it.", warning=warning)
 
 
 async def cancel(transaction: QueueTransaction, body: MessageBody) -> ActionResult:
-    """Delete a message that no worker is running."""
+    """Cancel a message, waiting or running."""
     message_id = parse_id(body.id)
     answer = await transaction.call(calls.message_cancel, message_id)
     require_found(answer)

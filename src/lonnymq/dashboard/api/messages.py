@@ -33,6 +33,7 @@ OUTCOME_TEXTS = {
     "deferred": "Attempt {0} deferred the message",
     "expired": "The lease of attempt {0} expired",
     "dead": "Attempt {0} was the last attempt: the message is dead",
+    "cancelled": "Message cancelled",
 }
 MAX_GROUPED = 10_000
 
@@ -167,9 +168,10 @@ def build_timeline(
     for each in attempts:
         number = each["attempt"]
         by = f" by {each['worker']}" if each["worker"] else ""
-        steps.append(
-            build_step(each["dequeued_at"], "leased", f"Attempt {number} leased{by}", number)
-        )
+        if number:  # no attempt was running when a waiting message was cancelled
+            steps.append(
+                build_step(each["dequeued_at"], "leased", f"Attempt {number} leased{by}", number)
+            )
         text = OUTCOME_TEXTS[each["outcome"]].format(number)
         error = f": {each['summary']}" if each["summary"] else ""
         steps.append(build_step(each["finished_at"], each["outcome"], text + error, number))

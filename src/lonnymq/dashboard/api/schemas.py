@@ -267,7 +267,7 @@ class Explanation(Document):
 
 class Attempt(Document):
     attempt: int
-    outcome: Literal["completed", "failed", "deferred", "expired", "dead"]
+    outcome: Literal["completed", "failed", "deferred", "expired", "dead", "cancelled"]
     worker: str | None
     error: str | None
     summary: str | None

@@ -27,7 +27,7 @@ begin
   perform lonnymq.guard_range('step_ms', p_step_ms, 1000, 86400000);
   return query
   with ended as materialized (
-    select h.channel, h.outcome, h.created_at, h.dequeue_at, h.dequeued_at, h.finished_at
+    select h.channel, h.outcome, h.attempt, h.created_at, h.dequeue_at, h.dequeued_at, h.finished_at
     from lonnymq.history h order by h.xid desc limit p_most
   ), looked as (
     select count(*) as attempts,
@@ -43,7 +43,7 @@ begin
       avg(greatest(e.dequeued_at - greatest(e.dequeue_at, e.created_at), 0))::float8 as wait_ms,
       avg(greatest(e.finished_at - e.dequeued_at, 0))::float8 as run_ms
     from ended e
-    where e.finished_at >= p_from and (p_channel is null or e.channel = p_channel)
+    where e.attempt > 0 and e.finished_at >= p_from and (p_channel is null or e.channel = p_channel)
     group by e.finished_at / p_step_ms
   )
   select s.at, s.completed, s.failed, s.deferred, s.expired, s.died, s.wait_ms, s.run_ms,

@@ -1,9 +1,10 @@
--- Deletes messages that are not leased.
+-- Cancels messages, waiting or running. History says `cancelled`. The token of a running message is worthless
+-- from the commit on, and the slot is free. The worker learns of this by the next heartbeat.
 --
--- Answers: `cancelled`, `leased` (a worker has the message, and the message stays), `busy` (another
---   transaction is about to lease or change the message: try again), `dead`, `not_found`.
+-- Answers: `cancelled`, `busy` (another transaction is about to lease or settle the message: try again),
+--   `dead`, `not_found`.
 -- Locks: the messages, without waiting.
--- Notifies: no.
+-- Notifies: if a running message counted in a limit.
 create or replace function lonnymq.message_cancel(p_ids bigint[])
 returns table (id bigint, answer text)
 language plpgsql
@@ -31,11 +32,10 @@ begin
       hint = 'An admin can allow the channel with producer_restrict.';
   end if;
   perform lonnymq.commit_durably();
-  v_gone := lonnymq.message_remove(p_ids);
+  v_gone := lonnymq.message_end(p_ids, lonnymq.epoch());
   return query
   select i.id, case
     when i.id = any (v_gone) then 'cancelled'
-    when m.token is not null then 'leased'
     when m.id is not null then 'busy'
     -- A scalar, not an exists: that may be hashed, and hashing reads all of dead.
     when (select true from lonnymq.dead d where d.id = i.id) then 'dead'
@@ -48,7 +48,7 @@ end
 $$;
 
 comment on function lonnymq.message_cancel(bigint[]) is
-'Deletes messages that are not leased.';
+'Cancels messages, waiting or running.';
 
 create or replace function lonnymq.message_cancel(p_id bigint)
 returns text
@@ -59,4 +59,4 @@ as $$
 $$;
 
 comment on function lonnymq.message_cancel(bigint) is
-'Deletes one message that is not leased.';
+'Cancels one message, waiting or running.';

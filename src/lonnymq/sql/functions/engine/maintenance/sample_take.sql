@@ -37,7 +37,7 @@ begin
         greatest(h.dequeued_at - greatest(h.dequeue_at, h.created_at), 0) as wait_ms,
         greatest(h.finished_at - h.dequeued_at, 0) as run_ms
       from lonnymq.history h
-      where h.xid >= pg_snapshot_xmax(v_last.seen)
+      where h.xid >= pg_snapshot_xmax(v_last.seen) and h.attempt > 0
       limit 200000
     )
     union all
@@ -47,7 +47,7 @@ begin
         greatest(h.finished_at - h.dequeued_at, 0)
       from pg_snapshot_xip(v_last.seen) as open (xid)
       cross join lateral (
-        select * from lonnymq.history h where h.xid = open.xid limit 100000
+        select * from lonnymq.history h where h.xid = open.xid and h.attempt > 0 limit 100000
       ) h
       limit 100000
     )

@@ -1,0 +1,68 @@
+-- Ends messages on request, waiting or leased: deletes them, writes history (`cancelled`), and the changes that a
+-- removal and a completion would write. The token of a lease is worthless at once, because its message is gone.
+-- History of a message that was waiting has attempt 0: no attempt was running. Messages that another transaction
+-- holds stay.
+--
+-- Answers: the messages that ended.
+-- Notifies: if a lease has ended that counted in a limit, because nobody else tells consumers of the free slot.
+create or replace function lonnymq.message_end(p_ids bigint[], p_now bigint)
+returns bigint[]
+language plpgsql
+as $$
+declare
+  v_is_fixed boolean := lonnymq.snapshot_is_fixed();
+  v_history text;
+  v_ids bigint[];
+  v_has_slots boolean;
+begin
+  select q.history into v_history from lonnymq.queue q where q.only_row;
+  select array_agg(h.id) into v_ids
+  from (
+    select m.id from lonnymq.message m
+    where m.id = any (p_ids)
+    order by m.id
+    for update skip locked
+  ) h;
+  with gone as (
+    delete from lonnymq.message m where m.id = any (v_ids) returning m.*
+  ), logged as (
+    insert into lonnymq.history (
+      xid, message_id, created_at, dequeue_at, dequeued_at, finished_at, size, attempt, outcome,
+      channel, kind, key, worker, error, headers, content
+    )
+    select (select p.at from lonnymq.history_position() as p (at)), g.id, g.created_at, g.dequeue_at,
+      coalesce(g.dequeued_at, p_now), p_now, octet_length(g.content),
+      case when g.token is not null then g.attempt else 0 end, 'cancelled', g.channel, g.kind, g.key,
+      g.worker, null, g.headers, case when v_history = 'content' then g.content end
+    from gone g
+    where v_history <> 'off'
+  ), counted as (
+    select g.channel, count(*) filter (where g.token is null) as removed,
+      coalesce(sum(g.slot & 1), 0) as slots, coalesce(sum((g.slot >> 1) & 1), 0) as queue_slots,
+      coalesce(sum(g.slot >> 2), 0) as sizes
+    from gone g
+    group by g.channel
+  ), changed as (
+    insert into lonnymq.change (channel, slots, queue_slots, size, added, notified, can_wait)
+    select c.channel, c.slots, c.queue_slots,
+      -c.sizes - case when s.is_sized then c.removed else 0 end,
+      case when s.is_sized then 0 else -c.removed end, c.slots + c.queue_slots > 0,
+      c.slots + c.queue_slots + c.sizes = 0
+    from counted c
+    cross join lateral (
+      select s.max_size is not null or v_is_fixed as is_sized
+      from lonnymq.channel_capacity(c.channel) s
+    ) s
+    where c.removed + c.slots + c.queue_slots + c.sizes > 0
+    returning change.notified
+  )
+  select bool_or(c.notified) into v_has_slots from changed c;
+  if v_has_slots then
+    perform pg_notify('lonnymq', '');
+  end if;
+  return coalesce(v_ids, '{}');
+end
+$$;
+
+comment on function lonnymq.message_end(bigint[], bigint) is
+'Ends messages on request, waiting or leased.';
