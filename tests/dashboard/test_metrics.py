@@ -44,6 +44,27 @@ def test_a_real_scrape_is_parsed(dsn_18):
         assert seen["lonnymq_channel_waiting_messages", f"channel={name}", "queue=jobs"] == 1
 
 
+async def test_ages_and_findings_of_the_doctor_are_told(page, dsn_18, connect):
+    connection = connect(dsn_18)
+    connection.execute("select lonnymq.sample_take(lonnymq.epoch() - 600000)")
+    connection.execute("drop function lonnymq.message_explain")
+    holder = connect(dsn_18)
+    holder.execute("begin isolation level repeatable read")
+    holder.execute("select 1 from lonnymq.queue")
+    seen = scraped((await (await page()).get("/metrics")).text)
+    assert 600 <= seen["lonnymq_maintenance_age_seconds", "queue=jobs"] < 3600
+    assert seen["lonnymq_held_snapshot_seconds", "queue=jobs"] > 0
+    assert seen["lonnymq_transaction_id_age", "queue=jobs"] > 0
+    assert seen["lonnymq_doctor_checks", "queue=jobs"] > 30
+    assert seen["lonnymq_doctor_problems", "check=functions", "level=broken", "queue=jobs"] == 1
+
+
+async def test_a_queue_that_nobody_maintained_has_no_age(page):
+    seen = scraped((await (await page()).get("/metrics")).text)
+    assert ("lonnymq_maintenance_age_seconds", "queue=jobs") not in seen
+    assert seen["lonnymq_up", "queue=jobs"] == 1
+
+
 async def test_only_the_busiest_channels_have_a_line_of_their_own(page, dsn_18):
     with Queue(dsn_18) as queue:
         for number in range(60):

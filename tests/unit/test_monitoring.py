@@ -10,6 +10,7 @@ from lonnymq.dashboard.metrics import DashboardMetrics
 
 WORKERS = ROOT / "src" / "lonnymq" / "worker" / "metrics.py"
 NAME = re.compile(r"\blonnymq_\w+")
+RECORDED = re.compile(r"\blonnymq:[\w:]+")
 SUFFIX = re.compile(r"_(bucket|sum|count)$")
 OTHERS = {"lonnymq_viewer", "lonnymq_admin"}
 
@@ -28,13 +29,35 @@ def named(text: str) -> set[str]:
 
 def test_alerts_are_about_metrics_that_there_are() -> None:
     text = (ROOT / "deploy" / "prometheus-alerts.yml").read_text()
-    rules = yaml.safe_load(text)["groups"][0]["rules"]
-    assert len({each["alert"] for each in rules}) == len(rules) >= 8
+    rules = [each for group in yaml.safe_load(text)["groups"] for each in group["rules"]]
+    recorded = {each["record"] for each in rules if "record" in each}
+    alerts = [each for each in rules if "alert" in each]
+    assert len({each["alert"] for each in alerts}) == len(alerts) >= 8
     for rule in rules:
-        assert named(rule["expr"])
+        of_rules = set(RECORDED.findall(rule["expr"]))
+        assert named(rule["expr"]) or of_rules
         assert named(rule["expr"]) <= written()
-        assert rule["labels"]["severity"] in ("info", "warning", "critical")
-        assert rule["annotations"].keys() == {"summary", "description"}
+        assert of_rules <= recorded
+    for alert in alerts:
+        assert alert["labels"]["severity"] in ("info", "warning", "critical")
+        assert alert["annotations"].keys() == {"summary", "description", "runbook_url"}
+
+
+def test_each_alert_links_to_its_runbook() -> None:
+    text = (ROOT / "deploy" / "prometheus-alerts.yml").read_text()
+    names = re.findall(r"- alert: (\w+)", text)
+    site = yaml.compose(ROOT.joinpath("mkdocs.yml").read_text())
+    [address] = [value.value for key, value in site.value if key.value == "site_url"]
+    assert re.findall(r'runbook_url: "(.+)"', text) == [
+        f"{address}guides/alerts/#{name.lower()}" for name in names
+    ]
+    page = (ROOT / "docs" / "guides" / "alerts.md").read_text()
+    sections = re.split(r"^## ", page, flags=re.MULTILINE)[1:]
+    runbooks = {each.splitlines()[0]: each for each in sections}
+    assert [each for each in runbooks if each.startswith("LonnyMQ")] == names
+    for name in names:
+        for part in ("**Meaning:**", "**Look:**", "**Do:**"):
+            assert part in runbooks[name], (name, part)
 
 
 def test_the_grafana_dashboard_shows_metrics_that_there_are() -> None:

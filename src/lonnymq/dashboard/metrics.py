@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import socket
+import threading
+from collections import Counter
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
+import psycopg
+from psycopg.rows import dict_row
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
@@ -14,9 +21,27 @@ from lonnymq.dashboard.api.queue import read_overview
 from lonnymq.dashboard.errors import ApiError
 from lonnymq.dashboard.queues import MonitoredQueue, Row
 from lonnymq.dashboard.state import AppState, get_state
+from lonnymq.doctor import Report, run_checks
+from lonnymq.errors import LonnyMQError
 from lonnymq.metrics import CONTENT_TYPE, REST, Family, exposition
 
 MAX_CHANNELS = 20
+SERVER_GAUGES = {
+    "transaction_id_age": "Age of the oldest transaction id of the database. PostgreSQL stops at 2.1 billion.",
+    "held_snapshot_seconds": "How long the oldest transaction has held a snapshot of the database.",
+    "maintenance_age_seconds": "Time since the last maintenance of the queue. Unknown before the first.",
+}
+SERVER = """
+select greatest(age(d.datfrozenxid), mxid_age(d.datminmxid))::float8 as transaction_id_age,
+  (
+    select coalesce(extract(epoch from max(clock_timestamp() - a.xact_start)), 0)::float8
+    from pg_stat_activity a
+    where a.datname = d.datname and a.backend_xmin is not null and a.pid <> pg_backend_pid()
+      and a.backend_type = 'client backend'
+  ) as held_snapshot_seconds
+from pg_database d where d.datname = current_database()
+"""
+MINUTE_MS, DAY_MS = 60_000, 86_400_000
 QUEUE_GAUGES = {
     "waiting.value": ("waiting_messages",
                       "Messages that wait, including scheduled messages. An estimate for large queues."),
@@ -38,6 +63,7 @@ CHANNEL_GAUGES = {
     "waiting": ("channel_waiting_messages", "Messages of a channel that are due, counted up to 100."),
     "in_flight": ("channel_running_messages", "Messages of a channel that are leased."),
 }  # fmt: skip
+DOCTOR_SECONDS, DOCTOR_WAIT_SECONDS = 8.0, 2.0
 ANSWER_SECONDS = 8.0  # Prometheus waits for 10
 
 Document = dict[str, Any]
@@ -54,24 +80,87 @@ async def send_metrics(request: Request) -> Response:
 async def format_metrics(state: AppState) -> str:
     """The metrics in the text format of Prometheus."""
     families, queues = DashboardMetrics(), list(state.queues.values())
-    for queue, found in zip(
-        queues, await asyncio.gather(*(read_queue(state, each) for each in queues)), strict=True
+    for queue, (found, report) in zip(
+        queues, await asyncio.gather(*(read_all(state, each) for each in queues)), strict=True
     ):
         families.up.add(int(found is not None), queue=queue.key)
         if found is not None:
             families.add_queue(queue, found[0])
             families.add_channels(queue, found[1])
+            families.add_server(queue, found[2])
+        if report is not None:
+            families.add_report(queue, report)
     return exposition(families.all)
 
 
-async def read_queue(state: AppState, queue: MonitoredQueue) -> tuple[Document, list[Row]] | None:
-    """Read the overview and the active channels of a queue, or None if the queue does not answer in time."""
+async def read_all(
+    state: AppState, queue: MonitoredQueue
+) -> tuple[tuple[Document, list[Row], Document] | None, Report | None]:
+    """Read a queue and, if the queue answers, what the doctor says of it."""
+    found = await read_queue(state, queue)
+    return found, None if found is None else await read_doctor(state, queue)
+
+
+async def read_queue(
+    state: AppState, queue: MonitoredQueue
+) -> tuple[Document, list[Row], Document] | None:
+    """Read the overview, the active channels and the server of a queue, or None if nobody answers in time."""
     try:
         async with asyncio.timeout(ANSWER_SECONDS):
             overview = await state.cache.get((queue.key, "overview"), partial(read_overview, queue))
-            return overview, await queue.rows(calls.channel_active, limit=100, count=100)
+            active = await queue.rows(calls.channel_active, limit=100, count=100)
+            return overview, active, await read_server(queue)
     except (ApiError, TimeoutError):
         return None
+
+
+async def read_server(queue: MonitoredQueue) -> Document:
+    """Read the ages that an operator watches: of transaction ids, of snapshots, of maintenance."""
+    async with queue.read_transaction() as transaction:
+        cursor = transaction.connection.cursor(row_factory=dict_row)
+        await cursor.execute(SERVER.encode())
+        [found] = await cursor.fetchall()
+        now_at = await transaction.call(calls.epoch)
+        # Every maintenance takes a sample, at most every 5 s: the last one tells when there was maintenance.
+        samples = await transaction.rows(calls.sample_list, now_at - MINUTE_MS, step_ms=1000)
+        samples = samples or await transaction.rows(
+            calls.sample_list, now_at - DAY_MS, step_ms=MINUTE_MS
+        )
+    age = (now_at - max(each["at"] for each in samples)) / 1000 if samples else None
+    return {**found, "maintenance_age_seconds": age}
+
+
+async def read_doctor(state: AppState, queue: MonitoredQueue) -> Report | None:
+    """Run the quick checks of the doctor once a minute. If the doctor takes long, the last report counts."""
+    if queue.dsn is None:
+        return None
+    check = partial(asyncio.to_thread, examine, queue.dsn, queue.schema)
+    try:
+        async with asyncio.timeout(DOCTOR_WAIT_SECONDS):
+            state.reports[queue.key] = await state.doctor_cache.get(queue.key, check)
+    except TimeoutError:
+        pass
+    except (psycopg.Error, LonnyMQError):
+        state.reports.pop(queue.key, None)
+    return state.reports.get(queue.key)
+
+
+def examine(dsn: str, schema: str) -> Report:
+    """Run the quick checks over a connection of their own, which is cut if the server does not answer in time."""
+    with psycopg.connect(dsn, autocommit=True, prepare_threshold=None) as connection:
+        timer = threading.Timer(DOCTOR_SECONDS, cut, [connection])
+        timer.daemon = True
+        timer.start()
+        try:
+            return run_checks(connection, schema=schema, quick=True)
+        finally:
+            timer.cancel()
+
+
+def cut(connection: psycopg.Connection[Any]) -> None:
+    """End the wait of another thread for the server."""
+    with suppress(OSError, psycopg.Error), socket.socket(fileno=os.dup(connection.fileno())) as own:
+        own.shutdown(socket.SHUT_RDWR)
 
 
 class DashboardMetrics:
@@ -95,6 +184,14 @@ class DashboardMetrics:
             word: self.gauge(name, about) for word, (name, about) in CHANNEL_GAUGES.items()
         }
 
+        self.server_gauges = {
+            name: self.gauge(name, about) for name, about in SERVER_GAUGES.items()
+        }
+        self.checks = self.gauge("doctor_checks", "Checks that the doctor has run.")
+        self.problems = self.gauge(
+            "doctor_problems", "Problems that the doctor has found, by check and level."
+        )
+
     def gauge(self, name: str, about: str) -> Family:
         """Add a gauge."""
         family = Family(f"lonnymq_{name}", "gauge", about)
@@ -109,6 +206,17 @@ class DashboardMetrics:
         since = overview["oldest_at"]
         waited = 0 if since is None else max(overview["now_at"] - since, 0) / 1000
         self.oldest.add(waited, queue=queue.key)
+
+    def add_server(self, queue: MonitoredQueue, found: Document) -> None:
+        """Add what was read of the server."""
+        for name, family in self.server_gauges.items():
+            family.add(found[name], queue=queue.key)
+
+    def add_report(self, queue: MonitoredQueue, report: Report) -> None:
+        """Add what the doctor found."""
+        self.checks.add(len(report.checked), queue=queue.key)
+        for (check, level), many in Counter((p.check, p.level) for p in report.problems).items():
+            self.problems.add(many, queue=queue.key, check=check, level=level)
 
     def add_channels(self, queue: MonitoredQueue, active: list[Document]) -> None:
         """Add the busiest channels, and all other active channels as one."""

@@ -54,9 +54,10 @@ class MonitoredQueue:
         self.key, self.schema = key, at.schema
         source = at.source
         self.database = ""
+        self.dsn: str | None = None
         if isinstance(source, str):
             source = complete_dsn(source, application_name="lonnymq dashboard")
-            self.database = describe_database(source)
+            self.database, self.dsn = describe_database(source), source
         self.source: AsyncSource = source_of(source, max_connections=MAX_CONNECTIONS)
         self.slots = asyncio.Semaphore(MAX_CONNECTIONS)
         self.creation_rate = CreationRate()

@@ -17,8 +17,10 @@ from lonnymq.dashboard.queues import MonitoredQueue
 
 if TYPE_CHECKING:
     from lonnymq.dashboard.security import Authenticator
+    from lonnymq.doctor import Report
 
 CACHE_SECONDS = 1.0
+DOCTOR_SECONDS = 60.0
 MAX_CACHED = 500
 EVENT_SECONDS = 2.0
 KEEP_ALIVE_SECONDS = 15.0
@@ -121,6 +123,8 @@ class AppState:
     actions: bool = False
     report: Path | None = None
     cache: ResponseCache = field(default_factory=ResponseCache)
+    doctor_cache: ResponseCache = field(default_factory=lambda: ResponseCache(DOCTOR_SECONDS))
+    reports: dict[str, Report] = field(default_factory=dict)  # the last of the doctor, by queue
     streams: dict[str, EventStream] = field(default_factory=dict)
 
     def get_stream(

@@ -54,6 +54,15 @@ def cut_middle(text: str, max_bytes: int) -> str:
     return head.decode(errors="ignore") + mark + end.decode(errors="ignore")
 
 
+def format_text(error: BaseException) -> str:
+    """Return an error's own words, on a line."""
+    try:
+        text = " ".join(str(error).split())
+    except Exception as broken:  # an exception whose text raises
+        text = f"formatting the error failed: {type(broken).__name__}"
+    return cut_middle(make_storable(text), MAX_BYTES)
+
+
 def locate_error(error: BaseException) -> str:
     """Name an error's type and the line that raised it. The error's own words may quote a payload."""
     frames = traceback.extract_tb(skip_own_frames(error.__traceback__))

@@ -25,7 +25,8 @@ except ImportError as error:
 
 from lonnymq.metrics import REST
 from lonnymq.worker.context import HandlerContext
-from lonnymq.worker.settings import parse_address
+from lonnymq.worker.error_text import locate_error
+from lonnymq.worker.settings import TenantClass, parse_address
 
 if TYPE_CHECKING:
     from lonnymq.worker.session import Session
@@ -37,6 +38,8 @@ MAX_CHANNELS = 50
 MAX_WATCHED = 1000
 MIN_SHARE = 0.01  # of all messages
 NO_KIND, OTHER_KIND = "", "(other)"
+MAX_CLASSES = 20
+DEFAULT_CLASS, OTHER_CLASS = "default", "(other)"
 REQUEST_SECONDS = 5.0
 TEXT = "text/plain"
 
@@ -80,6 +83,31 @@ class ChannelLabels:
         return channel
 
 
+class TenantClasses:
+    """Asks your function for the class of a channel. The number of classes with a label of their own is bounded."""
+
+    def __init__(self, function: TenantClass | None) -> None:
+        self.function = function
+        self.labels: set[str] = set()
+        self.has_failed = False
+
+    def label(self, channel: str) -> str:
+        """Return the class. Further classes, and channels for which your function fails, count as others."""
+        if self.function is None:
+            return DEFAULT_CLASS
+        try:
+            name = str(self.function(channel))
+        except Exception as error:
+            if not self.has_failed:
+                self.has_failed = True
+                logger.error("tenant_class failed: %s", locate_error(error))
+            return OTHER_CLASS
+        if name not in self.labels and len(self.labels) >= MAX_CLASSES:
+            return OTHER_CLASS
+        self.labels.add(name)
+        return name
+
+
 class WorkerMetrics:
     """The metrics of one worker process."""
 
@@ -88,6 +116,7 @@ class WorkerMetrics:
         runner, database = session.runner, session.database
         self.kinds = {each or NO_KIND for each in runner.handlers.kinds}
         self.channel_labels = ChannelLabels()
+        self.tenant_classes = TenantClasses(session.settings.tenant_class)
         self.gauge(
             "lonnymq_worker_up",
             "Whether the database answers the worker.",
@@ -118,7 +147,8 @@ class WorkerMetrics:
         )
         self.waiting = Histogram(
             "lonnymq_worker_waiting_seconds",
-            "Time between the due time and the lease of messages.",
+            "Time between the due time and the lease of messages, by tenant class.",
+            ["tenant_class"],
             buckets=BUCKETS,
             registry=self.registry,
         )
@@ -141,7 +171,9 @@ class WorkerMetrics:
             label = kind if kind in self.kinds else OTHER_KIND
             self.handling.labels(label).observe(context.ended_at - context.started_at)
         waited = message.dequeued_at - max(message.dequeue_at, message.created_at)
-        self.waiting.observe(max(waited, 0) / 1000)
+        self.waiting.labels(self.tenant_classes.label(message.channel)).observe(
+            max(waited, 0) / 1000
+        )
         self.channels.labels(self.channel_labels.label(message.channel)).inc()
 
 

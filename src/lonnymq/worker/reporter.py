@@ -9,7 +9,8 @@ from collections.abc import Callable, Coroutine, Iterable
 from typing import Any
 
 from lonnymq.worker.context import HandlerContext
-from lonnymq.worker.error_text import locate_error
+from lonnymq.worker.error_text import format_error, format_text, locate_error
+from lonnymq.worker.settings import LoggedErrors
 
 logger = logging.getLogger("lonnymq.worker")
 
@@ -40,8 +41,11 @@ class Hooks:
 class Reporter:
     """Reports each settled message once. A report ends the message's entry in `leases`."""
 
-    def __init__(self, hooks: Hooks, leases: Leases, *, worker: str) -> None:
+    def __init__(
+        self, hooks: Hooks, leases: Leases, *, worker: str, log_errors: LoggedErrors = "location"
+    ) -> None:
         self.hooks, self.leases, self.worker = hooks, leases, worker
+        self.log_errors = log_errors
         self.counts: dict[str, int] = {}
         self.tasks: set[asyncio.Task[None]] = set()
         self.listener: Callable[[HandlerContext, str], None] | None = None
@@ -58,7 +62,7 @@ class Reporter:
         """Count one message, log the answer, and call the listener and the hooks."""
         self.counts[answer] = self.counts.get(answer, 0) + 1
         if logger.isEnabledFor(LEVELS.get(answer, logging.INFO)):
-            log_settled(context, answer, self.worker)
+            log_settled(context, answer, self.worker, self.log_errors)
         if self.listener is not None:
             self.listener(context, answer)
         if self.hooks.after:
@@ -99,13 +103,23 @@ def message_fields(context: HandlerContext, **more: Any) -> dict[str, Any]:
     }
 
 
-def log_settled(context: HandlerContext, answer: str, worker: str) -> None:
-    """Log one settled message, never the payload or the error's words. The database keeps the whole error."""
-    error = locate_error(context.error) if context.error is not None else None
+def log_settled(
+    context: HandlerContext, answer: str, worker: str, log_errors: LoggedErrors = "location"
+) -> None:
+    """Log one settled message. The error's words, which may quote a payload, are logged only if asked for."""
+    raised = context.error
+    error = locate_error(raised) if raised is not None else None
+    if raised is not None and log_errors != "location":
+        error = f"{error}: {format_text(raised)}"
     elapsed_ms = round(context.elapsed_ms, 3)
     extra = message_fields(
         context, answer=answer, worker=worker, elapsed_ms=elapsed_ms, error=error
     )
     text = f"message {context.id} of {context.channel}: {answer}"
     level = LEVELS.get(answer, logging.INFO)
-    logger.log(level, "%s", f"{text} ({error})" if error else text, extra=extra)
+    if raised is not None and log_errors == "traceback":
+        extra["traceback"] = format_error(raised)
+        text = f"{text}\n{extra['traceback']}"
+    elif error:
+        text = f"{text} ({error})"
+    logger.log(level, "%s", text, extra=extra)

@@ -62,7 +62,9 @@ class Session:
                 seconds=settings.call_seconds,
             ),
         )
-        self.reporter = Reporter(hooks, leases, worker=settings.name)
+        self.reporter = Reporter(
+            hooks, leases, worker=settings.name, log_errors=settings.log_errors
+        )
         self.settler = Settler(
             self.database, self.reporter, flush_interval_ms=settings.flush_interval_ms
         )

@@ -5,13 +5,17 @@ from __future__ import annotations
 import os
 import secrets
 import socket
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 from lonnymq.client.arguments import MAX_NAME_BYTES, Duration, milliseconds, number
 from lonnymq.client.connection_state import MAX_CONNECTIONS
 from lonnymq.errors import InvalidArgument
 
 MAX_PORT = 65_535
+LoggedErrors = Literal["location", "text", "traceback"]
+TenantClass = Callable[[str], str]
 MIN_HEARTBEAT_SECONDS, MIN_CALL_SECONDS, MAX_CALL_SECONDS = 0.25, 1.0, 30.0
 
 
@@ -28,6 +32,8 @@ class Settings:
     poll_interval_ms: int | None
     flush_interval_ms: int
     max_connections: int = MAX_CONNECTIONS
+    log_errors: LoggedErrors = "location"
+    tenant_class: TenantClass | None = None
 
     @property
     def heartbeat_seconds(self) -> float:
@@ -49,6 +55,24 @@ def unique_worker_name(given: str | None) -> str:
 def check_count(what: str, value: object) -> int:
     """Check a number of messages or processes."""
     return number(f"{what} must be a whole number from 1 to 10000", value, least=1, most=10_000)
+
+
+def check_log_errors(value: object) -> LoggedErrors:
+    """Check how much of an error is logged."""
+    for known in get_args(LoggedErrors):
+        if value == known:
+            checked: LoggedErrors = known
+            return checked
+    raise InvalidArgument(f"log_errors must be 'location', 'text' or 'traceback', not {value!r}")
+
+
+def check_tenant_class(value: object) -> TenantClass | None:
+    """Check the function that classifies channels."""
+    if value is not None and not callable(value):
+        raise InvalidArgument(
+            f"tenant_class must be a function from a channel to a class, not {value!r}"
+        )
+    return value
 
 
 def check_lease(value: Duration) -> int:

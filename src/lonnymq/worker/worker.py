@@ -36,9 +36,13 @@ from lonnymq.worker.result_bytes import DEFAULT_RESULT_BYTES
 from lonnymq.worker.scheduler import DeclaredSchedule, declare_schedule
 from lonnymq.worker.session import Session
 from lonnymq.worker.settings import (
+    LoggedErrors,
     Settings,
+    TenantClass,
     check_count,
     check_lease,
+    check_log_errors,
+    check_tenant_class,
     parse_address,
     unique_worker_name,
 )
@@ -59,6 +63,9 @@ class Worker:
     The worker looks for messages at least every `poll_interval_ms`, even without a notification.
     The handlers of a process share `max_connections` connections for their transactions.
     `embedded=True` starts an embedded server if no DSN is named.
+    The log names the type and the line of an error. With `log_errors="text"` the log also has the text of the error,
+    and with "traceback" the whole traceback. Both may quote a payload.
+    `tenant_class` names the class of a channel, such as "gold", for the metric of waiting times.
     `metrics` is a port or host:port for /metrics, /health and /ready. Each process takes the next free port.
     """
 
@@ -77,6 +84,8 @@ class Worker:
         max_connections: int = 10,
         metrics: str | int | None = None,
         embedded: bool = False,
+        log_errors: LoggedErrors = "location",
+        tenant_class: TenantClass | None = None,
     ) -> None:
         self.dsn, self.embedded, self.processes = dsn, embedded, check_count("processes", processes)
         self.metrics = checked_address(metrics)
@@ -91,6 +100,8 @@ class Worker:
             poll_interval_ms=optional(milliseconds, "poll_interval_ms", poll_interval_ms),
             flush_interval_ms=milliseconds("flush_interval_ms", flush_interval_ms),
             max_connections=connection_count(max_connections),
+            log_errors=check_log_errors(log_errors),
+            tenant_class=check_tenant_class(tenant_class),
         )
         self.handlers, self.hooks = Handlers(), Hooks()
         self._schedules: dict[str, DeclaredSchedule] = {}

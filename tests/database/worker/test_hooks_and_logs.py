@@ -3,7 +3,11 @@
 import logging
 from functools import partial
 
+import pytest
+
 from lonnymq import Context, Worker
+from lonnymq.errors import InvalidArgument
+from lonnymq.worker.error_text import format_text
 from running_worker import outcomes, running_worker, soon
 
 CANARY = "canary-7f3a"
@@ -63,6 +67,43 @@ async def test_a_hook_that_fails_harms_nobody(dsn, queue, caplog) -> None:
         await soon(lambda: caplog.text.count("a hook failed: RuntimeError at") == 2)
     assert outcomes(queue) == ["completed"]
     assert CANARY not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("log_errors", "has_text", "has_traceback"),
+    [("location", False, False), ("text", True, False), ("traceback", True, True)],
+)
+async def test_the_words_of_an_error_are_logged_if_asked_for(
+    dsn_18, queue_18, caplog, log_errors, has_text, has_traceback
+) -> None:
+    worker = Worker(log_errors=log_errors)
+
+    @worker.handler(max_attempts=1)
+    async def bad(content: bytes) -> None:
+        raise ValueError(f"first line\n{CANARY}")
+
+    queue_18.create("acme", b"x")
+    async with running_worker(worker, dsn_18):
+        await soon(lambda: "dead" in caplog.text)
+    [record] = [each for each in caplog.records if getattr(each, "answer", None) == "dead"]
+    assert "ValueError at" in record.error
+    assert (CANARY in record.error) == has_text
+    assert (CANARY in record.getMessage()) == has_text
+    assert ("Traceback" in record.getMessage()) == has_traceback
+    assert hasattr(record, "traceback") == has_traceback
+
+
+def test_an_error_whose_words_raise_can_be_logged() -> None:
+    class Mute(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError
+
+    assert format_text(Mute()) == "formatting the error failed: RuntimeError"
+
+
+def test_a_wrong_part_of_errors_is_named() -> None:
+    with pytest.raises(InvalidArgument, match=r"log_errors must be .* not 'everything'"):
+        Worker(log_errors="everything")  # type: ignore[arg-type]  # that is the test
 
 
 async def test_even_a_hook_that_exits_leaves_no_message_without_an_end(dsn_18, queue_18) -> None:

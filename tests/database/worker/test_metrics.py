@@ -10,7 +10,13 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from lonnymq import Worker
 from lonnymq.metrics import REST
-from lonnymq.worker.metrics import MAX_CHANNELS, MAX_WATCHED, ChannelLabels
+from lonnymq.worker.metrics import (
+    MAX_CHANNELS,
+    MAX_CLASSES,
+    MAX_WATCHED,
+    ChannelLabels,
+    TenantClasses,
+)
 from running_worker import outcomes, running_worker, session_of, soon
 
 
@@ -36,7 +42,11 @@ async def port_of(caplog: pytest.LogCaptureFixture) -> int:
 
 async def test_a_worker_tells_prometheus_what_it_has_done(dsn_18, queue_18, caplog) -> None:
     caplog.set_level(logging.INFO, "lonnymq.worker")
-    worker = Worker(metrics=0, concurrency=7)
+    worker = Worker(
+        metrics=0,
+        concurrency=7,
+        tenant_class=lambda channel: "small" if channel == "other" else "big",
+    )
 
     @worker.handler("good")
     async def good(content: bytes) -> None: ...
@@ -64,7 +74,8 @@ async def test_a_worker_tells_prometheus_what_it_has_done(dsn_18, queue_18, capl
         assert seen["lonnymq_worker_up",] == 1
         assert seen["lonnymq_worker_handling_seconds_count", "kind=good"] == 5
         assert seen["lonnymq_worker_handling_seconds_bucket", "kind=good", "le=+Inf"] == 5
-        assert seen["lonnymq_worker_waiting_seconds_count",] == 6
+        assert seen["lonnymq_worker_waiting_seconds_count", "tenant_class=big"] == 5
+        assert seen["lonnymq_worker_waiting_seconds_count", "tenant_class=small"] == 1
         channels = [each for each in seen if each[0] == "lonnymq_worker_channel_settled_total"]
         assert sum(seen[each] for each in channels) == 6
         assert (await client.get(f"{address}/health")).status_code == 200
@@ -150,3 +161,22 @@ def test_a_channel_that_becomes_big_late_gets_its_label() -> None:
     for number in range(5_000):
         labels.label(f"small {number % 3000}")
     assert [labels.label("late") for _ in range(1_000)].count("late") > 800
+
+
+def test_without_a_function_all_tenants_are_of_one_class() -> None:
+    assert TenantClasses(None).label("acme") == "default"
+
+
+def test_the_number_of_tenant_classes_is_bounded() -> None:
+    classes = TenantClasses(lambda channel: channel)
+    assert [classes.label(str(number)) for number in range(MAX_CLASSES)][-1] == str(MAX_CLASSES - 1)
+    assert classes.label("one more") == "(other)"
+    assert classes.label("0") == "0"
+
+
+def test_a_function_of_tenant_classes_that_fails_is_logged_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    classes = TenantClasses(lambda channel: {"acme": "gold"}[channel])
+    assert [classes.label(each) for each in ("acme", "x", "y")] == ["gold", "(other)", "(other)"]
+    assert caplog.text.count("tenant_class failed: KeyError at") == 1

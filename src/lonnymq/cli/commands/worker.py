@@ -7,11 +7,12 @@ import os
 import signal
 import sys
 import traceback
+from dataclasses import replace
 from difflib import get_close_matches
 from importlib import import_module
 from threading import Event
 from types import ModuleType
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from lonnymq.cli.errors import Code, CommandError, missing_queue_error, no_database_error
 from lonnymq.cli.options import WorkerAddress, option, read_duration
@@ -35,6 +36,14 @@ ShutdownTimeout = Annotated[
 Metrics = Annotated[
     str | None, option("Serve /metrics, /health and /ready on a port or HOST:PORT.", metavar="PORT")
 ]
+LogErrors = Annotated[
+    Literal["location", "text", "traceback"] | None,
+    option(
+        "How much of an error to log: location, text or traceback. Text and traceback may quote a payload.",
+        "--log-errors",
+        metavar="PART",
+    ),
+]
 NumWorkers = Annotated[
     int | None,
     option("Number of workers at the same time. Default: the parallelism of the cluster.", min=1),
@@ -56,6 +65,7 @@ def worker(
     shutdown_timeout: ShutdownTimeout = None,
     metrics: Metrics = None,
     log_level: LogLevel = "info",
+    log_errors: LogErrors = None,
 ) -> None:
     """Run the Worker called OBJECT in MODULE until SIGTERM or Ctrl-C.
 
@@ -69,6 +79,8 @@ def worker(
         # a worker stops the same way when its terminal closes
         signal.signal(signal.SIGHUP, lambda *_: os.kill(os.getpid(), signal.SIGTERM))
     loaded = load_worker(address, session)
+    if log_errors is not None:
+        loaded.settings = replace(loaded.settings, log_errors=log_errors)
     loaded.embedded = loaded.embedded or session.common.embedded
     if not (session.common.has_database or loaded.dsn or loaded.embedded):
         raise no_database_error()
