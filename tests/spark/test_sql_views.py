@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -51,8 +55,34 @@ def test_rows_are_written_into_a_table_whose_url_is_named(sql: Sql, dsn_18: str)
     assert stored(dsn_18) == [("a", "1", None)]
 
 
+CATALOG = """
+import sys, lonnymq.spark
+config = {"spark.ui.enabled": "false", "spark.sql.warehouse.dir": sys.argv[1]}
+spark = lonnymq.spark.session("local[1]", config={**config, "spark.driver.memory": "512m"})
+spark.sql("create table q (channel string, content binary) using lonnymq")
+spark.sql("insert into q values ('a', binary('1')), ('b', binary('2'))")
+print(spark.sql("select channel, string(content) from q order by channel").collect())
+spark.stop()
+"""
+
+
+def test_a_table_of_the_catalog_is_the_queue_that_the_environment_names(
+    dsn_18: str, tmp_path: Path
+) -> None:
+    environment = {**os.environ, "LONNYMQ_DSN": dsn_18}
+    command = [sys.executable, "-c", CATALOG, str(tmp_path)]
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=tmp_path)
+    assert ran.stdout.splitlines()[:1] == [
+        "[Row(channel='a', content='1'), Row(channel='b', content='2')]"
+    ], ran.stderr
+    assert stored(dsn_18) == [("a", "1", None), ("b", "2", None)]
+
+
 BAD = {
-    "a table": ("create table q {} (url '{url}')", "a table in Spark's catalog cannot be a queue"),
+    "a table": (
+        "create table q {} (url '{url}')",
+        "name the columns of a table in Spark's catalog",
+    ),
     "a table of rows": (
         "create table q {} (url '{url}') as select 'a' as channel, '1' as content",
         "create temporary view",

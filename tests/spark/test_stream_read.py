@@ -128,13 +128,28 @@ def test_what_is_wrong_is_said_before_anything_starts(
         spark.readStream.format("lonnymq").options(**given).load("messages")
 
 
-def test_a_stream_without_a_name_is_refused_when_it_starts(
-    spark: SparkSession, dsn_18: str, tmp_path: Path
+@pytest.mark.parametrize(
+    ("options", "columns", "said"),
+    [
+        ({}, None, "a stream read needs a stream name"),
+        ({"stream": "s"}, "id string", "the column id of a stream is bigint, not string"),
+    ],
+    ids=["no name", "another type"],
+)
+def test_a_stream_that_cannot_start_says_so_in_its_first_line(
+    spark: SparkSession,
+    dsn_18: str,
+    tmp_path: Path,
+    options: dict[str, str],
+    columns: str | None,
+    said: str,
 ) -> None:
-    frame = spark.readStream.format("lonnymq").option("url", dsn_18).load("messages")
+    reader = spark.readStream.format("lonnymq").options(url=dsn_18, **options)
+    frame = (reader.schema(columns) if columns else reader).load("messages")
     query = Table(spark, dsn_18, tmp_path).start(frame=frame)
     eventually(lambda: not query.isActive, within=60)
-    assert "a stream read needs a stream name" in str(query.exception())
+    assert said in str(query.exception()).splitlines()[0]
+    assert "Traceback" not in str(query.exception())
 
 
 @pytest.mark.long

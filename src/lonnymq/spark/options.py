@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -19,9 +20,18 @@ DURATION = re.compile(r"(\d+)\s*(ms|s|m|h|d)?")
 UNITS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 # Options of Spark itself, which Spark passes on to every source and sink.
 SPARK_OPTIONS = {"checkpointlocation", "queryname", "outputmode", "mergeschema"}
-VIEW_ADVICE = (
-    "use create temporary view … using lonnymq options (…), "
+DSN_VARIABLE = (
+    "LONNYMQ_DSN"  # as for the command line; read on the driver, and never sent as an option
+)
+URL_ADVICE = (
+    f'add .option("url", "postgresql://…"), or set the variable {DSN_VARIABLE} where Spark starts. '
+    "In SQL, use create temporary view … using lonnymq options (…), "
     "because Spark does not pass on the options of a table in its catalog"
+)
+TABLE_ADVICE = (
+    "name the columns of a table in Spark's catalog, such as "
+    "create table orders (channel string, content binary) using lonnymq, "
+    "or use create temporary view … using lonnymq options (…)"
 )
 
 
@@ -211,18 +221,18 @@ def read_options(given: Mapping[str, str], *operations: Operation) -> Options:
     """Parse the options of one of these operations, and raise for an unknown option or a wrong value."""
     lowered = {key.lower(): value for key, value in given.items()}
     if "provider" in lowered:  # Spark's catalog asks for the columns of a new table
-        raise InvalidArgument(f"a table in Spark's catalog cannot be a queue: {VIEW_ADVICE}")
+        raise InvalidArgument(TABLE_ADVICE)
     ours = {key: value for key, value in lowered.items() if key not in SPARK_OPTIONS}
     check_names(ours, operations)
     values = {key: option.default for key, option in BY_NAME.items()}
     for key, value in ours.items():
         values[key] = parse_option(BY_NAME[key], value)
+    if not (url := ours.get("url") or os.environ.get(DSN_VARIABLE)):
+        raise InvalidArgument(f"the option url is missing: {URL_ADVICE}")
     if "url" not in ours:
-        raise InvalidArgument(
-            'the option url is missing: add .option("url", "postgresql://…"). '
-            f"In SQL, {VIEW_ADVICE}"
-        )
-    values["url"] = parse_url(ours["url"], user=values["user"], password=values["password"])
+        parse_option(BY_NAME["url"], url)
+        values["table"] = values["table"] or "messages"  # of a table in Spark's catalog
+    values["url"] = parse_url(url, user=values["user"], password=values["password"])
     return Options(values, frozenset(ours))
 
 

@@ -18,8 +18,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pyspark.errors import AnalysisException
+
 from lonnymq.errors import LonnyMQError
 from lonnymq.spark.data_source import LonnyMQDataSource
+from lonnymq.spark.versions import check_version
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -92,12 +95,20 @@ def prepend_library(path: str) -> str:
 
 
 def register(spark: SparkSession) -> SparkSession:
-    """Register the format `lonnymq` with your session, and return the session."""
+    """Register the format `lonnymq` with your session, and return the session.
+
+    What your version of Spark lacks is logged.
+    """
+    check_version(spark)
     for key, value in RUNTIME_SETTINGS.items():
         spark.conf.set(key, value)
     if LIBRARY.suffix == ".zip":
         add_to_planners(spark)
-    spark.dataSource.register(LonnyMQDataSource)
+    try:
+        spark.dataSource.register(LonnyMQDataSource)
+    except AnalysisException as error:  # Spark 4.0 has found the format through pyspark_lonnymq
+        if error.getCondition() != "DATA_SOURCE_ALREADY_EXISTS":
+            raise
     return spark
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import pyarrow as pa
-from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
+from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from lonnymq.errors import LonnyMQError
@@ -33,11 +33,13 @@ from lonnymq.spark.connection import (
 from lonnymq.spark.options import Options, read_options
 from lonnymq.spark.read.arrow_reader import ArrowConnection, Error, read_batches, read_transaction
 from lonnymq.spark.read.schemas import Column, all_columns, select_columns
-from lonnymq.spark.read.sql import build_select, filter_conditions, function_source, quote_literal
+from lonnymq.spark.read.sql import build_select, function_source, quote_literal
 from lonnymq.spark.spark_process import freeze_imports, plain_errors
+from lonnymq.spark.versions import require
 
 if TYPE_CHECKING:
     from psycopg import Connection
+    from pyspark.sql.datasource import Filter
 
 CHANNELS_PER_CALL = 10_000  # the maximum of channel_stats
 CHANNEL = Column("channel", "text", "r.channel")
@@ -74,8 +76,10 @@ class ReadPartition(InputPartition):
 def create_reader(given: Mapping[str, str], schema: StructType) -> DataSourceReader:
     """The reader for these options; it pushes filters down only if the options ask for that."""
     options = read_options(given, "read")
-    kind = FilteringReader if options["pushDownPredicate"] else BatchReader
-    return kind(options, schema)
+    if not options["pushDownPredicate"]:
+        return BatchReader(options, schema)
+    require("filters in PostgreSQL")
+    return FilteringReader(options, schema)
 
 
 class BatchReader(DataSourceReader):
@@ -179,6 +183,8 @@ class FilteringReader(BatchReader):
 
     def pushFilters(self, filters: list[Filter]) -> Iterator[Filter]:  # noqa: N802 (Spark's name)
         """Note the filters that SQL can express, on the driver; Spark applies all filters again."""
+        from lonnymq.spark.read.filters import filter_conditions
+
         self.conditions = filter_conditions(filters, self.columns)
         yield from filters
 

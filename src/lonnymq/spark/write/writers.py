@@ -8,16 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import pyarrow as pa
 from pyspark import TaskContext
-from pyspark.sql.datasource import (
-    DataSourceArrowWriter,
-    DataSourceStreamArrowWriter,
-    WriterCommitMessage,
-)
+from pyspark.sql import datasource
+from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 from pyspark.sql.types import (
     BinaryType,
     DataType,
@@ -36,6 +33,10 @@ from lonnymq.spark.options import Operation, Options, read_options
 from lonnymq.spark.spark_process import freeze_imports, plain_errors
 from lonnymq.spark.write.loads import LoadKey, StagedCommit, begin_load, cleanup_stages
 
+if TYPE_CHECKING:
+    from pyspark.sql.datasource import DataSourceStreamArrowWriter
+else:  # Spark 4.0 has none, and stream writes are refused there
+    DataSourceStreamArrowWriter = getattr(datasource, "DataSourceStreamArrowWriter", object)
 Messages = Iterable[Any]  # for `commit` a StagedCommit of each task, for `abort` also None
 NUMBER = (LongType, IntegerType, ShortType)
 COLUMN_TYPES: dict[str, tuple[type[DataType], ...]] = {

@@ -1,0 +1,109 @@
+"""A program that test_versions.py runs with each version of Spark: python each_version.py DSN FOLDER.
+
+It writes, reads, streams and works, and prints what came of each as JSON, an error as its first line.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pyspark
+
+import lonnymq
+import lonnymq.spark
+
+
+class Steps:
+    """What a user does first with the queue, each step on what the steps before left."""
+
+    def __init__(self, dsn: str, folder: str) -> None:
+        self.dsn, self.folder, self.logged = dsn, folder, LogLines()
+        logging.getLogger("lonnymq.spark").addHandler(self.logged)
+        config = {
+            "spark.ui.enabled": "false",
+            "spark.sql.shuffle.partitions": "2",
+            "spark.driver.host": "127.0.0.1",
+            "spark.driver.memory": "512m",
+        }
+        self.spark = lonnymq.spark.session("local[2]", config=config)
+        self.spark.sparkContext.setLogLevel("OFF")
+        self.queue = lonnymq.Queue(dsn)
+        self.at_start = list(self.logged.lines)
+
+    def batch_write(self) -> Any:
+        frame = self.spark.range(1000).selectExpr(
+            "concat('c', id % 7) as channel", "cast(id as string) as content", "'number' as kind"
+        )
+        for _ in range(2):
+            write = frame.write.format("lonnymq").mode("append").option("url", self.dsn)
+            write.options(txnAppId="version", txnVersion=1).save()
+        return self.queue.stats().waiting
+
+    def batch_read(self) -> Any:
+        read = self.spark.read.format("lonnymq").option("url", self.dsn).load("messages")
+        return read.selectExpr("sum(cast(cast(content as string) as bigint))").collect()[0][0]
+
+    def filtered_read(self) -> Any:
+        read = self.spark.read.format("lonnymq").options(url=self.dsn, pushDownPredicate="true")
+        return read.load("messages").where("channel = 'c3'").count()
+
+    def workers(self) -> Any:
+        worker = lonnymq.Worker(self.dsn)
+
+        @worker.handler("number")
+        def work(content: int) -> None:
+            pass
+
+        rows = lonnymq.spark.run_workers(self.spark, worker, num_workers=2, until_empty=True)
+        return {row["answer"]: row["count"] for row in rows.groupBy("answer").count().collect()}
+
+    def stream_write(self) -> Any:
+        self.spark.range(100).write.mode("overwrite").parquet(f"{self.folder}/source")
+        stream = self.spark.readStream.schema("id bigint").parquet(f"{self.folder}/source")
+        written = stream.selectExpr("'s' as channel", "cast(id as string) as content").writeStream
+        self.run(written.format("lonnymq").option("url", self.dsn), "written")
+        return self.queue.stats().waiting
+
+    def stream_read(self) -> Any:
+        stream = self.spark.readStream.format("lonnymq")
+        read = stream.options(url=self.dsn, stream="s").load("messages").select("id")
+        sink = read.writeStream.format("parquet").option("path", f"{self.folder}/sink")
+        self.run(sink, "read")
+        return self.spark.read.parquet(f"{self.folder}/sink").count()
+
+    def run(self, writer: Any, name: str) -> None:
+        stored = writer.option("checkpointLocation", f"{self.folder}/{name} checkpoint")
+        stored.trigger(availableNow=True).start().awaitTermination()
+
+
+class LogLines(logging.Handler):
+    """The lines that the library logged."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.lines.append(record.getMessage())
+
+
+def first_line(step: Callable[[], Any]) -> Any:
+    """What a step answers, or the first line of its error."""
+    try:
+        return step()
+    except Exception as error:
+        return str(error).splitlines()[0]
+
+
+if __name__ == "__main__":
+    steps = Steps(sys.argv[1], sys.argv[2])
+    found = {"version": pyspark.__version__, "logged": steps.at_start}
+    names = ("batch_write", "batch_read", "filtered_read", "workers", "stream_write", "stream_read")
+    for step in names:
+        found[step] = first_line(getattr(steps, step))
+    steps.spark.stop()
+    print(json.dumps(found))
