@@ -1,8 +1,10 @@
-"""The pytest plugin: a queue on a private server, and a clock that tests set, so that no test sleeps."""
+"""The pytest plugin: a queue on a server for tests, and a clock that tests set, so that no test sleeps."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -12,9 +14,8 @@ import pytest
 
 if TYPE_CHECKING:
     from lonnymq.client import Queue
-    from lonnymq.embedded_postgres import TemporaryServer
+    from lonnymq.embedded_postgres import Server
 
-TEMPLATE = "lonnymq_template"
 STOP_THE_CLOCK = """
 create table lonnymq.test_clock (now_at bigint not null);
 insert into lonnymq.test_clock select lonnymq.epoch();
@@ -25,6 +26,11 @@ begin
     pg_get_function_arguments('lonnymq.epoch'::regproc), 'select now_at from lonnymq.test_clock');
 end
 $$;
+"""
+
+MOVE_THE_CLOCK = """
+with moved as (update lonnymq.test_clock set now_at = %s returning pg_notify('lonnymq', 'clock'))
+select count(*) from moved
 """
 
 
@@ -43,12 +49,13 @@ class Clock:
         return int(row[0]) if row else 0
 
     def set(self, moment: int | datetime) -> int:
-        """Set the time, as epoch milliseconds or as a datetime with a time zone, and return the time."""
+        """Set the time, as epoch milliseconds or as a datetime with a time zone, and return the time.
+
+        A running worker looks at once for messages and schedules that are due now.
+        """
         from lonnymq.client.arguments import moment as checked
 
-        self.connection.execute(
-            "update lonnymq.test_clock set now_at = %s", (checked("moment", moment),)
-        )
+        self.connection.execute(MOVE_THE_CLOCK, (checked("moment", moment),))
         return self.now()
 
     def advance(self, by: int | timedelta) -> int:
@@ -63,24 +70,36 @@ class Clock:
 
 
 @pytest.fixture(scope="session")
-def lonnymq_server() -> Iterator[TemporaryServer]:
-    """A private PostgreSQL server, from the first test that needs the server to the end of the session."""
-    from lonnymq.client import install
-    from lonnymq.embedded_postgres import temporary
+def lonnymq_server() -> Iterator[Server]:
+    """The server of LONNYMQ_DSN, else a private PostgreSQL server from the first test that needs the server on."""
+    from lonnymq.embedded_postgres import Server, temporary
+    from lonnymq.embedded_postgres.server import DSN_VARIABLE
 
-    with temporary() as server:
-        run(server.dsn, f"create database {TEMPLATE}")
-        install(with_database(server.dsn, TEMPLATE))
+    named = os.environ.get(DSN_VARIABLE)
+    with Server(named) if named else temporary() as server:
         yield server
 
 
+@pytest.fixture(scope="session")
+def lonnymq_template(lonnymq_server: Server) -> Iterator[str]:
+    """The name of a database with an empty queue, which each test gets a copy of."""
+    from lonnymq.client import install
+
+    with database(lonnymq_server.dsn, f"lonnymq_template_{uuid4().hex}") as dsn:
+        install(dsn)
+        yield database_of(dsn)
+
+
 @pytest.fixture
-def lonnymq_dsn(lonnymq_server: TemporaryServer) -> Iterator[str]:
+def lonnymq_dsn(lonnymq_server: Server, lonnymq_template: str) -> Iterator[str]:
     """The DSN of a fresh database with an empty queue, for this test alone."""
-    name = f"lonnymq_{uuid4().hex}"
-    run(lonnymq_server.dsn, f"create database {name} template {TEMPLATE} strategy file_copy")
-    yield with_database(lonnymq_server.dsn, name)
-    run(lonnymq_server.dsn, f"drop database {name} with (force)")
+    from lonnymq.embedded_postgres import TemporaryServer
+
+    copy = f"template {lonnymq_template}"
+    if isinstance(lonnymq_server, TemporaryServer):
+        copy += " strategy file_copy"  # the quicker strategy in memory
+    with database(lonnymq_server.dsn, f"lonnymq_{uuid4().hex}", copy) as dsn:
+        yield dsn
 
 
 @pytest.fixture
@@ -108,6 +127,27 @@ def run(dsn: str, statement: str) -> None:
         connection.execute(statement.encode())
 
 
+@contextmanager
+def database(dsn: str, name: str, copy: str = "") -> Iterator[str]:
+    """Create a database, yield its DSN, and drop the database with all of its connections."""
+    run(dsn, f"create database {name} {copy}")
+    try:
+        yield with_database(dsn, name)
+    finally:
+        run(dsn, f"drop database {name} with (force)")
+
+
 def with_database(dsn: str, name: str) -> str:
     """Return the DSN of another database of the same server."""
-    return urlsplit(dsn)._replace(path=f"/{name}").geturl()
+    if "://" in dsn:
+        return urlsplit(dsn)._replace(path=f"/{name}").geturl()
+    from psycopg.conninfo import make_conninfo
+
+    return make_conninfo(dsn, dbname=name)
+
+
+def database_of(dsn: str) -> str:
+    """Return the database that a DSN names."""
+    from psycopg.conninfo import conninfo_to_dict
+
+    return str(conninfo_to_dict(dsn)["dbname"])

@@ -16,12 +16,14 @@ from lonnymq.worker.context import HandlerContext
 from lonnymq.worker.database import Database, wait_for
 from lonnymq.worker.heartbeats import LeaseHeartbeats
 from lonnymq.worker.runner import Runner
+from lonnymq.worker.scheduler import Scheduler
 from lonnymq.worker.settings import Settings
 
 logger = logging.getLogger("lonnymq.worker")
 
 POLL_SECONDS, POLL_SECONDS_WITHOUT_LISTEN = 5.0, 0.5
 CHECK_CONNECTION_SECONDS = 20.0
+CLOCK_MOVED = "clock"  # the notification of lonnymq.testing
 
 
 class Fetcher:
@@ -103,8 +105,14 @@ class Fetcher:
 class Listener:
     """Wakes the fetcher on notifications. Behind a pooler, which passes none on, the listener gives up."""
 
-    def __init__(self, database: Database, fetcher: Fetcher) -> None:
-        self.database, self.fetcher = database, fetcher
+    def __init__(self, database: Database, fetcher: Fetcher, scheduler: Scheduler) -> None:
+        self.database, self.fetcher, self.scheduler = database, fetcher, scheduler
+
+    def note(self, payload: str) -> None:
+        """Wake the fetcher, and the scheduler too if a test has moved the clock."""
+        self.fetcher.wake.set()
+        if payload == CLOCK_MOVED:
+            self.scheduler.wake.set()
 
     async def run(self) -> None:
         """Listen until cancelled, or until the connection turns out to be pooled."""
@@ -129,7 +137,7 @@ class Listener:
 
     async def listen(self, connection: AsyncConnection[Any], backoff: Backoff) -> None:
         """Wake the fetcher as long as the connection lasts, and check the connection now and then."""
-        connection.add_notify_handler(lambda _: self.fetcher.wake.set())
+        connection.add_notify_handler(lambda found: self.note(found.payload))
         await connection.execute(sql.SQL("listen {}").format(sql.Identifier(self.database.schema)))
         self.fetcher.is_listening = True
         self.fetcher.wake.set()  # for notifications from before
@@ -150,8 +158,8 @@ class Listener:
                 await wait_for(readable, left)
                 readable.clear()
                 connection.pgconn.consume_input()
-                while connection.pgconn.notifies():
-                    self.fetcher.wake.set()
+                while (notification := connection.pgconn.notifies()) is not None:
+                    self.note(notification.extra.decode())
         finally:
             loop.remove_reader(connection.fileno())
 

@@ -17,7 +17,7 @@ from lonnymq.client.call import Call
 from lonnymq.errors import InvalidArgument, LonnyMQError
 from lonnymq.results import Misfire, Schedule, ScheduleSetAnswer
 from lonnymq.worker.cron import check_cron, check_zone, next_run, runs_to_create
-from lonnymq.worker.database import Database
+from lonnymq.worker.database import Database, wait_for
 from lonnymq.worker.error_text import locate_error
 
 logger = logging.getLogger("lonnymq.worker")
@@ -73,7 +73,7 @@ class Scheduler:
     """Waits for the next run of all schedules and creates the messages that are due."""
 
     def __init__(self, database: Database) -> None:
-        self.database = database
+        self.database, self.wake = database, asyncio.Event()
         self.unreadable: set[tuple[str, int]] = set()
 
     async def run(self) -> None:
@@ -87,7 +87,8 @@ class Scheduler:
                 await backoff.sleep()
             else:
                 backoff.reset()
-                await asyncio.sleep(pause)
+                await wait_for(self.wake, pause)
+                self.wake.clear()
 
     async def create_due(self) -> float:
         """Create the messages that are due, and return the seconds until the next look."""

@@ -29,6 +29,7 @@ DRAIN_SECONDS = 5.0
 TASK_SECONDS = 5.0
 RECANCEL_SECONDS = 0.5
 TRIM_SECONDS = 10.0
+DUE_SECONDS = 0.5  # the longest wait for a report before the next look
 
 
 class Session:
@@ -80,6 +81,7 @@ class Session:
         self.heartbeats = LeaseHeartbeats(self.database, self.runner, settings)
         self.presence = Presence(self.database, self.runner, settings)
         self.fetcher = Fetcher(self.database, self.runner, self.heartbeats, settings)
+        self.scheduler = Scheduler(self.database)
         self.stopping, self.stopping_now = asyncio.Event(), asyncio.Event()
         self.tasks: set[asyncio.Task[None]] = set()
         self.fetch_task: asyncio.Task[None] | None = None
@@ -103,6 +105,44 @@ class Session:
             await self.close()
         if self.failure is not None:
             raise self.failure
+
+    async def run_due(self) -> dict[str, int]:
+        """Handle the messages that are due until none is left, and return the number of each answer."""
+        try:
+            for schedule in self.schedules:
+                await self.database.run(schedule.call(self.settings.schema))
+            await self.scheduler.create_due()
+            self.reporter.on_report = self.fetcher.wake.set
+            for part in (
+                self.settler.run(),
+                self.heartbeats.run(),
+                self.heartbeats.end_expired(),
+            ):
+                self.start(part)
+            while not (self.stopping.is_set() or await self.fetch_due()):
+                pass
+        except asyncio.CancelledError:
+            self.stopping_now.set()
+            raise
+        finally:
+            await self.close()
+        if self.failure is not None:
+            raise self.failure
+        return dict(self.reporter.counts)
+
+    async def fetch_due(self) -> bool:
+        """Fetch once, or wait for a slot or a report. Return whether nothing is due and nothing runs."""
+        self.fetcher.wake.clear()
+        limit = await self.runner.wait_for_slots()
+        pause = await self.fetcher.fetch(limit) if limit else 0
+        if pause == 0:
+            return False
+        if self.runner.leases or self.fetcher.wake.is_set():  # a report meanwhile freed capacity
+            await wait_for(self.fetcher.wake, DUE_SECONDS)
+            return False
+        if pause is None:
+            await asyncio.sleep(DUE_SECONDS / 100)
+        return pause is not None
 
     async def wait_for_database(self) -> bool:
         """Wait for the database and store the declared schedules. Return False if stopped before."""
@@ -130,8 +170,8 @@ class Session:
             self.heartbeats.end_expired(),
             LoopMonitor(self.runner).run(),
             self.trim_connections(),
-            Listener(self.database, self.fetcher).run(),
-            Scheduler(self.database).run(),
+            Listener(self.database, self.fetcher, self.scheduler).run(),
+            self.scheduler.run(),
             self.presence.run(),
             maintain_forever(self.database),
         ):

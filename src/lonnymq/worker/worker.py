@@ -11,7 +11,9 @@ from typing import Any, TypeVar
 
 import psycopg
 
-from lonnymq.client import Queue
+from lonnymq.client import AsyncQueue, Queue
+from lonnymq.client._async.pool import AsyncDsnSource
+from lonnymq.client._sync.pool import DsnSource
 from lonnymq.client.arguments import (
     Bytes,
     Duration,
@@ -255,6 +257,36 @@ class Worker:
                 self._create_session(self._settings(found, concurrency, shutdown_timeout_ms))
             )
 
+    def drain(self, queue: Queue | AsyncQueue | str | None = None) -> dict[str, int]:
+        """Handle the messages that are due until none is left, for tests. Return the number of each answer.
+
+        The queue is this argument, a queue or a DSN, else that of the worker. Messages that handlers create, retries
+        that are due and runs of declared schedules that are due are handled too.
+        """
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            found: list[dict[str, int]] = []
+
+            async def main() -> None:
+                found.append(await self.drain_async(queue))
+
+            run_event_loop(main())
+            return found[0]
+        raise InvalidArgument("an event loop runs here: write await worker.drain_async(queue)")
+
+    async def drain_async(self, queue: Queue | AsyncQueue | str | None = None) -> dict[str, int]:
+        """Do the same as `drain` inside a running event loop."""
+        self._require_handlers()
+        with self._server(dsn_of(queue)) as found:
+            settings = self._settings(found, None, None)
+            if isinstance(queue, Queue | AsyncQueue):
+                settings = replace(settings, schema=queue.schema)
+            try:
+                return await self._create_session(settings).run_due()
+            finally:
+                self._session = None
+
     def stop(self) -> None:
         """Stop like SIGTERM. A second call gives all messages back at once. Call this in the worker's event loop."""
         if self._session is not None:
@@ -347,6 +379,19 @@ class Worker:
             Queue(settings.dsn, schema=settings.schema) as queue,
         ):
             queue.worker_list(limit=1)
+
+
+def dsn_of(queue: object) -> str | None:
+    """Return the DSN of a queue to drain. A pool or a connection has none."""
+    if queue is None or isinstance(queue, str):
+        return queue
+    source = queue._source if isinstance(queue, Queue | AsyncQueue) else None
+    if isinstance(source, DsnSource | AsyncDsnSource):
+        return source.dsn
+    raise InvalidArgument(
+        f"drain takes a DSN or a queue that has a DSN, not {describe_value(source or queue)}. "
+        "Handlers have connections of their own and see committed messages only"
+    )
 
 
 def check_hook(what: str, hook: Hook) -> Hook:
