@@ -15,6 +15,9 @@ RetireAnswer = Literal["retiring", "already_retiring", "not_found"]
 RestrictAnswer = Literal["restricted", "unchanged"]
 UnrestrictAnswer = Literal["unrestricted", "not_found"]
 ChannelState = Literal["ready", "idle", "scheduled", "saturated", "throttled", "paused", "retiring"]
+AttentionReason = Literal[
+    "no_workers", "failing", "dying", "paused", "saturated", "throttled", "old"
+]
 ScheduleSetAnswer = Literal["created", "changed", "unchanged"]
 ScheduleDeleteAnswer = Literal["deleted", "not_found"]
 Misfire = Literal["skip", "once", "all"]
@@ -128,7 +131,11 @@ class ChannelStats:
 
 @dataclass(frozen=True, slots=True)
 class ChannelActivity:
-    """One channel in which something goes on; `finished` attempts ended within the last `finished_ms`."""
+    """One channel in which something goes on.
+
+    `finished` attempts ended within the last `finished_ms`, of which `completed` completed. In all channels `ended` did.
+    `recent_completed` and `recent_failed` are of the last 5 to 10 minutes.
+    """
 
     channel: str
     state: ChannelState
@@ -140,7 +147,11 @@ class ChannelActivity:
     next_at: int | None
     in_flight: int
     finished: int | None
+    completed: int | None
+    ended: int | None
     finished_ms: int
+    recent_completed: int | None
+    recent_failed: int | None
     max_concurrency: int | None
     min_interval_ms: int | None
     burst: int | None
@@ -148,6 +159,41 @@ class ChannelActivity:
     weight: int
     paused: bool
     retiring: bool
+    now_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptStats:
+    """The outcomes and durations of the attempts of a channel or a kind."""
+
+    name: str
+    completed: int
+    failed: int
+    deferred: int
+    expired: int
+    died: int
+    wait_mean_ms: int
+    wait_p50_ms: int | None
+    wait_p95_ms: int | None
+    wait_p99_ms: int | None
+    run_mean_ms: int
+    run_p50_ms: int | None
+    run_p95_ms: int | None
+    run_p99_ms: int | None
+    now_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Attention:
+    """Something that needs attention. `channel` is None for the whole queue."""
+
+    reason: AttentionReason
+    channel: str | None
+    figure: int | None
+    total: int | None
+    since_at: int | None
+    explanation: str
+    advice: str
     now_at: int
 
 

@@ -162,9 +162,11 @@ class AsyncMethods(AsyncBase):
         """Cancel many messages, waiting or running."""
         return await self._run(calls.message_cancel_many(self.schema, message_ids), using)
 
-    async def purge(self, channel: str, *, limit: int = 10_000) -> int:
-        """Delete up to `limit` waiting messages of a channel, and answer how many."""
-        return await self._run(calls.message_purge(self.schema, channel, limit=limit))
+    async def purge(self, channel: str, *, limit: int = 10_000, last_id: int | None = None) -> int:
+        """Delete up to `limit` waiting messages of a channel, up to the id `last_id`, and answer how many."""
+        return await self._run(
+            calls.message_purge(self.schema, channel, limit=limit, last_id=last_id)
+        )
 
     async def peek(self, channel: str, *, limit: int = 10) -> list[results.PeekedMessage]:
         """Show the first messages of a channel without a lease."""
@@ -294,6 +296,24 @@ class AsyncMethods(AsyncBase):
         """List channels with work: up to `limit` of each kind, or the channels that you name."""
         return await self._run(
             calls.channel_active(self.schema, channels, limit=limit, count=count)
+        )
+
+    async def attention(
+        self, target_ms: Duration = 300_000, *, failing_percent: int = 20, limit: int = 100
+    ) -> list[results.Attention]:
+        """List what needs attention now: channels that fail, are paused, at a limit or late, with reason and advice."""
+        return await self._run(
+            calls.queue_attention(
+                self.schema, target_ms, failing_percent=failing_percent, limit=limit
+            )
+        )
+
+    async def attempt_stats(
+        self, by: str, *, start: Moment, names: Iterable[str] | None = None, limit: int = 100
+    ) -> list[results.AttemptStats]:
+        """Show the outcomes and durations of attempts since a time, by 'channel' or by 'kind'."""
+        return await self._run(
+            calls.attempt_stats(self.schema, by, start=start, names=names, limit=limit)
         )
 
     async def channel_permitted(self, channel: str) -> bool:

@@ -157,9 +157,9 @@ class Methods(Base):
         """Cancel many messages, waiting or running."""
         return self._run(calls.message_cancel_many(self.schema, message_ids), using)
 
-    def purge(self, channel: str, *, limit: int = 10_000) -> int:
-        """Delete up to `limit` waiting messages of a channel, and answer how many."""
-        return self._run(calls.message_purge(self.schema, channel, limit=limit))
+    def purge(self, channel: str, *, limit: int = 10_000, last_id: int | None = None) -> int:
+        """Delete up to `limit` waiting messages of a channel, up to the id `last_id`, and answer how many."""
+        return self._run(calls.message_purge(self.schema, channel, limit=limit, last_id=last_id))
 
     def peek(self, channel: str, *, limit: int = 10) -> list[results.PeekedMessage]:
         """Show the first messages of a channel without a lease."""
@@ -284,6 +284,24 @@ class Methods(Base):
     ) -> list[results.ChannelActivity]:
         """List channels with work: up to `limit` of each kind, or the channels that you name."""
         return self._run(calls.channel_active(self.schema, channels, limit=limit, count=count))
+
+    def attention(
+        self, target_ms: Duration = 300_000, *, failing_percent: int = 20, limit: int = 100
+    ) -> list[results.Attention]:
+        """List what needs attention now: channels that fail, are paused, at a limit or late, with reason and advice."""
+        return self._run(
+            calls.queue_attention(
+                self.schema, target_ms, failing_percent=failing_percent, limit=limit
+            )
+        )
+
+    def attempt_stats(
+        self, by: str, *, start: Moment, names: Iterable[str] | None = None, limit: int = 100
+    ) -> list[results.AttemptStats]:
+        """Show the outcomes and durations of attempts since a time, by 'channel' or by 'kind'."""
+        return self._run(
+            calls.attempt_stats(self.schema, by, start=start, names=names, limit=limit)
+        )
 
     def channel_permitted(self, channel: str) -> bool:
         """Tell whether the connected login may use a channel: True unless the login is restricted to other channels."""

@@ -184,8 +184,10 @@ def message_cancel_many(message_ids: Ids) -> list[results.Cancelled]:
 
 
 @sql_function(ADMIN)
-def message_purge(channel: Name, *, limit: Count = 10_000) -> int:
-    """Delete up to `limit` waiting messages of a channel, and answer how many."""
+def message_purge(
+    channel: Name, *, limit: Count = 10_000, last_id: Identifier | None = None
+) -> int:
+    """Delete up to `limit` waiting messages of a channel, up to the id `last_id`, and answer how many."""
 
 
 @sql_function(VIEWER)

@@ -11,6 +11,23 @@ from lonnymq.client.describe import ADMIN, READER, VIEWER, sql_function
 
 
 @dataclass(frozen=True, slots=True)
+class AttemptTotals:
+    """How many attempts of the queue or of a channel have ended."""
+
+    channel: str
+    completed: int
+    failed: int
+    deferred: int
+    expired: int
+    died: int
+    wait_ms: int
+    run_ms: int
+    waits: list[int] | None
+    runs: list[int] | None
+    bounds_ms: list[int]
+
+
+@dataclass(frozen=True, slots=True)
 class AuditEntry:
     """Who did what to which thing, and what came of it."""
 
@@ -228,6 +245,11 @@ class QueueSample:
     oldest_ms: int | None
     workers: int
     whole: bool
+
+
+@sql_function(VIEWER, method=False)
+def attempt_totals(channels: Names | None = None) -> list[AttemptTotals]:
+    """How many attempts of the queue and of these channels have ended."""
 
 
 @sql_function(ADMIN, method=False)

@@ -149,6 +149,20 @@ def channel_active(
     return ACTIVITY.call(schema, "channel_active", "integer integer text[]", values)
 
 
+@sql_function(VIEWER)
+def queue_attention(
+    target_ms: Period = 300_000, *, failing_percent: Count = 20, limit: Count = 100
+) -> list[results.Attention]:
+    """List what needs attention now: channels that fail, are paused, at a limit or late, with reason and advice."""
+
+
+@sql_function(VIEWER)
+def attempt_stats(
+    by: Text, *, start: Time, names: Names | None = None, limit: Count = 100
+) -> list[results.AttemptStats]:
+    """Show the outcomes and durations of attempts since a time, by 'channel' or by 'kind'."""
+
+
 @sql_function(EVERYBODY)
 def channel_permitted(channel: Name) -> bool:
     """Tell whether the connected login may use a channel: True unless the login is restricted to other channels."""

@@ -6,7 +6,9 @@
 select g.function, g.runs_as, g.roles
 from (
   values
-  ('audit_add', 'owner', '{admin}'::text[]),
+  ('attempt_stats', 'owner', '{viewer,admin}'::text[]),
+  ('attempt_totals', 'owner', '{viewer,admin}'),
+  ('audit_add', 'owner', '{admin}'),
   ('audit_list', 'owner', '{viewer,admin}'),
   ('channel_active', 'owner', '{viewer,admin}'),
   ('channel_dead', 'owner', '{viewer,admin}'),
@@ -70,6 +72,7 @@ from (
   ('producer_list', 'owner', '{viewer,admin}'),
   ('producer_restrict', 'owner', '{admin}'),
   ('producer_unrestrict', 'owner', '{admin}'),
+  ('queue_attention', 'owner', '{viewer,admin}'),
   ('queue_check', 'owner', '{viewer,admin}'),
   ('queue_installed', 'owner', '{producer,consumer,viewer,admin}'),
   ('queue_maintain', 'owner', '{consumer,admin}'),

@@ -9,7 +9,9 @@
 --
 -- Answers: a row per channel, by name. `counted_exactly` is false if counting stopped at `p_count`.
 --   `waiting_since` is the time since when the first waiting message has been due. `finished` is the
---   number of attempts that ended within `finished_ms`, null if the queue keeps no history.
+--   number of attempts that ended within `finished_ms`, and `completed` of these attempts completed. `ended`
+--   is the number for all channels. All three are null if the queue keeps no history. `recent_completed`
+--   and `recent_failed` count the attempts of the last 5 to 10 minutes, up to the latest sample.
 create or replace function lonnymq.channel_active(
   p_limit integer default 100,
   p_count integer default 1000,
@@ -18,7 +20,8 @@ create or replace function lonnymq.channel_active(
 returns table (
   channel text, state text, waiting bigint, scheduled bigint, leased bigint,
   counted_exactly boolean,
-  waiting_since bigint, next_at bigint, in_flight bigint, finished bigint, finished_ms bigint,
+  waiting_since bigint, next_at bigint, in_flight bigint, finished bigint, completed bigint,
+  ended bigint, finished_ms bigint, recent_completed bigint, recent_failed bigint,
   max_concurrency integer, min_interval_ms bigint, burst integer, max_size bigint,
   weight integer, paused boolean, retiring boolean, now_at bigint
 )
@@ -42,14 +45,15 @@ begin
 
   return query
   with ended as materialized (
-    select h.channel, h.finished_at from lonnymq.history h
+    select h.channel, h.finished_at, h.outcome from lonnymq.history h
     order by h.xid desc limit 5000
   ), span as materialized (
     select case when count(*) < 5000 then 10000
       else greatest(least(v_now - min(e.finished_at), 10000), 1) end as ms
     from ended e
   ), rate as materialized (
-    select e.channel as name, count(*) as finished
+    select e.channel as name, count(*) as finished,
+      count(*) filter (where e.outcome = 'completed') as completed
     from ended e
     where e.finished_at > v_now - (select s.ms from span s)
     group by e.channel
@@ -77,7 +81,11 @@ begin
     l.waiting_since,
     case when w.seat is null then w.wake_at end,
     coalesce(m.in_flight, l.leased),
-    case when v_is_kept then coalesce(r.finished, 0) end, s.ms,
+    case when v_is_kept then coalesce(r.finished, 0) end,
+    case when v_is_kept then coalesce(r.completed, 0) end,
+    case when v_is_kept then (select coalesce(sum(a.finished), 0)::bigint from rate a) end, s.ms,
+    case when v_is_kept then coalesce(o.completed, 0) end,
+    case when v_is_kept then coalesce(o.failed, 0) end,
     p.max_concurrency, p.min_interval_ms, p.burst, p.max_size, p.weight,
     p.paused, p.retiring, v_now
   from named n
@@ -87,7 +95,10 @@ begin
     select c.id, c.max_concurrency from lonnymq.channel c where c.name = n.name limit 1
   ) c on true
   left join lateral lonnymq.channel_position_now(c.id) w on true
-  left join lateral (select r.finished from rate r where r.name = n.name limit 1) r on true
+  left join lateral (
+    select r.finished, r.completed from rate r where r.name = n.name limit 1
+  ) r on true
+  left join lateral lonnymq.channel_recent(n.name, v_now) o on true
   cross join lateral lonnymq.channel_counts(n.name, p_count, v_now) l
   left join lateral (
     select m.in_flight from lonnymq.channel_counter m

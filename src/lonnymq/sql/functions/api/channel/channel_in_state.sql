@@ -1,5 +1,5 @@
--- Lists channels in a given state. The list is limited to the channels that an index or the latest
--- leases show.
+-- Lists channels in a given state, by an index: paused, retiring, saturated and throttled channels are found
+-- however many channels there are. Scheduled channels are those among the 5,000 that become due next.
 create or replace function lonnymq.channel_in_state(p_state text, p_limit integer default 1000)
 returns table (channel text)
 language plpgsql
@@ -21,23 +21,20 @@ begin
       where p.seat is not null order by p.seat limit p_limit
     ) p
     cross join lateral (select c.name from lonnymq.channel c where c.id = p.channel_id limit 1) c;
-  elsif p_state in ('scheduled', 'throttled') then
+  elsif p_state = 'scheduled' then
     return query
     select c.name from (
       select p.channel_id from (
         select p.channel_id, p.hold from lonnymq.channel_position p
         where p.wake_at is not null order by p.wake_at limit 5000
       ) p
-      where (p.hold is not distinct from 'throttled') = (p_state = 'throttled')
+      where p.hold is null
       limit p_limit
     ) p
     cross join lateral (select c.name from lonnymq.channel c where c.id = p.channel_id limit 1) c;
-  elsif p_state = 'saturated' then
+  elsif p_state in ('saturated', 'throttled') then
     return query
-    select r.channel from lonnymq.channel_rank('running', p_limit) r
-    cross join lateral (select c.id from lonnymq.channel c where c.name = r.channel limit 1) c
-    cross join lateral lonnymq.channel_position_now(c.id) p
-    where p.hold = 'saturated';
+    select h.channel from lonnymq.channel_held(p_state, p_limit) h;
   elsif p_state = 'idle' then
     return query
     select c.name from (

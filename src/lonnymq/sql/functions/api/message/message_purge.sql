@@ -1,9 +1,12 @@
--- Deletes the waiting messages of a channel in delivery order, at most `p_limit` per call.
+-- Deletes the waiting messages of a channel in delivery order, at most `p_limit` per call. With
+-- `p_last_id`, messages with a higher id stay: messages that were created after you looked.
 --
 -- Answers: the number of deleted messages. Call the function again until the answer is 0.
 -- Locks: the messages, without waiting. Locked messages are skipped.
 -- Notifies: no.
-create or replace function lonnymq.message_purge(p_channel text, p_limit integer default 10000)
+create or replace function lonnymq.message_purge(
+  p_channel text, p_limit integer default 10000, p_last_id bigint default null
+)
 returns bigint
 language plpgsql
 set plan_cache_mode = force_generic_plan
@@ -20,6 +23,7 @@ begin
   return cardinality(lonnymq.message_remove(array(
     select m.id from lonnymq.message m
     where m.channel = p_channel and m.token is null
+      and (p_last_id is null or m.id <= p_last_id)
     order by m.dequeue_at, m.id
     limit p_limit
     for update skip locked
@@ -27,5 +31,5 @@ begin
 end
 $$;
 
-comment on function lonnymq.message_purge(text, integer) is
+comment on function lonnymq.message_purge(text, integer, bigint) is
 'Deletes the waiting messages of a channel.';

@@ -2,12 +2,13 @@
 -- numbers are estimates, and columns such as `is_exact` tell which.
 --
 -- - `waiting`: messages that are not leased, including scheduled messages. `waiting`, `dead` and
---   `channels` are counted if the table has up to `p_pages` pages
--- - `running`: leased messages. Counted if the queue has a limit. Otherwise estimated from 500 messages
+--   `channels` are counted if the table has up to `p_pages` pages or up to 10,000 rows
+-- - `running`: leased messages. Counted if `waiting` is, or if the queue has a limit. Otherwise estimated from 500 messages
 --   of the latest 500 dequeues, and at least the number that the workers report
 -- - `ready`: channels with messages due, counted up to 500
 -- - `oldest_at`: the time since when the oldest first message of a channel has been due. Read from 300
---   channels with messages due, 100 that become due next, 100 with leases, and 100 new channels
+--   channels each with messages due, at a limit or at a rate limit, 100 that become due next, 100 with
+--   leases, and 100 new channels
 -- - `last_id`: the last message id. The difference of two calls is the number of messages created
 --   between the calls
 create or replace function lonnymq.queue_metrics(
@@ -33,6 +34,7 @@ declare
   v_channels text[];
   v_said bigint;
   v_step integer;
+  v_leased bigint;
 begin
   now_at := lonnymq.epoch();
   select q.max_concurrency, q.history into max_concurrency, history
@@ -59,14 +61,18 @@ begin
   where i.place % v_step = 0;
   select m.in_flight into in_flight from lonnymq.channel_counter m
   where m.channel_id = 0 and max_concurrency is not null order by m.version desc limit 1;
-  if not running_is_exact then
+  select f.leased into v_leased from lonnymq.message_metric(p_pages) f where f.is_exact;
+  if v_leased is not null then
+    running := v_leased;
+    running_is_exact := true;
+  elsif not running_is_exact then
     running := coalesce(in_flight, greatest(running * v_step, v_said));
   end if;
   in_flight := coalesce(in_flight, running);
 
   select greatest(f.value - running, 0), f.is_exact and running_is_exact
   into waiting, waiting_is_exact
-  from lonnymq.table_metric('lonnymq.message', p_pages) f;
+  from lonnymq.message_metric(p_pages) f;
   select f.value, f.is_exact into channels, channels_is_exact
   from lonnymq.table_metric('lonnymq.channel', p_pages) f;
   select f.value, f.is_exact into dead, dead_is_exact
@@ -84,6 +90,12 @@ begin
       union
       (select p.channel_id from lonnymq.channel_position p
         where p.wake_at is not null order by p.wake_at limit 100)
+      union
+      (select p.channel_id from lonnymq.channel_position p
+        where p.hold = 'saturated' order by p.hold, p.channel_id limit 300)
+      union
+      (select p.channel_id from lonnymq.channel_position p
+        where p.hold = 'throttled' order by p.hold, p.channel_id limit 300)
     ) p
     cross join lateral (select c.name from lonnymq.channel c where c.id = p.channel_id limit 1) c
     union

@@ -74,6 +74,7 @@ begin
   where w.channel_id = any (v_ids || array(select -i.id from unnest(v_ids) as i (id)));
   delete from lonnymq.channel_counter m where m.channel_id = any (v_ids);
   delete from lonnymq.channel_position p where p.channel_id = any (v_ids);
+  delete from lonnymq.channel_total t where t.channel = any (v_names);
   delete from lonnymq.channel c where c.id = any (v_ids);
   delete from lonnymq.channel_setting s where s.name = any (v_names) and s.retiring;
   return coalesce(cardinality(v_ids), 0);
