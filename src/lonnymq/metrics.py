@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from prometheus_client import CollectorRegistry, generate_latest
@@ -16,7 +16,9 @@ REST = "(rest)"  # all channels without a label of their own
 class Family(Metric):
     """A metric with its samples. The name of a counter ends in `_total`."""
 
-    def __init__(self, name: str, kind: Literal["counter", "gauge"], about: str) -> None:
+    def __init__(
+        self, name: str, kind: Literal["counter", "gauge", "histogram"], about: str
+    ) -> None:
         super().__init__(name.removesuffix("_total"), about, kind)
         self.sample_name = name
 
@@ -24,6 +26,17 @@ class Family(Metric):
         """Add a sample, unless the value is unknown."""
         if value is not None:
             self.add_sample(self.sample_name, labels, value)
+
+    def add_histogram(
+        self, bounds: Sequence[float], counts: Sequence[int], total: float, /, **labels: str
+    ) -> None:
+        """Add the samples of a histogram: `counts` are per bucket, and the last bucket has no bound."""
+        below = 0
+        for bound, count in zip([*map(repr, bounds), "+Inf"], counts, strict=True):
+            below += count
+            self.add_sample(f"{self.sample_name}_bucket", {**labels, "le": bound}, below)
+        self.add_sample(f"{self.sample_name}_count", labels, below)
+        self.add_sample(f"{self.sample_name}_sum", labels, total)
 
 
 class Families(Collector):

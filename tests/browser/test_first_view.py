@@ -39,7 +39,13 @@ async def test_the_first_view_takes_few_requests(dsn_18: str, window: Open):
             "static/bundle/app.js",
             "static/theme.js",
         }
-        looks = {"series", "channels", "events"}  # the stream of events is told of when it ends
+        looks = {
+            "series",
+            "channels",
+            "attention",
+            "kinds",
+            "events",
+        }  # the stream of events is told of when it ends
         assert names.count("api/session") == 1
         assert {name for name in names if name.startswith("api/queues/")} <= {
             f"api/queues/jobs/{look}" for look in looks

@@ -32,6 +32,58 @@ async def test_the_overview_has_the_figures_the_turns_and_the_charts(show: Open)
     await expect(busiest.get_by_role("row", name=re.compile("acme at limit"))).to_be_visible()
 
 
+async def test_the_tenants_in_trouble_come_first_with_the_reason_and_what_to_do(
+    show: Open, site: Site
+):
+    page = await show("app/overview")
+    table = page.get_by_role("table", name="What needs attention")
+    row = table.get_by_role("row", name=re.compile("^initech paused"))
+    await expect(row).to_contain_text("Paused, and 7 messages are due.")
+    await row.get_by_role("button", name="Resume").click()
+    await expect(page.get_by_role("dialog")).to_contain_text("7 waiting messages")
+    await page.get_by_role("button", name="Close").click()
+    first = await page.locator("main section").first.get_attribute("aria-labelledby")
+    assert first == "attention"
+
+
+async def test_back_returns_to_the_list_as_it_was(show: Open):
+    page = await show("app/channels")
+    await page.get_by_label("Sort by").select_option("name")
+    await expect(page).to_have_url(re.compile("sort=name"))
+    await page.get_by_label("Sort by").select_option("failing")
+    await page.go_back()
+    await expect(page).to_have_url(re.compile("sort=name"))
+    await page.get_by_role("link", name="acme", exact=True).click()
+    await expect(page.get_by_role("heading", name=re.compile("acme"))).to_be_visible()
+    await page.go_back()
+    await expect(page.get_by_label("Sort by")).to_have_value("name")
+
+
+async def test_the_second_page_of_messages_has_an_address(show: Open):
+    page = await show("app/channel/northwind-media")
+    await page.get_by_role("button", name="Next page").click()
+    await expect(page).to_have_url(re.compile("cursor="))
+    first = page.get_by_role("table", name="Messages").get_by_role("row").nth(1)
+    text = await first.inner_text()
+    await page.reload()
+    await expect(first).to_contain_text(text.split()[0])
+    await page.go_back()
+    await expect(page.get_by_role("button", name="First page")).to_have_count(0)
+
+
+async def test_nothing_moves_while_one_reads_or_has_stopped_the_updates(show: Open, site: Site):
+    page = await show("app/overview")
+    await expect(page.get_by_role("table", name="Busiest channels")).to_be_visible()
+    await page.evaluate("scrollTo(0, 600)")
+    state = page.locator(".link-state:visible")
+    await expect(state).to_have_text("Live, held while you read")
+    await page.evaluate("scrollTo(0, 0)")
+    await expect(state).to_have_text("Live")
+    await page.get_by_role("button", name="Stop updates").click()
+    await expect(state).to_have_text("Updates stopped")
+    await page.get_by_role("button", name="Start updates").click()
+
+
 async def test_the_charts_are_also_a_table_and_can_be_read_with_the_arrow_keys(show: Open):
     page = await show("app/overview")
     chart = page.get_by_role("img", name=re.compile("Waiting messages"))

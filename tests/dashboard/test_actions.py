@@ -14,8 +14,8 @@ from lonnymq.client import calls
 class Acting:
     """A page on which may be acted, over a stocked queue."""
 
-    def __init__(self, client: Any, queue: Queue, ids: dict[str, int]) -> None:
-        self.client, self.queue, self.ids = client, queue, ids
+    def __init__(self, client: Any, queue: Queue, ids: dict[str, int], dsn: str) -> None:
+        self.client, self.queue, self.ids, self.queue_dsn = client, queue, ids, dsn
 
     async def post(self, action: str, body: Any, status: int = 200, **more: Any) -> Any:
         answer = await self.client.post(f"/api/queues/jobs/actions/{action}", json=body, **more)
@@ -29,7 +29,7 @@ class Acting:
 @pytest.fixture
 async def acting(page, dsn_18: str) -> Any:
     with Queue(dsn_18) as queue:
-        yield Acting(await page(actions=True, token=TOKEN), queue, fill_queue(queue))
+        yield Acting(await page(actions=True, token=TOKEN), queue, fill_queue(queue), dsn_18)
 
 
 async def test_pausing_and_resuming_a_channel_is_previewed_done_and_written_down(acting):
@@ -106,6 +106,40 @@ async def test_a_channels_waiting_messages_are_purged_and_what_runs_goes_on(acti
     assert (await acting.post("purge/preview", {"channel": "acme"}))["count"] == 2
     assert (await acting.post("purge", {"channel": "acme"}))["count"] == 2
     assert acting.queue.channel("acme").stats().leased == 1
+
+
+async def test_a_purge_deletes_nothing_that_came_after_its_preview(acting):
+    will = await acting.post("purge/preview", {"channel": "acme"})
+    acting.queue.create("acme", b"after the preview")
+    did = await acting.post("purge", {"channel": "acme", **will["bound"]})
+    assert did["count"] == will["count"] == 2
+    assert acting.queue.channel("acme").stats().waiting == 1
+    (entry,) = (await acting.look("audit"))["entries"]
+    assert entry["parameters"] == will["bound"]
+
+
+async def test_an_action_on_dead_messages_leaves_those_that_died_after_its_preview(acting):
+    will = await acting.post("purge_dead/preview", {"channel": "broken"})
+    later = int(will["bound"]["died_before"]) + 1
+    with psycopg.connect(acting.queue_dsn, autocommit=True) as connection:
+        connection.execute(
+            "update lonnymq.dead set died_at = %s where id = %s", (later, acting.ids["dead"])
+        )
+    did = await acting.post("purge_dead", {"channel": "broken", **will["bound"]})
+    assert (will["count"], did["count"]) == (4, 3)
+    (entry,) = (await acting.look("audit"))["entries"]
+    assert entry["parameters"]["channel"] == "broken"
+    assert entry["parameters"]["error"] == "OSError: disk full"
+
+
+async def test_the_audit_has_the_old_and_the_new_limits(acting):
+    acting.queue.channel("acme").set(max_concurrency=2)
+    await acting.post("set_limits", {"channel": "acme", "options": {"max_concurrency": 4}})
+    (entry,) = (await acting.look("audit"))["entries"]
+    assert entry["parameters"] == {
+        "options": {"max_concurrency": 4},
+        "before": {"max_concurrency": 2},
+    }
 
 
 async def test_a_schedule_is_run_now(acting):

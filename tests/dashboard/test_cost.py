@@ -21,6 +21,11 @@ CALLS = (
     "channel_in_state('ready', 1000)",
     "channel_in_state('scheduled', 1000)",
     "channel_in_state('saturated', 1000)",
+    "channel_in_state('throttled', 1000)",
+    "channel_rank('failing', 1000)",
+    "queue_attention()",
+    "attempt_stats('channel', 0)",
+    "attempt_totals(array['tenant 1', 'tenant 7'])",
     "channel_dead(array['tenant 1', 'tenant 7'])",
     "channel_stats('tenant 1')",  # counts a channel's messages, up to 10,000
     "history_recent(0, 60000, 'tenant 7', 5000)",

@@ -53,7 +53,7 @@ async def test_the_overview_has_the_queue_at_a_glance(look):
     assert seen["workers"]["alive"] == 1
     assert seen["oldest_at"] <= seen["now_at"]
     assert (seen["out_per_s"], seen["failed_per_s"], seen["rate_ms"]) == (0.1, 0.5, 10_000)
-    assert (seen["top"][0]["channel"], seen["top"][0]["out_per_s"]) == ("broken", 0.4)
+    assert (seen["top"][0]["channel"], seen["top"][0]["out_per_s"]) == ("broken", 0.0)
 
 
 async def test_the_series_has_what_a_sweep_sampled(look):
@@ -90,7 +90,7 @@ async def test_a_channel_says_why_it_is_held(look):
 
 @pytest.mark.parametrize(
     ("sort", "first"),
-    [("dead", "broken"), ("rate", "broken"), ("waiting", None), ("oldest", "narrow")],
+    [("dead", "broken"), ("rate", "acme"), ("running", None), ("oldest", "narrow")],
 )
 async def test_channels_are_ranked_by_what_goes_on_in_them(look, sort, first):
     seen = await look("channels", sort=sort)
@@ -98,6 +98,40 @@ async def test_channels_are_ranked_by_what_goes_on_in_them(look, sort, first):
     assert seen["channels"]
     if first:
         assert seen["channels"][0]["channel"] == first
+
+
+async def test_a_small_queue_is_ranked_exactly_and_without_estimates(look):
+    seen = await look("channels", sort="waiting")
+    assert seen["ranked"] == "exact"
+    assert all(each["waiting"]["exact"] for each in seen["channels"])
+
+
+async def test_failures_are_counted_by_tenant_and_kind_and_the_rate_has_none_of_them(page, dsn_18):
+    sampled = "select lonnymq.sample_take(lonnymq.epoch() - %s)"
+    with Queue(dsn_18) as queue, psycopg.connect(dsn_18, autocommit=True) as connection:
+        connection.execute(sampled, (10_000,))
+        for number in range(12):
+            queue.create("half", b"x", kind="mail")
+            (message,) = queue.dequeue()
+            message.complete() if number % 2 else message.fail("no", retry_ms=3_600_000)
+        connection.execute(sampled, (0,))
+    look = Look(await page(), {})
+    (row,) = (await look("channels", sort="failing"))["channels"]
+    assert (row["channel"], row["recent_failed"], row["failed_share"]) == ("half", 6, 0.5)
+    assert (row["out_per_s"], row["turns_share"]) == (0.6, 1.0)
+    (kind,) = (await look("kinds"))["kinds"]
+    assert (kind["name"], kind["failed"], kind["failed_share"]) == ("mail", 6, 0.5)
+    assert kind["run_p50_ms"] <= kind["run_p95_ms"] <= kind["run_p99_ms"]
+    failing, workers = (await look("attention"))["rows"][::-1]
+    assert (failing["channel"], failing["reason"], failing["figure"]) == ("half", "failing", 6)
+    assert workers["reason"] == "no_workers"
+    assert (await look("channel", name="half"))["stats"]["completed"] == 6
+
+
+async def test_a_message_that_has_left_is_not_called_unknown(look):
+    assert (await look(f"messages/{look.ids['completed']}"))["message"]["state"] == "completed"
+    gone = (await look(f"messages/{10**9}", status=404))["error"]
+    assert gone["message"] == "There is no message 1000000000 yet."
 
 
 async def test_a_ranking_is_paged(look):

@@ -1,6 +1,7 @@
 """What Prometheus reads from the page, and what asks whether it is well."""
 
 import httpx
+import psycopg
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -77,6 +78,32 @@ async def test_only_the_busiest_channels_have_a_line_of_their_own(page, dsn_18):
     for number in range(10):
         assert seen[of_channels[0][0], f"channel=tenant {number}", "queue=jobs"] == 2
     assert sum(seen[key] for key in of_channels) == 71
+
+
+async def test_counters_and_histograms_count_every_attempt_and_a_chosen_channel_stays(page, dsn_18):
+    sampled = "select lonnymq.sample_take(lonnymq.epoch() - %s)"
+    with Queue(dsn_18) as queue, psycopg.connect(dsn_18, autocommit=True) as connection:
+        connection.execute(sampled, (10_000,))
+        queue.create_many([b"x"] * 5, channel="acme")
+        for number, message in enumerate(queue.dequeue(5)):
+            message.complete() if number else message.fail("no", dead=True)
+        connection.execute(sampled, (0,))
+        client = await page()
+        seen = scraped((await client.get("/metrics")).text)
+        labels = ("channel=acme", "outcome=completed", "queue=jobs")
+        assert seen["lonnymq_channel_attempts_total", *labels] == 4
+        assert seen["lonnymq_attempts_total", "outcome=dead", "queue=jobs"] == 1
+        for name in ("wait", "run"):
+            assert seen[f"lonnymq_{name}_seconds_count", "queue=jobs"] == 5
+            assert seen[f"lonnymq_{name}_seconds_bucket", "le=+Inf", "queue=jobs"] == 5
+        assert seen["lonnymq_attention_channels", "queue=jobs", "reason=dying"] == 1
+        for number in range(25):
+            queue.create_many([b"x"] * 2, channel=f"flood {number}")
+    later = await page({"jobs": dsn_18})
+    later._transport.app.state.dashboard.queues["jobs"].metric_channels = ["acme"]
+    seen = scraped((await later.get("/metrics")).text)
+    assert seen["lonnymq_channel_attempts_total", *labels] == 4
+    assert len([key for key in seen if key[0] == "lonnymq_channel_waiting_messages"]) == 21
 
 
 async def test_a_queue_that_does_not_answer_is_down_and_the_others_are_not(page, dsn_18, caplog):

@@ -1,9 +1,9 @@
-"""queue_attention, attempt_stats and attempt_totals: the tenants in trouble are found, however many others there are."""
+"""queue_attention, attempt_stats, attempt_totals: the tenants in trouble are found among any number of others."""
 
 import psycopg
 import pytest
 
-from database.plans.stock import add_messages, fold, keep_quiet, pages
+from database.plans.large_queue import add_messages, count_pages, disable_autovacuum, fold
 from lonnymq import Queue
 from support import Target
 
@@ -66,7 +66,9 @@ def test_the_window_moves_with_the_time(connection, queue):
         connection.execute("select lonnymq.sample_take(%s)", (start + step * 250_000,))
         settle(queue, "acme", 1, 0)
     read = "select completed from lonnymq.channel_recent('acme', %s)"
-    seen = [connection.execute(read, (start + at,)).fetchone() for at in (750_000, 900_000, 1_300_000)]
+    seen = [
+        connection.execute(read, (start + at,)).fetchone() for at in (750_000, 900_000, 1_300_000)
+    ]
     assert seen == [(2,), (1,), (0,)]
 
 
@@ -93,7 +95,11 @@ def test_a_queue_without_workers_says_so_once_messages_wait(dsn):
         assert queue.attention() == []
         queue.create("acme", b"x")
         (found,) = queue.attention()
-        assert (found.reason, found.channel, found.advice) == ("no_workers", None, "Start a worker.")
+        assert (found.reason, found.channel, found.advice) == (
+            "no_workers",
+            None,
+            "Start a worker.",
+        )
 
 
 def test_counters_only_grow_and_histograms_count_every_attempt(connection, queue):
@@ -131,7 +137,7 @@ def test_trouble_is_found_exactly_among_many_channels_at_a_bounded_cost(server_1
     cost = []
     for channels in (2_000, 20_000):
         with server_18.database() as (dsn, _), psycopg.connect(dsn, autocommit=True) as connection:
-            keep_quiet(connection)
+            disable_autovacuum(connection)
             with Queue(dsn) as queue:
                 queue.worker_seen("w1", concurrency=1)
                 queue.channel_set("a narrow one", max_concurrency=1)
@@ -155,6 +161,6 @@ def test_trouble_is_found_exactly_among_many_channels_at_a_bounded_cost(server_1
                     "select channel, figure from lonnymq.channel_rank('waiting', 1)"
                 ).fetchone()
                 assert ranked == ("the paused one", 300)
-                cost.append(pages(connection, "queue_attention()", times=2))
+                cost.append(count_pages(connection, "queue_attention()", times=2))
     print(f"pages touched by queue_attention: {cost}")
     assert cost[1] <= cost[0] * 1.5 + 100

@@ -28,13 +28,14 @@ STATS = QueueStats(
 )  # fmt: skip
 ACME = ChannelActivity(
     channel="acme", state="saturated", waiting=7, scheduled=0, leased=4, counted_exactly=True,
-    waiting_since=NOW - 5_000, next_at=None, in_flight=4, finished=25, finished_ms=10_000,
+    waiting_since=NOW - 5_000, next_at=None, in_flight=4, finished=30, completed=25,
+    ended=130, finished_ms=10_000, recent_completed=25, recent_failed=5,
     max_concurrency=4, min_interval_ms=None, burst=1, max_size=None, weight=1, paused=False,
     retiring=False, now_at=NOW,
 )  # fmt: skip
 BLOOM = replace(ACME, channel="bloom", state="ready", waiting=1000, counted_exactly=False,
-    in_flight=0, finished=0, max_concurrency=None, waiting_since=NOW - 60_000)  # fmt: skip
-CEDAR = replace(ACME, channel="cedar", state="throttled", waiting=1, in_flight=1, finished=100,
+    in_flight=0, completed=0, max_concurrency=None, waiting_since=NOW - 60_000)  # fmt: skip
+CEDAR = replace(ACME, channel="cedar", state="throttled", waiting=1, in_flight=1, completed=100,
     max_concurrency=None, min_interval_ms=500, burst=3, next_at=NOW + 250)  # fmt: skip
 SNAPSHOT = Snapshot(STATS, [CEDAR, ACME, BLOOM], [])
 

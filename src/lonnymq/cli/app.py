@@ -41,6 +41,7 @@ COMMANDS = {
     "install": source("install"),
     "sql": source("install", app="sql_app"),
     "status": source("status"),
+    "attention": source("status", app="attention_app"),
     "watch": source("status", app="watch_app"),
     "queue": source("queue"),
     "channel": source("channel"),

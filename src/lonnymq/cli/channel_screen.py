@@ -64,9 +64,9 @@ class Snapshot:
 
 def channel_rate(channel: ChannelActivity) -> float | None:
     """Finished attempts of a channel per second; None without history."""
-    if channel.finished is None:
+    if channel.completed is None:
         return None
-    return channel.finished * 1_000 / channel.finished_ms
+    return channel.completed * 1_000 / channel.finished_ms
 
 
 class SnapshotReader:

@@ -260,10 +260,18 @@ class JsonFormatter(logging.Formatter):
         return json.dumps(document, default=str, ensure_ascii=False)
 
 
+class LineFormatter(logging.Formatter):
+    """A record on a line. Names of tenants cannot begin a line of their own or control the terminal."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - the name in logging
+        """The line without control characters. A traceback follows on lines of its own."""
+        return escape_controls(super().formatMessage(record))
+
+
 def log_to_stderr(level: Level, *, as_json: bool) -> None:
     """Write the log of the library to standard error."""
     handler = logging.StreamHandler(sys.stderr)
-    lines = logging.Formatter("%(asctime)s %(levelname)-7s %(message)s", "%H:%M:%S")
+    lines = LineFormatter("%(asctime)s %(levelname)-7s %(message)s", "%H:%M:%S")
     handler.setFormatter(JsonFormatter() if as_json else lines)
     logger = logging.getLogger("lonnymq")
     logger.addHandler(handler)

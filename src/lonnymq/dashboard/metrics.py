@@ -8,8 +8,9 @@ import socket
 import threading
 from collections import Counter
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import psycopg
 from psycopg.rows import dict_row
@@ -19,7 +20,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from lonnymq.client import calls
 from lonnymq.dashboard.api.queue import read_overview
 from lonnymq.dashboard.errors import ApiError
-from lonnymq.dashboard.queues import MonitoredQueue, Row
+from lonnymq.dashboard.queues import MonitoredQueue, QueueTransaction, Row
 from lonnymq.dashboard.state import AppState, get_state
 from lonnymq.doctor import Report, run_checks
 from lonnymq.errors import LonnyMQError
@@ -60,10 +61,17 @@ QUEUE_GAUGES = {
                       "How evenly channels with a backlog and without limits were served recently. 1 is even."),
 }  # fmt: skip
 CHANNEL_GAUGES = {
-    "waiting": ("channel_waiting_messages", "Messages of a channel that are due, counted up to 100."),
-    "in_flight": ("channel_running_messages", "Messages of a channel that are leased."),
+    "waiting": ("channel_waiting_messages",
+                "Messages of a channel that wait, including scheduled messages, counted up to 10,000."),
+    "running": ("channel_running_messages", "Messages of a channel that are leased."),
 }  # fmt: skip
 DOCTOR_SECONDS, DOCTOR_WAIT_SECONDS = 8.0, 2.0
+OUTCOMES = {
+    "completed": "completed", "failed": "failed", "deferred": "deferred", "expired": "expired", "dead": "died",
+}  # fmt: skip
+REASONS = ("no_workers", "failing", "dying", "paused", "saturated", "throttled", "old")
+MAX_COUNTED = 10_000
+HOUR_MS = 3_600_000
 ANSWER_SECONDS = 8.0  # Prometheus waits for 10
 
 Document = dict[str, Any]
@@ -85,47 +93,60 @@ async def format_metrics(state: AppState) -> str:
     ):
         families.up.add(int(found is not None), queue=queue.key)
         if found is not None:
-            families.add_queue(queue, found[0])
-            families.add_channels(queue, found[1])
-            families.add_server(queue, found[2])
+            families.add_queue(queue.key, found)
         if report is not None:
-            families.add_report(queue, report)
+            families.add_report(queue.key, report)
     return exposition(families.all)
 
 
 async def read_all(
     state: AppState, queue: MonitoredQueue
-) -> tuple[tuple[Document, list[Row], Document] | None, Report | None]:
+) -> tuple[QueueReading | None, Report | None]:
     """Read a queue and, if the queue answers, what the doctor says of it."""
     found = await read_queue(state, queue)
     return found, None if found is None else await read_doctor(state, queue)
 
 
-async def read_queue(
-    state: AppState, queue: MonitoredQueue
-) -> tuple[Document, list[Row], Document] | None:
-    """Read the overview, the active channels and the server of a queue, or None if nobody answers in time."""
+@dataclass(frozen=True, slots=True)
+class QueueReading:
+    """What the database says about a queue."""
+
+    overview: Document
+    channels: list[Row]
+    totals: list[Row]
+    attention: list[Row]
+    server: Document
+
+
+async def read_queue(state: AppState, queue: MonitoredQueue) -> QueueReading | None:
+    """Read a queue, or None if the queue does not answer in time."""
     try:
         async with asyncio.timeout(ANSWER_SECONDS):
             overview = await state.cache.get((queue.key, "overview"), partial(read_overview, queue))
-            active = await queue.rows(calls.channel_active, limit=100, count=100)
-            return overview, active, await read_server(queue)
+            async with queue.read_transaction() as transaction:
+                names = await choose_channels(transaction, queue)
+                return QueueReading(
+                    overview,
+                    await transaction.rows(calls.channel_active, names, count=MAX_COUNTED),
+                    await transaction.rows(calls.attempt_totals, names),
+                    await transaction.rows(calls.queue_attention, limit=1000),
+                    await read_server(transaction),
+                )
     except (ApiError, TimeoutError):
         return None
 
 
-async def read_server(queue: MonitoredQueue) -> Document:
+async def read_server(transaction: QueueTransaction) -> Document:
     """Read the ages that an operator watches: of transaction ids, of snapshots, of maintenance."""
-    async with queue.read_transaction() as transaction:
-        cursor = transaction.connection.cursor(row_factory=dict_row)
-        await cursor.execute(SERVER.encode())
-        [found] = await cursor.fetchall()
-        now_at = await transaction.call(calls.epoch)
-        # Every maintenance takes a sample, at most every 5 s: the last one tells when there was maintenance.
-        samples = await transaction.rows(calls.sample_list, now_at - MINUTE_MS, step_ms=1000)
-        samples = samples or await transaction.rows(
-            calls.sample_list, now_at - DAY_MS, step_ms=MINUTE_MS
-        )
+    cursor = transaction.connection.cursor(row_factory=dict_row)
+    await cursor.execute(SERVER.encode())
+    [found] = await cursor.fetchall()
+    now_at = await transaction.call(calls.epoch)
+    # Every maintenance takes a sample, at most every 5 s: the last one tells when there was maintenance.
+    samples = await transaction.rows(calls.sample_list, now_at - MINUTE_MS, step_ms=1000)
+    samples = samples or await transaction.rows(
+        calls.sample_list, now_at - DAY_MS, step_ms=MINUTE_MS
+    )
     age = (now_at - max(each["at"] for each in samples)) / 1000 if samples else None
     return {**found, "maintenance_age_seconds": age}
 
@@ -163,6 +184,27 @@ def cut(connection: psycopg.Connection[Any]) -> None:
         own.shutdown(socket.SHUT_RDWR)
 
 
+async def choose_channels(transaction: QueueTransaction, queue: MonitoredQueue) -> list[str]:
+    """The channels with series of their own: a chosen channel keeps its series while it is in use.
+
+    Free places go to the channels with the most waiting messages, then to those with the most attempts of an hour.
+    """
+    now_at = await transaction.call(calls.epoch)
+    active = await transaction.rows(calls.channel_rank, "waiting", limit=MAX_CHANNELS)
+    ended = await transaction.rows(
+        calls.attempt_stats, "channel", start=now_at - HOUR_MS, limit=MAX_CHANNELS
+    )
+    found = [each["channel"] for each in active] + [each["name"] for each in ended]
+    kept = list(queue.metric_channels)
+    if kept:
+        used = await transaction.rows(calls.channel_active, kept, count=1)
+        busy = {each["channel"] for each in used if each["state"] != "idle"}
+        kept = [name for name in kept if name in busy or name in found]
+    chosen = [name for name in dict.fromkeys(kept + found) if name != REST][:MAX_CHANNELS]
+    queue.metric_channels = chosen
+    return chosen
+
+
 class DashboardMetrics:
     """The metrics of the dashboard."""
 
@@ -183,7 +225,19 @@ class DashboardMetrics:
         self.channel_gauges = {
             word: self.gauge(name, about) for word, (name, about) in CHANNEL_GAUGES.items()
         }
-
+        self.attention = self.gauge(
+            "attention_channels", "Channels that need attention, by reason, counted up to 1,000."
+        )
+        self.attempts = self.family(
+            "attempts_total", "counter", "Attempts that ended, by outcome, up to the latest sample."
+        )
+        self.channel_attempts = self.family(
+            "channel_attempts_total", "counter", "Attempts of a channel that ended, by outcome."
+        )
+        self.waited = self.family(
+            "wait_seconds", "histogram", "How long attempts waited after their messages were due."
+        )
+        self.ran = self.family("run_seconds", "histogram", "How long attempts ran.")
         self.server_gauges = {
             name: self.gauge(name, about) for name, about in SERVER_GAUGES.items()
         }
@@ -194,41 +248,73 @@ class DashboardMetrics:
 
     def gauge(self, name: str, about: str) -> Family:
         """Add a gauge."""
-        family = Family(f"lonnymq_{name}", "gauge", about)
+        return self.family(name, "gauge", about)
+
+    def family(
+        self, name: str, kind: Literal["counter", "gauge", "histogram"], about: str
+    ) -> Family:
+        """Add a metric."""
+        family = Family(f"lonnymq_{name}", kind, about)
         self.all.append(family)
         return family
 
-    def add_queue(self, queue: MonitoredQueue, overview: Document) -> None:
+    def add_queue(self, key: str, found: QueueReading) -> None:
         """Add one queue."""
+        overview = found.overview
         for path, family in self.queue_gauges.items():
-            family.add(find_value(overview, path), queue=queue.key)
-        self.created.add(overview["last_id"], queue=queue.key)
+            family.add(find_value(overview, path), queue=key)
+        self.created.add(overview["last_id"], queue=key)
         since = overview["oldest_at"]
         waited = 0 if since is None else max(overview["now_at"] - since, 0) / 1000
-        self.oldest.add(waited, queue=queue.key)
+        self.oldest.add(waited, queue=key)
+        reasons = Counter(each["reason"] for each in found.attention)
+        for reason in REASONS:
+            self.attention.add(reasons[reason], queue=key, reason=reason)
+        self.add_channels(key, found)
+        self.add_totals(key, found.totals)
+        self.add_server(key, found.server)
 
-    def add_server(self, queue: MonitoredQueue, found: Document) -> None:
+    def add_server(self, key: str, found: Document) -> None:
         """Add what was read of the server."""
         for name, family in self.server_gauges.items():
-            family.add(found[name], queue=queue.key)
+            family.add(found[name], queue=key)
 
-    def add_report(self, queue: MonitoredQueue, report: Report) -> None:
+    def add_report(self, key: str, report: Report) -> None:
         """Add what the doctor found."""
-        self.checks.add(len(report.checked), queue=queue.key)
+        self.checks.add(len(report.checked), queue=key)
         for (check, level), many in Counter((p.check, p.level) for p in report.problems).items():
-            self.problems.add(many, queue=queue.key, check=check, level=level)
+            self.problems.add(many, queue=key, check=check, level=level)
 
-    def add_channels(self, queue: MonitoredQueue, active: list[Document]) -> None:
-        """Add the busiest channels, and all other active channels as one."""
-        by_work = sorted(active, key=lambda each: -each["waiting"] - 10 * each["in_flight"])
-        top = [each for each in by_work[:MAX_CHANNELS] if each["channel"] != REST]
-        rest = [each for each in by_work if each not in top]
-        for word, family in self.channel_gauges.items():
-            for each in top:
-                family.add(each[word], queue=queue.key, channel=each["channel"])
-            if rest:
-                total = sum(each[word] or 0 for each in rest)
-                family.add(total, queue=queue.key, channel=REST)
+    def add_channels(self, key: str, found: QueueReading) -> None:
+        """Add the chosen channels, and all other channels as one."""
+        sums = {"waiting": 0, "running": 0}
+        for each in found.channels:
+            figures = {
+                "waiting": each["waiting"] + each["scheduled"],
+                "running": each["in_flight"] or 0,
+            }
+            for word, value in figures.items():
+                sums[word] += value
+                self.channel_gauges[word].add(value, queue=key, channel=each["channel"])
+        for word, value in sums.items():
+            rest = max(found.overview[word]["value"] - value, 0)
+            self.channel_gauges[word].add(rest, queue=key, channel=REST)
+
+    def add_totals(self, key: str, totals: list[Row]) -> None:
+        """Add the counters and histograms."""
+        for each in totals:
+            name = each["channel"]
+            for outcome, column in OUTCOMES.items():
+                if name:
+                    self.channel_attempts.add(
+                        each[column], queue=key, channel=name, outcome=outcome
+                    )
+                else:
+                    self.attempts.add(each[column], queue=key, outcome=outcome)
+            if each["waits"]:
+                bounds = [bound / 1000 for bound in each["bounds_ms"]]
+                self.waited.add_histogram(bounds, each["waits"], each["wait_ms"] / 1000, queue=key)
+                self.ran.add_histogram(bounds, each["runs"], each["run_ms"] / 1000, queue=key)
 
 
 def find_value(document: Document, path: str) -> float | None:

@@ -61,6 +61,7 @@ class MonitoredQueue:
         self.source: AsyncSource = source_of(source, max_connections=MAX_CONNECTIONS)
         self.slots = asyncio.Semaphore(MAX_CONNECTIONS)
         self.creation_rate = CreationRate()
+        self.metric_channels: list[str] = []
 
     @property
     def label(self) -> str:

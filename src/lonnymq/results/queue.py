@@ -133,7 +133,7 @@ class ChannelStats:
 class ChannelActivity:
     """One channel in which something goes on.
 
-    `finished` attempts ended within the last `finished_ms`, of which `completed` completed. In all channels `ended` did.
+    `finished` attempts ended within the last `finished_ms`, of which `completed` completed. `ended` is of all channels.
     `recent_completed` and `recent_failed` are of the last 5 to 10 minutes.
     """
 

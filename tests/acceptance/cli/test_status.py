@@ -109,3 +109,16 @@ def test_the_option_comes_before_the_variable(dsn_18: str) -> None:
 
 def test_the_version_is_that_of_the_library() -> None:
     assert run("--version").out == f"lonnymq {version('lonnymq')}\n"
+
+
+def test_attention_names_the_tenants_in_trouble(queue: lonnymq.Queue, dsn_18: str) -> None:
+    assert "Nothing needs attention." in run("attention", dsn=dsn_18).out
+    queue.create("bad\nname", b"x")
+    queue.channel_pause("bad\nname")
+    rows = run("attention", "--json", dsn=dsn_18).json
+    assert [(each["channel"], each["reason"]) for each in rows] == [
+        (None, "no_workers"),
+        ("bad\nname", "paused"),
+    ]
+    people = run("attention", "--target", "1m", dsn=dsn_18).out
+    assert "bad\\nname" in people

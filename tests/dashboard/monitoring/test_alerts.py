@@ -13,7 +13,7 @@ CASES = Path(__file__).with_name("alerts_test.yml")
 
 
 def test_promtool_finds_no_fault_in_the_rules():
-    assert "21 rules found" in promtool("check", "rules", RULES)
+    assert "22 rules found" in promtool("check", "rules", RULES)
 
 
 def test_each_alert_fires_when_it_should_and_not_before():

@@ -1,4 +1,4 @@
-"""`lonnymq status` and `lonnymq watch`: the queue on a page, and a live screen of the active channels."""
+"""`lonnymq status`, `attention` and `watch`: the queue on a page, what is wrong, a live screen of the channels."""
 
 from __future__ import annotations
 
@@ -60,7 +60,16 @@ PageSize = Annotated[
 Interval = Annotated[str, option("Time between two updates.", metavar="TIME")]
 Count = Annotated[int | None, option("Number of updates before the end.", min=1)]
 
+Target = Annotated[
+    str, option("How long a message may wait before its channel is listed.", metavar="TIME")
+]
+FailingPercent = Annotated[
+    int, option("Share of failed attempts from which a channel is listed.", min=1, max=100)
+]
+MaxRows = Annotated[int, option("Maximum number of rows.", "--limit", min=1, max=1_000)]
+
 app = create_group("Show the queue on a page.")
+attention_app = create_group("List what needs attention now.")
 watch_app = create_group("Show a live screen of the channels.")
 
 
@@ -89,6 +98,36 @@ def status(session: Session) -> None:
     }
     width = session.out.console.width
     session.out.print_result(document, lambda: render_status(facts, snapshot, width))
+
+
+@command(attention_app)
+def attention(
+    session: Session,
+    target: Target = "5m",
+    failing_percent: FailingPercent = 20,
+    limit: MaxRows = 100,
+) -> None:
+    """List the channels in trouble: failing, dead messages, paused or late, with the reason and what to do."""
+    found = session.queue.attention(
+        read_duration(target, "--target"), failing_percent=failing_percent, limit=limit
+    )
+    rows = [
+        (
+            "(queue)" if each.channel is None else each.channel,
+            each.reason,
+            each.explanation,
+            each.advice,
+        )
+        for each in found
+    ]
+    session.out.print_result(
+        found,
+        lambda: (
+            make_table("channel", "reason", "what is wrong", "what to do", rows=rows)
+            if rows
+            else "Nothing needs attention."
+        ),
+    )
 
 
 def render_status(facts: dict[str, object], snapshot: Snapshot, width: int) -> Any:

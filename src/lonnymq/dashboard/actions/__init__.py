@@ -13,12 +13,13 @@ from lonnymq.dashboard.request import Body
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What an action will do."""
+    """What an action will do. With `bound` in the body, the action touches nothing that came after the preview."""
 
     message: str
     count: int = 1
     at_least: bool = False
     warning: str | None = None
+    bound: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

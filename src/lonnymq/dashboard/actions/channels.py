@@ -11,7 +11,7 @@ from lonnymq.client import calls
 from lonnymq.dashboard.actions import ActionResult, Preview, format_messages
 from lonnymq.dashboard.errors import invalid, not_found
 from lonnymq.dashboard.queues import QueueTransaction, Row
-from lonnymq.dashboard.request import Body, Text
+from lonnymq.dashboard.request import Body, MessageId, Text, parse_id
 
 MAX_PURGED = 10_000
 MAX_VALUE_LENGTH = 60
@@ -26,6 +26,12 @@ class ChannelBody(Body):
     def subject(self) -> str:
         """The subject for the audit log."""
         return self.channel
+
+
+class PurgeBody(ChannelBody):
+    """The channel, and the last message that the preview showed."""
+
+    last_id: MessageId | None = None
 
 
 class ChannelOptions(Body):
@@ -99,14 +105,17 @@ async def preview_limits(transaction: QueueTransaction, body: LimitsBody) -> Pre
 async def set_limits(transaction: QueueTransaction, body: LimitsBody) -> ActionResult:
     """Change the limits."""
     options = body.changes()
+    row = await read_channel(transaction, body.channel)
     answer = await transaction.call(calls.channel_set, body.channel, options)
-    message = "The limits are changed."
-    return ActionResult(message, answer, body.channel, parameters={"options": options})
+    before = {name: row[name] for name in options}
+    parameters = {"options": options, "before": before}
+    return ActionResult("The limits are changed.", answer, body.channel, parameters=parameters)
 
 
-async def preview_purge(transaction: QueueTransaction, body: ChannelBody) -> Preview:
+async def preview_purge(transaction: QueueTransaction, body: PurgeBody) -> Preview:
     """Count the messages that will be deleted."""
     row = await read_channel(transaction, body.channel)
+    (figures,) = await transaction.rows(calls.queue_metrics)
     count = row["waiting"] + row["scheduled"]
     return Preview(
         f"{format_messages(count, 'waiting')} of the channel will be deleted, including scheduled messages. "
@@ -114,14 +123,20 @@ async def preview_purge(transaction: QueueTransaction, body: ChannelBody) -> Pre
         count,
         at_least=not row["counted_exactly"],
         warning="You cannot undo this.",
+        bound={"last_id": str(figures["last_id"])},
     )
 
 
-async def purge(transaction: QueueTransaction, body: ChannelBody) -> ActionResult:
+async def purge(transaction: QueueTransaction, body: PurgeBody) -> ActionResult:
     """Delete up to ten thousand of the messages."""
-    count = await transaction.call(calls.message_purge, body.channel, limit=MAX_PURGED)
+    last_id = None if body.last_id is None else parse_id(body.last_id, "last_id")
+    count = await transaction.call(
+        calls.message_purge, body.channel, limit=MAX_PURGED, last_id=last_id
+    )
     message = f"{format_messages(count)} deleted."
-    return ActionResult(message, "purged", body.channel, count, more=count == MAX_PURGED)
+    parameters = {} if last_id is None else {"last_id": str(last_id)}
+    more = count == MAX_PURGED
+    return ActionResult(message, "purged", body.channel, count, more=more, parameters=parameters)
 
 
 async def read_channel(transaction: QueueTransaction, name: str) -> Row:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, UnsetType
 
 from lonnymq.client import calls
 from lonnymq.dashboard.actions import ActionResult, Preview, format_messages, require_found
+from lonnymq.dashboard.api.content import summarize_error
 from lonnymq.dashboard.errors import ApiError, invalid, not_found
 from lonnymq.dashboard.queues import QueueTransaction
 from lonnymq.dashboard.request import MAX_ID, Body, MessageId, Text, parse_id
@@ -46,42 +48,54 @@ async def preview_cancel(transaction: QueueTransaction, body: MessageBody) -> Pr
 async def cancel(transaction: QueueTransaction, body: MessageBody) -> ActionResult:
     """Cancel a message, waiting or running."""
     message_id = parse_id(body.id)
+    rows = await transaction.rows(calls.message_show, message_id, head_bytes=0)
     answer = await transaction.call(calls.message_cancel, message_id)
     require_found(answer)
     if answer != "cancelled":
         raise ApiError("conflict", NOT_CANCELLED[answer], advice="Load the message again.")
-    return ActionResult(f"Message {message_id} is cancelled.", answer, str(message_id))
+    known = {name: rows[0][name] for name in ("channel", "kind", "key")} if rows else {}
+    done = f"Message {message_id} is cancelled."
+    return ActionResult(done, answer, str(message_id), parameters=known)
 
 
 class DeadFilter(Body):
-    """The dead messages to act on: by ids, by group, channel and kind, or all."""
+    """The dead messages to act on: by ids, by group, channel and kind, or all.
+
+    `died_before` is the time of the preview: messages that died later stay.
+    """
 
     ids: Annotated[list[MessageId], Meta(min_length=1, max_length=1000)] | UnsetType = UNSET
     group: Text | None = None
     channel: Text | None = None
     kind: Text | None = None
     all: bool = False
+    died_before: MessageId | None = None
 
-    def result(self, message: str, answer: str, count: int, *, has_more: bool) -> ActionResult:
+    def result(self, message: str, answer: str, count: int, found: FoundDead) -> ActionResult:
         """The result of an action on these messages, with the subject and the filter for the audit log."""
-        fields = {"group": self.group, "channel": self.channel, "kind": self.kind}
+        fields = {
+            "group": self.group,
+            "channel": self.channel,
+            "kind": self.kind,
+            "died_before": self.died_before and str(self.died_before),
+            "error": found.error,
+        }
         parameters: dict[str, Any] = {name: value for name, value in fields.items() if value}
         subject = self.channel or "dead messages"
         if self.ids is not UNSET:
-            parameters = {"ids": [str(each) for each in self.ids]}
+            parameters["ids"] = [str(each) for each in self.ids]
             subject = str(self.ids[0]) if len(self.ids) == 1 else subject
-        more = has_more and count > 0
+        more = found.has_more and count > 0
         return ActionResult(message, answer, subject, count, more=more, parameters=parameters)
 
-    async def find(self, transaction: QueueTransaction, limit: int) -> tuple[list[int], bool]:
-        """The ids of the messages up to a limit, and whether there are more."""
+    async def find(self, transaction: QueueTransaction, limit: int) -> FoundDead:
+        """The ids of the messages up to a limit, the newest first."""
         if self.ids is UNSET and not (self.group or self.channel or self.kind or self.all):
             raise invalid("Name the dead messages: ids, group, channel, kind or all.")
         if self.ids is not UNSET:
-            ids = [parse_id(each) for each in self.ids]
-            return ids[:limit], len(ids) > limit
-        found: list[int] = []
-        before = MAX_ID
+            return await self.find_by_id(transaction, limit)
+        until = MAX_ID if self.died_before is None else parse_id(self.died_before, "died_before")
+        found, before = FoundDead([]), MAX_ID
         for _ in range(MAX_SEARCHES):
             rows = await transaction.rows(
                 calls.dead_match,
@@ -89,50 +103,83 @@ class DeadFilter(Body):
                 channel=self.channel or None,
                 kind=self.kind or None,
                 before=before,
-                limit=limit - len(found),
+                limit=limit - len(found.ids),
                 head_bytes=0,
             )
-            found += [each["id"] for each in rows if each["id"] is not None]
+            for each in rows:
+                if each["id"] is not None and each["died_at"] <= until:
+                    found.ids.append(each["id"])
+                    found.error = found.error or summarize_error(each["error"])
             if rows[0]["upto"] is None:
-                return found, False
-            if len(found) >= limit:
-                return found, True
+                return found
+            if len(found.ids) >= limit:
+                break
             before = rows[0]["upto"]
-        return found, True
+        found.has_more = True
+        return found
+
+    async def find_by_id(self, transaction: QueueTransaction, limit: int) -> FoundDead:
+        """The messages with the given ids, and the error of the first."""
+        assert self.ids is not UNSET  # noqa: S101 - the caller knows
+        ids = [parse_id(each) for each in self.ids]
+        rows = await transaction.rows(calls.message_show, ids[0], head_bytes=0)
+        error = summarize_error(rows[0]["error"]) if rows else None
+        return FoundDead(ids[:limit], len(ids) > limit, error)
+
+
+@dataclass(slots=True)
+class FoundDead:
+    """Dead messages: their ids, whether there are more, and the error of the first."""
+
+    ids: list[int]
+    has_more: bool = False
+    error: str | None = None
 
 
 async def preview_redrive(transaction: QueueTransaction, body: DeadFilter) -> Preview:
     """Count the messages that will be queued again."""
-    found, has_more = await body.find(transaction, MAX_COUNTED)
+    found = await body.find(transaction, MAX_COUNTED)
     return Preview(
-        f"{format_messages(len(found))} will be queued again at the old due time, with all attempts left.",
-        len(found),
-        at_least=has_more,
+        f"{format_messages(len(found.ids))} will be queued again at the old due time, with all attempts left.",
+        len(found.ids),
+        at_least=found.has_more,
+        bound=await bound_to_now(transaction),
     )
 
 
 async def redrive(transaction: QueueTransaction, body: DeadFilter) -> ActionResult:
     """Queue up to a thousand of the messages again."""
-    found, has_more = await body.find(transaction, BATCH)
-    answers = await transaction.call(calls.dead_redrive, found, limit=BATCH) if found else []
+    found = await body.find(transaction, BATCH)
+    answers = (
+        await transaction.call(calls.dead_redrive, found.ids, limit=BATCH) if found.ids else []
+    )
     count = sum(each.answer == "redriven" for each in answers)
     duplicates = sum(each.answer == "duplicate" for each in answers)
     message = f"{format_messages(count)} queued again."
     if duplicates:
         message += f" {format_messages(duplicates)} stay dead: other messages have their keys."
-    return body.result(message, "redriven", count, has_more=has_more)
+    return body.result(message, "redriven", count, found)
 
 
 async def preview_purge(transaction: QueueTransaction, body: DeadFilter) -> Preview:
     """Count the messages that will be deleted."""
-    found, has_more = await body.find(transaction, MAX_COUNTED)
-    message, warning = f"{format_messages(len(found))} will be deleted.", "You cannot undo this."
-    return Preview(message, len(found), at_least=has_more, warning=warning)
+    found = await body.find(transaction, MAX_COUNTED)
+    message, warning = (
+        f"{format_messages(len(found.ids))} will be deleted.",
+        "You cannot undo this.",
+    )
+    bound = await bound_to_now(transaction)
+    return Preview(message, len(found.ids), at_least=found.has_more, warning=warning, bound=bound)
+
+
+async def bound_to_now(transaction: QueueTransaction) -> dict[str, str]:
+    """What keeps an action from messages that die after its preview."""
+    return {"died_before": str(await transaction.call(calls.epoch))}
 
 
 async def purge(transaction: QueueTransaction, body: DeadFilter) -> ActionResult:
     """Delete up to a thousand of the messages."""
-    found, has_more = await body.find(transaction, BATCH)
-    count = await transaction.call(calls.dead_purge, found, limit=BATCH) if found else 0
+    found = await body.find(transaction, BATCH)
+    count = await transaction.call(calls.dead_purge, found.ids, limit=BATCH) if found.ids else 0
     message = f"{format_messages(count)} deleted."
-    return body.result(message, "purged", count, has_more=has_more)
+    return body.result(message, "purged", count, found)

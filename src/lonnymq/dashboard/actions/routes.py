@@ -29,7 +29,8 @@ ACTIONS = {
                          channels.set_limits, needs_trial=True),  # the database checks the values
     "cancel": Action("Delete a message that no worker is running.", messages.MessageBody,
                      messages.preview_cancel, messages.cancel),
-    "purge": Action("Delete the waiting messages of a channel.", CHANNEL, channels.preview_purge, channels.purge),
+    "purge": Action("Delete the waiting messages of a channel.", channels.PurgeBody, channels.preview_purge,
+                    channels.purge),
     "redrive": Action("Queue dead messages again.", DEAD, messages.preview_redrive, messages.redrive),
     "purge_dead": Action("Delete dead messages.", DEAD, messages.preview_purge, messages.purge),
     "run_schedule": Action("Create the message of a schedule now.", SCHEDULE, schedules.preview_run,

@@ -9,6 +9,7 @@ from lonnymq.client import calls
 from lonnymq.dashboard.api.schemas import (
     OUTCOMES,
     SETTINGS,
+    AttemptStats,
     ChannelPoint,
     ChannelRow,
     build_count,
@@ -19,8 +20,11 @@ from lonnymq.dashboard.queues import MonitoredQueue, QueueTransaction, Row, per_
 from lonnymq.dashboard.request import cursor_error, decode_cursor, encode_cursor
 
 SPANS = {"hour": (3_600_000, 60_000), "day": (86_400_000, 900_000)}
-SORTS = ("name", "waiting", "running", "oldest", "rate", "dead")
-MAX_COUNTED = 10_000
+SORTS = ("name", "waiting", "running", "oldest", "rate", "failing", "dead")
+EXACT_STATES = ("paused", "retiring", "saturated", "throttled")
+MAX_RANKED = 1000
+HOUR_MS = 3_600_000
+MAX_COUNTED, MAX_LISTED = 10_000, 1000
 MAX_DEAD = 1000
 
 
@@ -46,21 +50,37 @@ async def list_channels(
         order = await transaction.rows(calls.channel_rank, sort) if sort != "name" else []
         ranks = {each["channel"]: each["figure"] for each in order}
         names = list(ranks)
+        in_state: set[str] = set()
         if state:
             in_state = set(await transaction.call(calls.channel_in_state, state))
             names = [name for name in names if name in in_state] + sorted(in_state - set(names))
         names = [name for name in names if search.lower() in name.lower()]
         chosen = names[start : start + limit]
-        estimates = ranks if sort == "waiting" else {}
-        page = await read_rows(transaction, chosen, estimates)
+        is_exact = await is_ranked_exactly(transaction, sort, state, len(in_state))
+        estimates = ranks if sort == "waiting" and not is_exact else {}
+        page = await read_rows(
+            transaction, chosen, estimates, count=MAX_COUNTED if is_exact else MAX_LISTED
+        )
     following = encode_cursor(start + limit) if start + limit < len(names) else None
     return {
         **page,
         "next": following,
-        "ranked": "estimated",
+        "ranked": "exact" if is_exact else "estimated",
         "complete": following is None,
         "searched": len(names),
     }
+
+
+async def is_ranked_exactly(
+    transaction: QueueTransaction, sort: str, state: str | None, found: int
+) -> bool:
+    """Whether a list has all channels that belong into it, in the right order."""
+    if state:
+        return state in EXACT_STATES and found < MAX_RANKED
+    if sort != "waiting":
+        return sort == "failing"
+    (figures,) = await transaction.rows(calls.queue_metrics)
+    return bool(figures["waiting_is_exact"])
 
 
 async def list_by_name(
@@ -97,10 +117,14 @@ async def list_by_name(
 
 
 async def read_rows(
-    transaction: QueueTransaction, names: list[str], estimates: dict[str, int] | None = None
+    transaction: QueueTransaction,
+    names: list[str],
+    estimates: dict[str, int] | None = None,
+    *,
+    count: int = MAX_LISTED,
 ) -> dict[str, Any]:
     """The channels with these names, in this order."""
-    active = await transaction.rows(calls.channel_active, names)
+    active = await transaction.rows(calls.channel_active, names, count=count)
     dead = await transaction.rows(calls.channel_dead, names)
     (figures,) = await transaction.rows(calls.queue_metrics)
     died = {each["channel"]: each["dead"] for each in dead}
@@ -131,9 +155,13 @@ async def read_channel(queue: MonitoredQueue, name: str) -> dict[str, Any]:
         (active,) = await transaction.rows(calls.channel_active, [name])
         options = await transaction.call(calls.queue_options_now)
         recent = await read_history(transaction, name, "hour", active["now_at"])
+        ended = await transaction.rows(
+            calls.attempt_stats, "channel", start=active["now_at"] - HOUR_MS, names=[name]
+        )
     return {
         "now_at": active["now_at"],
         "channel": format_details(stats[0], active),
+        "stats": format_stats(ended[0]) if ended else None,
         "defaults": {word: options[f"default_{word}"] for word in SETTINGS},
         "recent": recent,
     }
@@ -167,11 +195,28 @@ def format_row(
         waiting=waiting,
         scheduled=build_count(row["scheduled"], exact=counted),
         running=row["in_flight"],
-        out_per_s=per_second(row["finished"], row["finished_ms"]),
+        out_per_s=per_second(row["completed"], row["finished_ms"]),
+        turns_share=find_share(row["finished"], row["ended"]),
+        failed_share=find_share(
+            row["recent_failed"], (row["recent_failed"] or 0) + (row["recent_completed"] or 0)
+        ),
         rate_limit_per_s=per_second(1, row["min_interval_ms"]),
         oldest_at=row["waiting_since"],
         dead=build_count(dead, at_least=dead >= MAX_DEAD),
     )
+
+
+def format_stats(row: Row) -> dict[str, Any]:
+    """The outcomes and durations of a channel or a kind."""
+    failed = row["failed"] + row["expired"] + row["died"]
+    return select_fields(
+        AttemptStats, row, failed_share=find_share(failed, failed + row["completed"])
+    )
+
+
+def find_share(part: int | None, whole: int | None) -> float | None:
+    """A share between 0 and 1, unknown where there is nothing to share."""
+    return round(part / whole, 4) if part is not None and whole else None
 
 
 def explain_hold(row: Mapping[str, Any]) -> str | None:

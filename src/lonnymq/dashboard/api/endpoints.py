@@ -47,8 +47,17 @@ KIND = Parameter("kind", "Only messages of this kind.")
 NAME = Parameter("name", "The name of the channel.", required=True)
 SPAN = Parameter("span", "How far back.", default="hour", choices=("hour", "day"))
 
+TARGET = Parameter(
+    "target_s", "For how many seconds a message may wait before its channel needs attention.",
+    default=300, minimum=0, maximum=86_400,
+)  # fmt: skip
+
 ENDPOINTS = (
     Endpoint("overview", "The present state of the queue.", schemas.Overview, queue.read_overview),
+    Endpoint("attention", "What needs attention, the gravest first.", schemas.Attention,
+             queue.list_attention, (TARGET,)),
+    Endpoint("kinds", "The kinds of messages: outcomes and durations of the last hour.", schemas.Kinds,
+             queue.list_kinds),
     Endpoint("series", "The queue over the last hour or day.", schemas.Series, queue.read_series, (SPAN,)),
     Endpoint("channels", "A page of channels, by name or by activity.", schemas.Channels,
              channels.list_channels, (

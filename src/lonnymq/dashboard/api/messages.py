@@ -21,7 +21,7 @@ from lonnymq.dashboard.api.schemas import (
     build_count,
     select_fields,
 )
-from lonnymq.dashboard.errors import not_found
+from lonnymq.dashboard.errors import ApiError, not_found
 from lonnymq.dashboard.queues import MonitoredQueue, Row
 from lonnymq.dashboard.request import MAX_ID, MIN_ID, decode_cursor, encode_cursor
 
@@ -88,11 +88,9 @@ async def read_message(
         found = await transaction.rows(calls.message_show, id)
         ended = await transaction.rows(calls.message_attempts, id)
         (explained,) = await transaction.rows(calls.message_explain, id)
-    if not found and not ended:
-        raise not_found(
-            f"Message {id} is not in the queue.",
-            "The message completed some time ago, was cancelled, or never existed. History has completed messages.",
-        )
+        if not found and not ended:
+            (figures,) = await transaction.rows(calls.queue_metrics)
+            raise explain_missing(id, last_id=figures["last_id"])
     row = format_message(found[0]) if found else format_ended(ended[-1], id)
     attempts = [format_attempt(each) for each in ended]
     return {
@@ -107,6 +105,18 @@ async def read_message(
         "attempts_complete": bool(found) and len(ended) < MAX_ATTEMPTS,
         "timeline": build_timeline(row, attempts, (found or ended)[0]["now_at"]),
     }
+
+
+def explain_missing(message_id: int, *, last_id: int) -> ApiError:
+    """Say what is known of a message that is neither live nor dead, nor among the latest attempts."""
+    if message_id > last_id:
+        return not_found(
+            f"There is no message {message_id} yet.", f"The latest message has the id {last_id}."
+        )
+    return not_found(
+        f"Message {message_id} has left the queue: it completed, was cancelled or was purged.",
+        "History has no attempt of this message any more. The audit has what users deleted.",
+    )
 
 
 def format_message(row: Row) -> dict[str, Any]:

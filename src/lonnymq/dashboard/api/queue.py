@@ -7,6 +7,7 @@ from typing import Any
 
 from lonnymq.client import calls
 from lonnymq.dashboard.api import schemas
+from lonnymq.dashboard.api.channels import HOUR_MS, format_stats
 from lonnymq.dashboard.api.content import parse_json
 from lonnymq.dashboard.api.schemas import build_count, select_fields
 from lonnymq.dashboard.queues import MonitoredQueue, QueueTransaction, Row, per_second
@@ -16,6 +17,8 @@ from lonnymq.fairness import jain_index
 SPANS = {"hour": (3_600_000, 10_000), "day": (86_400_000, 300_000)}
 RATE_WINDOW_MS = 10_000
 MAX_BUSIEST = 10
+MAX_ATTENTION = 100
+MAX_KINDS = 50
 COPIED_FIELDS = (
     "now_at", "oldest_at", "next_at", "last_id", "max_concurrency", "in_flight", "history",
 )  # fmt: skip
@@ -66,11 +69,20 @@ def calculate_rates(row: Row, ended: list[Row]) -> dict[str, Any]:
         count = sum(each[word] or 0 for each in ended for word in words)
         return per_second(count, span) if has_history else None
 
+    completed, failed = rate("completed"), rate("failed", "expired", "died")
     return {
-        "out_per_s": rate("completed"),
-        "failed_per_s": rate("failed", "expired", "died"),
+        "out_per_s": completed,
+        "failed_per_s": failed,
+        "failed_share": find_share_of_rates(failed, completed),
         "rate_ms": span,
     }
+
+
+def find_share_of_rates(failed: float | None, completed: float | None) -> float | None:
+    """The share of attempts that failed, unknown where no attempt ended."""
+    if failed is None or completed is None or failed + completed == 0:
+        return None
+    return round(failed / (failed + completed), 4)
 
 
 def count_workers(workers: list[Row]) -> dict[str, int]:
@@ -98,7 +110,7 @@ def find_busiest(active: list[Row]) -> list[dict[str, Any]]:
             each,
             waiting=build_count(each["waiting"], at_least=not each["counted_exactly"]),
             running=each["in_flight"],
-            out_per_s=per_second(each["finished"], each["finished_ms"]),
+            out_per_s=per_second(each["completed"], each["finished_ms"]),
         )
         for each in first[:MAX_BUSIEST]
         if each["finished"] or each["in_flight"] or each["waiting"]
@@ -145,6 +157,28 @@ def measure_fairness(active: Iterable[Row]) -> dict[str, Any]:
         "channels": len(backlogged),
         "attempts": sum(row["finished"] for row in backlogged),
     }
+
+
+async def list_attention(queue: MonitoredQueue, *, target_s: int) -> dict[str, Any]:
+    """What needs attention: the queue without workers, and channels in trouble, the gravest first."""
+    rows, now_at = await queue.rows_and_now(
+        calls.queue_attention, target_s * 1000, limit=MAX_ATTENTION
+    )
+    return {
+        "now_at": now_at,
+        "rows": [select_fields(schemas.AttentionRow, each) for each in rows],
+        "complete": len(rows) < MAX_ATTENTION,
+    }
+
+
+async def list_kinds(queue: MonitoredQueue) -> dict[str, Any]:
+    """The kinds of messages with outcomes and durations of the last hour."""
+    async with queue.read_transaction() as transaction:
+        now_at = await transaction.call(calls.epoch)
+        rows = await transaction.rows(
+            calls.attempt_stats, "kind", start=now_at - HOUR_MS, limit=MAX_KINDS
+        )
+    return {"now_at": now_at, "kinds": [format_stats(each) for each in rows]}
 
 
 async def list_workers(queue: MonitoredQueue) -> dict[str, Any]:

@@ -87,6 +87,45 @@ class WorkerCounts(Document):
     concurrency: int
 
 
+class AttemptStats(Document):
+    """Outcomes and durations of attempts in the last hour, of a channel or of a kind."""
+
+    name: str
+    completed: int
+    failed: int
+    deferred: int
+    expired: int
+    died: int
+    failed_share: float | None
+    wait_mean_ms: int
+    wait_p50_ms: int | None
+    wait_p95_ms: int | None
+    wait_p99_ms: int | None
+    run_mean_ms: int
+    run_p50_ms: int | None
+    run_p95_ms: int | None
+    run_p99_ms: int | None
+
+
+class Kinds(Answer):
+    kinds: list[AttemptStats]
+
+
+class AttentionRow(Document):
+    reason: Literal["no_workers", "failing", "dying", "paused", "saturated", "throttled", "old"]
+    channel: str | None
+    figure: int | None
+    total: int | None
+    since_at: Time | None
+    explanation: str
+    advice: str
+
+
+class Attention(Answer):
+    rows: list[AttentionRow]
+    complete: bool
+
+
 class BusyChannel(Document):
     channel: str
     state: ChannelState
@@ -106,6 +145,7 @@ class Overview(Answer):
     in_per_s: float | None
     out_per_s: float | None
     failed_per_s: float | None
+    failed_share: float | None
     oldest_exact: bool
     last_id: int
     rate_ms: int
@@ -152,6 +192,9 @@ class ChannelRow(Document):
     dead: Count
     running: int
     out_per_s: float | None
+    turns_share: float | None
+    recent_failed: int | None
+    failed_share: float | None
     rate_limit_per_s: float | None
     oldest_at: Time | None
     next_at: Time | None
@@ -209,6 +252,7 @@ class ChannelSeries(Answer):
 
 class Channel(Answer):
     channel: ChannelDetails
+    stats: AttemptStats | None
     defaults: ChannelDefaults
     recent: ChannelSeries
 
@@ -396,6 +440,7 @@ class Preview(Document):
     exact: bool
     at_least: bool
     warning: str | None
+    bound: dict[str, str]
 
 
 class ActionDone(Document):

@@ -43,7 +43,8 @@ function SignedIn({ session, onSession, reload }) {
   const route = useRoute();
   const known = session.queues.some((one) => one.key === route.queue);
   const queue = known ? route.queue : session.queues[0]?.key;
-  const live = useLiveOverview(queue, { onSignedOut: reload });
+  const [isPaused, setPaused] = useState(false);
+  const live = useLiveOverview(queue, { onSignedOut: reload, isPaused });
   const page = findPage(route.page);
   const actions = useActionState(session.actions);
   const where = `${queue} ${route.page} ${route.rest.join("/")}`;
@@ -63,7 +64,7 @@ function SignedIn({ session, onSession, reload }) {
   }, [where]);
 
   const link = (to, rest, search) => buildHash(queue, to, rest, search);
-  const here = { queue, live, session, link, search: route.search, beat: live.beat };
+  const here = { queue, live, session, link, search: route.search, beat: live.beat, isPaused, setPaused };
   return html`<${QueueContext.Provider} value=${here}><${ActionContext.Provider} value=${actions}>
     <a class="skip" href="#main" onClick=${skipToContent}>Skip to content</a>
     <div class="shell">

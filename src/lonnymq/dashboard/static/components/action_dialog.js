@@ -2,6 +2,7 @@
 import { createContext, html, useContext, useEffect, useId, useRef, useState } from "../lib/html.js";
 import { Notice } from "./status.js";
 import { postJson, queuePath } from "../lib/api.js";
+import { formatCount, pluralize } from "../lib/format.js";
 
 export const ActionContext = createContext(null);
 export const useActions = () => useContext(ActionContext);
@@ -48,17 +49,30 @@ export function Modal({ title, onClose, onSubmit, children }) {
 export function ActionDialog({ queue, pending, onClose, onResult }) {
   const { action, body, title, verb, grave, onDone } = pending;
   const { preview, error } = usePreview(queue, action, body);
-  const [progress, setProgress] = useState({ busy: false, error: null });
+  const [progress, setProgress] = useState({ busy: false, error: null, count: 0 });
+  const closed = useRef(false);
+  useEffect(() => () => { closed.current = true; }, []);
+  // An action on many messages runs in steps, and touches nothing that came after the preview.
   const act = async () => {
     if (!preview || progress.busy) return;
-    setProgress({ busy: true, error: null });
+    setProgress({ busy: true, error: null, count: 0 });
+    let count = 0;
     try {
-      const result = await postJson(queuePath(queue, `actions/${action}`), body);
-      onResult({ text: result.message, more: result.more });
-      onClose();
-      onDone?.(result);
+      for (;;) {
+        const result = await postJson(queuePath(queue, `actions/${action}`), { ...body, ...preview.bound });
+        const first = count === 0;
+        count += result.count;
+        if (!result.more || closed.current) {
+          onResult({ text: first ? result.message : `${pluralize(count, "message")} in all. ${result.more ? "You stopped the action." : ""}`, more: first && result.more });
+          break;
+        }
+        setProgress({ busy: true, error: null, count });
+      }
+      if (!closed.current) onClose();
     } catch (failure) {
-      setProgress({ busy: false, error: failure });
+      setProgress({ busy: false, error: failure, count });
+    } finally {
+      onDone?.();
     }
   };
   const shownError = progress.error ?? error;
@@ -66,6 +80,7 @@ export function ActionDialog({ queue, pending, onClose, onResult }) {
     <div class="say" aria-live="polite">
       ${preview ? html`<p>${preview.message}</p>` : !error && html`<p class="soft">Loading preview …</p>`}
       ${preview?.warning && html`<${Notice} tone="warn" title=${preview.warning} />`}
+      ${progress.count > 0 && html`<p role="status">${formatCount(progress.count)} of ${formatCount(preview.count)}${preview.at_least ? " or more" : ""} done.${progress.busy ? " Close the window to stop." : ""}</p>`}
       ${shownError && html`<${Notice} tone="bad" title=${shownError.message}><p>${shownError.advice}</p><//>`}
     </div>
     <div class="ends">

@@ -26,7 +26,7 @@ export function QueueCharts({ data }) {
     <div><h3>Throughput</h3><${Chart} title="Messages in and out" ...${common} format=${formatRate} series=${[
       { name: "in", colour: "var(--series-1)", values: perSecond("created") },
       { name: "out", colour: "var(--series-4)", filled: true, values: perSecond("completed") },
-      { name: "failed", colour: "var(--series-2)", values: perSecond("failed") },
+      { name: "failed", colour: "var(--series-2)", values: of((point) => ((point.failed + point.expired + point.died) * 1_000) / step) },
     ]} /></div>
     <div><h3>Backlog</h3><${Chart} title="Waiting messages" ...${common} format=${formatCompact} series=${[
       { name: "waiting", colour: "var(--series-3)", filled: true, values: of((point) => point.waiting) },

@@ -13,6 +13,9 @@ const CONNECTION_TEXTS = { connecting: "Connecting", live: "Live", trouble: "No 
 
 function ConnectionState({ live }) {
   const words = live.trouble?.code === "not_installed" ? "Not installed" : CONNECTION_TEXTS[live.state];
+  const { isPaused } = useQueue();
+  if (live.state === "live" && isPaused) return html`<span class="link-state">Updates stopped</span>`;
+  if (live.state === "live" && live.isHeld) return html`<span class="link-state live">Live, held while you read</span>`;
   const look = { live: "live", lost: "lost", trouble: "lost" }[live.state] ?? "";
   return html`<span class=${`link-state ${look}`}>${words}</span>`;
 }
@@ -57,6 +60,11 @@ function Nav({ page }) {
   </ul></nav>`;
 }
 
+function PauseButton() {
+  const { isPaused, setPaused } = useQueue();
+  return html`<button type="button" class="button small" aria-pressed=${isPaused} onClick=${() => setPaused(!isPaused)}>${isPaused ? "Start updates" : "Stop updates"}</button>`;
+}
+
 function UserInfo({ session, onSession }) {
   if (session.login !== "token") return session.user && html`<p class="soft">Signed in as <bdi>${session.user}</bdi></p>`;
   return html`<div class="who"><p class="soft brief"><span class="unseen">Signed in as </span><bdi>${session.user ?? "token"}</bdi></p>
@@ -78,6 +86,7 @@ export function Sidebar({ page, onSession }) {
       <${Nav} page=${page} />
       <div class="foot">
         <${ConnectionState} live=${live} />
+        <${PauseButton} />
         <${ThemePicker} />
         <${UserInfo} session=${session} onSession=${onSession} />
       </div>

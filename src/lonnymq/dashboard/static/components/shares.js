@@ -22,20 +22,24 @@ function assignColours(channels) {
 
 const percent = (part, whole) => (whole > 0 ? `${formatDecimal((100 * part) / whole)} %` : "–");
 
-export function Shares({ channels }) {
+/** `total` are the waiting messages of all channels, those that are not listed too. */
+export function Shares({ channels, total }) {
   const { link } = useQueue();
   const rows = assignColours(channels);
-  const waiting = rows.reduce((sum, row) => sum + row.waiting.value, 0);
-  const served = rows.reduce((sum, row) => sum + (row.out_per_s ?? 0), 0);
+  const listed = rows.reduce((sum, row) => sum + row.waiting.value, 0);
+  const waiting = Math.max(listed, total ?? 0);
+  const turns = (row) => row.turns_share ?? 0;
+  const others = { waiting: waiting - listed, turns: Math.max(0, 1 - rows.reduce((sum, row) => sum + turns(row), 0)) };
+  const served = rows.some((row) => row.turns_share != null);
   const describe = (what, of, whole) => `${what}: ${rows.filter((row) => of(row) > 0).map((row) => `${row.channel} ${percent(of(row), whole)}`).join(", ") || "nothing"}`;
-  const bar = (of) => rows.map((row) => ({ key: row.channel, size: of(row), colour: row.colour }));
+  const bar = (of, rest) => [...rows.map((row) => ({ key: row.channel, size: of(row), colour: row.colour })), { key: "all other channels", size: rest, colour: "var(--line-strong)" }];
   return html`<div class="shares">
     <span class="label">waiting</span>
-    <${Bar} parts=${bar((row) => row.waiting.value)} label=${describe("Waiting", (row) => row.waiting.value, waiting)} />
-    <span class="label">served</span>
-    <${Bar} parts=${bar((row) => row.out_per_s ?? 0)} label=${describe("Served", (row) => row.out_per_s ?? 0, served)} />
+    <${Bar} parts=${bar((row) => row.waiting.value, others.waiting)} label=${describe("Waiting", (row) => row.waiting.value, waiting)} />
+    <span class="label">turns</span>
+    <${Bar} parts=${bar(turns, served ? others.turns : 0)} label=${describe("Turns", turns, 1)} />
     <ul class="legend">${rows.map((row) => html`<li key=${row.channel}><i style=${{ background: row.colour }}></i>
       <a class="name" href=${link("channel", [row.channel])}><${Name} of=${row.channel} /></a>
-      <span><${Count} of=${row.waiting} /> waiting, ${percent(row.out_per_s ?? 0, served)} of served messages</span></li>`)}</ul>
+      <span><${Count} of=${row.waiting} /> waiting, ${percent(turns(row), served ? 1 : 0)} of all turns</span></li>`)}</ul>
   </div>`;
 }

@@ -36,6 +36,12 @@ export function RateOfLimit({ perSecond, limit }) {
   return html`<span>${perSecond == null ? "–" : formatDecimal(perSecond)} of ${formatRate(limit)}</span>`;
 }
 
+/** The share of attempts that failed: red from a fifth on. */
+export function FailedShare({ share }) {
+  if (share == null || share === 0) return null;
+  return html`<span class=${share >= 0.2 ? "bad-text" : "soft"}>(${share < 0.01 ? "< 1" : formatDecimal(100 * share)} %)</span>`;
+}
+
 /** A name from outside, with its own writing direction and a tooltip. */
 export function Name({ of }) {
   return html`<bdi title=${of}>${of === "" ? "(empty)" : of}</bdi>`;

@@ -38,6 +38,7 @@ const SORT_KEYS = {
   running: (row) => -row.running,
   oldest: (row) => row.oldest_at ?? Infinity,
   rate: (row) => -(row.out_per_s ?? 0),
+  failing: (row) => -(row.recent_failed ?? 0),
   dead: (row) => -row.dead.value,
 };
 

@@ -1,21 +1,26 @@
 // The live connection to a queue: events with the overview, and the state of the connection.
-import { useEffect, useState } from "./html.js";
+import { useEffect, useRef, useState } from "./html.js";
 import { buildUrl, queuePath } from "./api.js";
 import { syncClock } from "./clock.js";
 
 const SILENCE_MS = 20_000; // without events for this long, the stream counts as lost
 const RETRY_MS = 2_000;
+const READING_PX = 200;
 
 /** `{state: 'connecting' | 'live' | 'trouble' | 'lost', overview, trouble, beat, since}`; `beat` counts the events. */
-export function useLiveOverview(queue, { onSignedOut }) {
-  const fresh = { queue, state: "connecting", overview: null, trouble: null, beat: 0, since: Date.now() };
+export function useLiveOverview(queue, { onSignedOut, isPaused }) {
+  const paused = useRef(isPaused);
+  paused.current = isPaused;
+  const fresh = { isHeld: false, queue, state: "connecting", overview: null, trouble: null, beat: 0, since: Date.now() };
   const [live, setLive] = useState(fresh);
   useEffect(() => {
     setLive(fresh);
     if (!queue) return undefined;
     return listen(buildUrl(queuePath(queue, "events")), {
-      onOverview: (overview) => setLive((before) => ({
-        ...before, state: "live", overview, trouble: null, beat: before.beat + 1,
+      onOverview: (overview) => setLive((before) => (before.overview && (paused.current || isReading()) ? {
+        ...before, state: "live", trouble: null, isHeld: true, since: before.state === "live" ? before.since : Date.now(),
+      } : {
+        ...before, state: "live", isHeld: false, overview, trouble: null, beat: before.beat + 1,
         since: before.state === "live" ? before.since : Date.now(),
       })),
       onTrouble: (trouble) => setLive((before) => ({ ...before, state: "trouble", trouble })),
@@ -27,6 +32,9 @@ export function useLiveOverview(queue, { onSignedOut }) {
   }, [queue]);
   return live.queue === queue ? live : fresh;
 }
+
+/** Whether the reader has scrolled down: then nothing moves until the reader is back at the top. */
+const isReading = () => scrollY > READING_PX;
 
 /** Listen until the returned function is called. A hidden window does not listen: browsers open at most six
     connections to a server, and more windows than that may be open. */

@@ -1,13 +1,14 @@
 // The audit log, newest first.
-import { html, useState } from "../lib/html.js";
+import { html } from "../lib/html.js";
 import { Empty, Loaded } from "../components/status.js";
 import { Pager, Table } from "../components/table.js";
 import { Name, PageTitle, RelativeTime } from "../components/values.js";
 import { formatCount, NONE, pluralize } from "../lib/format.js";
-import { useQueueResource } from "../lib/queue.js";
+import { useQueue, useQueueResource } from "../lib/queue.js";
 
 const formatValue = (value) => (typeof value === "string" ? value : JSON.stringify(value));
-const formatParameters = ({ options, ...rest }) => Object.entries({ ...rest, ...options }).map(([key, value]) => `${key} ${formatValue(value)}`).join(", ") || NONE;
+const formatChange = ([key, value], before) => (before && key in before ? `${key} ${formatValue(before[key])} → ${formatValue(value)}` : `${key} ${formatValue(value)}`);
+const formatParameters = ({ options, before, ...rest }) => [...Object.entries(rest).map((one) => formatChange(one)), ...Object.entries(options ?? {}).map((one) => formatChange(one, before))].join(", ") || NONE;
 const formatResult = ({ answer, count: many }) => (many == null || many === 1 ? formatValue(answer ?? NONE) : `${formatValue(answer)}, ${formatCount(many)}`);
 
 const COLUMNS = [
@@ -20,11 +21,13 @@ const COLUMNS = [
 ];
 
 export function Audit() {
-  const [cursor, setCursor] = useState("");
+  const { link, search } = useQueue();
+  const cursor = search.get("cursor") ?? "";
+  const go = (to) => { location.hash = link("audit", [], { cursor: to }); };
   const found = useQueueResource("audit", { cursor, limit: 50 }, { every: 2 });
   return html`<${PageTitle} title="Audit" over="Actions of all users" />
     <section class="card flush"><${Loaded} of=${found}>${(data) => (data.entries.length || cursor
       ? html`<${Table} caption="Audit log" columns=${COLUMNS} rows=${data.entries} rowKey=${(row) => row.id} />
-        <${Pager} text=${`${pluralize(data.entries.length, "entry", "entries")} shown, newest first`} first=${cursor !== ""} next=${data.next} onFirst=${() => setCursor("")} onNext=${() => setCursor(data.next)} />`
+        <${Pager} text=${`${pluralize(data.entries.length, "entry", "entries")} shown, newest first`} first=${cursor !== ""} next=${data.next} onFirst=${() => go("")} onNext=${() => go(data.next)} />`
       : html`<${Empty} title="No actions yet"><p>The log gets an entry for every action: the user, the action, the channel and the result.</p><//>`)}<//></section>`;
 }

@@ -3,10 +3,11 @@ import { html, useState } from "../lib/html.js";
 import { ActionButton, useActions } from "../components/action_dialog.js";
 import { formatHold } from "../components/channel_table.js";
 import { ChannelCharts } from "../components/history_charts.js";
+import { ChannelDurations } from "../components/durations.js";
 import { LimitsDialog } from "../components/limits_dialog.js";
 import { Empty, Loaded, Notice } from "../components/status.js";
 import { Pager, Table } from "../components/table.js";
-import { Count, Elapsed, Name, PageTitle, RadioGroup, RateOfLimit, RelativeTime, StateBadge, UsageBar } from "../components/values.js";
+import { Count, Elapsed, FailedShare, Name, PageTitle, RadioGroup, RateOfLimit, RelativeTime, StateBadge, UsageBar } from "../components/values.js";
 import { formatBytes, formatCompact, formatCount, formatDuration, formatRate, NONE, pluralize } from "../lib/format.js";
 import { useQueue, useQueueResource } from "../lib/queue.js";
 
@@ -28,10 +29,11 @@ export function Channel({ rest }) {
         <button type="button" class="button" onClick=${() => setEditing(true)}>Edit limits</button>
         <${ActionButton} label="Purge waiting" action="purge" body=${body} title=${of("Delete all waiting messages of")} verb="Delete" grave onDone=${found.reload} />`}
     <//>
-    <${Loaded} of=${found}>${({ channel }) => html`
+    <${Loaded} of=${found}>${({ channel, stats }) => html`
       ${channel.held && html`<${Notice} tone="warn" title=${channel.state === "throttled" ? `At the rate limit: ${formatHold(channel)}.` : channel.held} />`}
       <${ChannelFigures} row=${channel} />
       <${Limits} row=${channel} />
+      ${stats && html`<${ChannelDurations} stats=${stats} />`}
       <${ChannelHistory} name=${name} />
       <${Messages} name=${name} />
       ${editing && html`<${LimitsDialog} ...${{ name, row: channel }} onClose=${() => setEditing(false)} onDone=${found.reload} />`}`}<//>`;
@@ -44,6 +46,7 @@ function ChannelFigures({ row }) {
     ${tile("Waiting", html`<${Count} of=${row.waiting} />`, row.scheduled.value > 0 ? html`and <${Count} of=${row.scheduled} /> scheduled for later` : "due now")}
     ${tile("Running", html`<${Count} of=${{ value: row.running }} />`, row.max_concurrency == null ? "no limit" : html`<${UsageBar} used=${row.running} limit=${row.max_concurrency} what="running" />`)}
     ${tile("Rate", html`<${RateOfLimit} perSecond=${row.out_per_s} />`, row.rate_limit_per_s == null ? "no limit" : `limit ${formatRate(row.rate_limit_per_s)}`)}
+    ${tile("Failed", row.recent_failed == null ? NONE : formatCount(row.recent_failed), row.failed_share ? html`<${FailedShare} share=${row.failed_share} /> of the last 5 to 10 minutes` : "in the last 5 to 10 minutes", row.failed_share >= 0.2 ? "grave" : "")}
     ${tile("Oldest", html`<${Elapsed} since=${row.oldest_at} units=${1} />`, row.oldest_at == null ? "no message is due" : "due since")}
     ${tile("Next message", row.next_at != null ? html`<${RelativeTime} at=${row.next_at} />` : row.state === "ready" ? "soon" : "–", `${pluralize(row.weight, "message")} per turn`)}
     ${tile("Dead", html`<a href=${link("dead", [], { channel: row.channel })}><${Count} of=${row.dead} /></a>`, row.dead.value > 0 ? "no attempts left" : "none", row.dead.value > 0 ? "grave" : "")}
@@ -75,12 +78,14 @@ function Limits({ row }) {
 }
 
 function Messages({ name }) {
-  const [cursor, setCursor] = useState("");
+  const { link, search } = useQueue();
+  const cursor = search.get("cursor") ?? "";
+  const go = (to) => { location.hash = link("channel", [name], { cursor: to }); };
   const found = useQueueResource("messages", { channel: name, cursor, limit: 25 });
   return html`<section class="card flush"><header><h2>Messages in order</h2></header>
     <${Loaded} of=${found}>${(data) => (data.messages.length || cursor
       ? html`<${MessageTable} rows=${data.messages} />
-        <${Pager} text=${`${pluralize(data.messages.length, "message")} shown`} first=${cursor !== ""} next=${data.next} onFirst=${() => setCursor("")} onNext=${() => setCursor(data.next)} />`
+        <${Pager} text=${`${pluralize(data.messages.length, "message")} shown`} first=${cursor !== ""} next=${data.next} onFirst=${() => go("")} onNext=${() => go(data.next)} />`
       : html`<${Empty} title="No messages are waiting or running"><p>Completed messages leave the queue. Dead messages are on the Dead page.</p><//>`)}<//>
   </section>`;
 }

@@ -23,19 +23,20 @@ export function Channels() {
     limit: LIMIT,
   };
   const found = useChannelSearch(queue, query, Math.floor(beat / 2));
-  const go = (changes) => {
-    const next = { search: query.search, state: query.state, sort: search.get("sort"), ...changes };
-    replaceHash(link("channels", [], next));
+  const go = (changes, { replace = false } = {}) => {
+    const next = link("channels", [], { search: query.search, state: query.state, sort: search.get("sort"), ...changes });
+    if (replace) replaceHash(next); // Back does not return to each letter
+    else location.hash = next;
   };
   const sort = (by) => go({ sort: by, state: by === "name" ? "" : query.state, cursor: "" });
   return html`<${PageTitle} title="Channels" />
     <section class="card flush">
       <form class="toolbar" role="search" onSubmit=${(event) => event.preventDefault()}>
-        <${SearchField} value=${query.search} onSearch=${(text) => go({ search: text, sort: "", state: "", cursor: "" })} />
+        <${SearchField} value=${query.search} onSearch=${(text) => go({ search: text, sort: "", state: "", cursor: "" }, { replace: true })} />
         <label class="field"><span>Sort by</span>
           <select class="input" value=${query.sort} onChange=${(event) => sort(event.target.value)}>
             <option value="waiting">most waiting</option><option value="running">most running</option><option value="oldest">longest wait</option>
-            <option value="rate">fastest</option><option value="dead">most dead</option><option value="name">name</option></select></label>
+            <option value="failing">most failing</option><option value="rate">fastest</option><option value="dead">most dead</option><option value="name">name</option></select></label>
         <label class="field"><span>State</span>
           <select class="input" value=${query.state} onChange=${(event) => go({ state: event.target.value, sort: query.sort === "name" ? "waiting" : query.sort, cursor: "" })}>
             <option value="">any</option>${STATES.map((one) => html`<option key=${one} value=${one}>${one === "saturated" ? "at limit" : one}</option>`)}</select></label>

@@ -6,7 +6,6 @@ import { Pager, Table } from "../components/table.js";
 import { Count, Name, PageTitle, RelativeTime } from "../components/values.js";
 import { formatBytes, formatCount, NONE, pluralize } from "../lib/format.js";
 import { useQueue, useQueueResource } from "../lib/queue.js";
-import { replaceHash } from "../lib/router.js";
 
 export function Dead() {
   const { search, link } = useQueue();
@@ -21,7 +20,7 @@ export function Dead() {
         <${ActionButton} grave label=${`Purge ${words}`} action="purge_dead" body=${body} title=${`Delete ${words}?`} verb="Delete" onDone=${found.reload} />`}
     <//>
     <section class="card flush">
-      <${DeadFilter} ...${filter} onFilter=${(next) => replaceHash(link("dead", [], next))} />
+      <${DeadFilter} ...${filter} onFilter=${(next) => { location.hash = link("dead", [], next); }} />
       <${Loaded} of=${found}>${(data) => (data.groups.length ? html`
         ${!data.complete && html`<div class="within"><${Notice} title=${`Groups of the newest ${formatCount(data.looked_at)} of ${formatCount(data.total.value)}.`} /></div>`}
         <${DeadGroups} groups=${data.groups} filter=${filter} onDone=${found.reload} />`
@@ -64,7 +63,8 @@ const short = (name) => (name.length > 40 ? `${name.slice(0, 40)}…` : name);
 export function DeadGroup({ rest }) {
   const [group] = rest;
   const { link, search } = useQueue();
-  const [cursor, setCursor] = useState("");
+  const cursor = search.get("cursor") ?? "";
+  const go = (to) => { location.hash = link("dead_group", [group], { ...filter, cursor: to }); };
   const filter = { channel: search.get("channel"), kind: search.get("kind") };
   const found = useQueueResource("dead", { group, ...filter, cursor, limit: 50 }, { every: 2 });
   const some = found.data?.messages.length > 0;
@@ -75,7 +75,7 @@ export function DeadGroup({ rest }) {
     <//>
     <section class="card flush"><${Loaded} of=${found}>${(data) => (data.messages.length || cursor
       ? html`<${DeadTable} rows=${data.messages} />
-        <${Pager} text=${`${pluralize(data.messages.length, "message")} shown, newest first`} first=${cursor !== ""} next=${data.next} onFirst=${() => setCursor("")} onNext=${() => setCursor(data.next)} />`
+        <${Pager} text=${`${pluralize(data.messages.length, "message")} shown, newest first`} first=${cursor !== ""} next=${data.next} onFirst=${() => go("")} onNext=${() => go(data.next)} />`
       : html`<${Empty} title="No messages with this error are left"><p><a href=${link("dead")}>Back to all dead messages</a></p><//>`)}<//></section>`;
 }
 

@@ -1,13 +1,15 @@
 // The present state of the queue: figures, fair turns, charts and the busiest channels.
 import { html, useState } from "../lib/html.js";
+import { Attention } from "../components/attention.js";
 import { ChannelTable, isPartial } from "../components/channel_table.js";
 import { Sparkline } from "../components/chart.js";
 import { QueueCharts } from "../components/history_charts.js";
+import { KindTable } from "../components/durations.js";
 import { Shares } from "../components/shares.js";
 import { Empty, ErrorMessage, Loaded, Loading, Notice } from "../components/status.js";
 import { Count, Elapsed, PageTitle, RadioGroup } from "../components/values.js";
 import { sortChannels } from "../lib/channel_list.js";
-import { formatCount, formatRate } from "../lib/format.js";
+import { formatCount, formatDecimal, formatRate } from "../lib/format.js";
 import { useQueue, useQueueResource } from "../lib/queue.js";
 
 export function Overview() {
@@ -20,25 +22,25 @@ export function Overview() {
   if (!overview) return html`<${PageTitle} title="Overview" over=${label} /><div class="card">${live.trouble ? html`<${ErrorMessage} error=${live.trouble} />` : html`<${Loading} />`}</div>`;
   return html`
     <${PageTitle} title="Overview" over=${label} />
+    <${Attention} />
     <${Warnings} overview=${overview} />
     <${Figures} overview=${overview} points=${span === "hour" ? series.data?.points ?? [] : []} />
     <section class="card"><header><h2>Fair turns</h2><${FairnessIndex} overview=${overview} /></header>
-      <${Loaded} of=${busiest}>${({ channels }) => (channels.length ? html`<${Shares} channels=${channels} />` : html`<p class="soft">No messages are waiting or running.</p>`)}<//>
+      <${Loaded} of=${busiest}>${({ channels }) => (channels.length ? html`<${Shares} channels=${channels} total=${overview.waiting.value} />` : html`<p class="soft">No messages are waiting or running.</p>`)}<//>
     </section>
     <section aria-labelledby="charts" class="card"><header><h2 id="charts">${span === "hour" ? "The last hour" : "The last day"}</h2>
       <${RadioGroup} label="Time span of the charts" options=${[["hour", "Hour"], ["day", "Day"]]} value=${span} onChange=${setSpan} /></header>
       <${Loaded} of=${series}>${(data) => html`<${QueueCharts} data=${data} />`}<//>
     </section>
-    <${Busiest} found=${busiest} />`;
+    <${Busiest} found=${busiest} />
+    <${Kinds} />`;
 }
 
 /** Problems that need attention. */
 function Warnings({ overview }) {
   const { link } = useQueue();
-  const waits = overview.waiting.value > 0;
   const { alive, gone } = overview.workers;
   return html`
-    ${alive === 0 && waits && html`<${Notice} tone="bad" title="No worker is alive, so no message is running."><p>Start a worker: <code>lonnymq worker jobs:worker</code></p><//>`}
     ${alive > 0 && gone > 0 && html`<${Notice} tone="warn" title=${`${formatCount(gone)} of ${formatCount(alive + gone)} workers sent no heartbeat recently.`}><p>Other workers get their messages when the leases end. <a href=${link("workers")}>Show workers</a></p><//>`}
     ${overview.max_concurrency != null && overview.in_flight >= overview.max_concurrency && html`<${Notice} tone="warn" title=${`The queue is at its limit: ${formatCount(overview.in_flight)} of ${formatCount(overview.max_concurrency)} are running.`}><p>A message starts when another ends.</p><//>`}`;
 }
@@ -62,6 +64,7 @@ function Figures({ overview, points }) {
   return html`<section aria-label="Figures, live"><dl class="figures">
     <${Tile} name="In" note=${window} spark=${spark("created", "var(--series-1)")}>${formatRate(overview.in_per_s)}<//>
     <${Tile} name="Out" note=${window} spark=${spark("completed", "var(--series-4)")}>${formatRate(overview.out_per_s)}<//>
+    <${Tile} name="Failed" tone=${overview.failed_share >= 0.2 && "grave"} note=${overview.failed_share == null ? window : `${formatDecimal(100 * overview.failed_share)} % of attempts`} spark=${html`<${Sparkline} values=${points.map((point) => point.failed + point.expired + point.died)} colour="var(--series-2)" />`}>${formatRate(overview.failed_per_s)}<//>
     <${Tile} name="Waiting" note=${html`in <a href=${link("channels")}><${Count} of=${overview.channels} /> channels</a>`} spark=${spark("waiting", "var(--series-3)")}><${Count} of=${overview.waiting} /><//>
     <${Tile} name="Oldest waiting" note=${overview.oldest_at == null ? "no message is due" : overview.oldest_exact ? "due since" : "estimate"} spark=${spark("oldest_ms", "var(--series-6)")}><${Elapsed} since=${overview.oldest_at} units=${1} /><//>
     <${Tile} name="Running" note=${overview.max_concurrency == null ? "no limit" : `of ${formatCount(overview.max_concurrency)}`} spark=${spark("running", "var(--series-5)")}><${Count} of=${overview.running} /><//>
@@ -70,9 +73,15 @@ function Figures({ overview, points }) {
   </dl></section>`;
 }
 
+function Kinds() {
+  const found = useQueueResource("kinds", {}, { every: 5 });
+  if (!found.data?.kinds.length) return null;
+  return html`<section class="card flush"><header><h2>Kinds</h2><p>attempts of the last hour</p></header><${KindTable} kinds=${found.data.kinds} /></section>`;
+}
+
 function Busiest({ found }) {
   const { link } = useQueue();
-  return html`<section class="card flush"><header><h2>Busiest channels</h2><p>${found.data && isPartial(found.data) && "≈ from a sample of 200 pages of messages · "}<a href=${link("channels")}>All channels</a></p></header>
+  return html`<section class="card flush"><header><h2>Busiest channels</h2><p>${found.data && isPartial(found.data) && "≈ from a sample of messages · "}<a href=${link("channels")}>All channels</a></p></header>
     <${Loaded} of=${found}>${({ channels }) => (channels.length
       ? html`<${ChannelTable} caption="Busiest channels" rows=${sortChannels(channels, "waiting")} />`
       : html`<${Empty} title="No channel has messages"><p>The first message creates a channel: <code>lonnymq message create acme hello</code></p><//>`)}<//>

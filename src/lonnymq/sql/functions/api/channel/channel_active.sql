@@ -45,7 +45,7 @@ begin
 
   return query
   with ended as materialized (
-    select h.channel, h.finished_at, h.outcome from lonnymq.history h
+    select h.channel, h.finished_at, h.outcome from lonnymq.history h where h.attempt > 0
     order by h.xid desc limit 5000
   ), span as materialized (
     select case when count(*) < 5000 then 10000
