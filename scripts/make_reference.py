@@ -27,6 +27,7 @@ PARTS = {
     "producer": ("Producers", "restrict logins to some channels"),
     "queue": ("The queue", "set options, run maintenance, check and repair the queue"),
     "history": ("History", "read ended attempts, in order and without gaps"),
+    "attempt": ("Attempts", "show outcomes and durations, by channel and by kind"),
     "epoch": ("The clock", "read the time of the database"),
     "sample": ("Samples", "read samples for charts"),
     "audit": ("The audit log", "record and list actions of users"),

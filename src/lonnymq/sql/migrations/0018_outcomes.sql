@@ -37,7 +37,8 @@ create table lonnymq.channel_total (
 ) with (
   fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 1000
 );
-create index channel_total_failed_ix on lonnymq.channel_total (failed_at) where failed_at is not null;
+create index channel_total_failed_ix on lonnymq.channel_total (failed_at)
+  where failed_at is not null;
 
 -- How long the attempts of a minute waited and ran, for percentiles.
 alter table lonnymq.channel_sample add column waits bigint[], add column runs bigint[];

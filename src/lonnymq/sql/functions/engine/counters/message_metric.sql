@@ -13,9 +13,9 @@ begin
     return;
   end if;
   select count(*), count(*) filter (where m.token is not null) into value, leased
-  from (select m.token from lonnymq.message m limit 100000) m;
+  from (select m.token from lonnymq.message m order by m.id limit 100000) m;
 end
 $$;
 
 comment on function lonnymq.message_metric(integer) is
-'How many messages there are and how many are leased: counted for a small table, else from statistics.';
+'How many messages there are and how many are leased: counted if few, else from statistics.';
