@@ -146,3 +146,38 @@ def test_without_history_an_ended_message_is_not_found(queue) -> None:
     job = created(queue)
     queue.dequeue()[0].complete(result=b"r")
     assert (queue.status(job).state, queue.result(job)) == ("not_found", None)
+
+
+def test_heartbeats_carry_the_progress_of_a_running_message(queue, connection) -> None:
+    ids = [created(queue) for _ in range(3)]
+    messages = sorted(queue.dequeue(3), key=lambda each: each.id)
+    assert messages[0].heartbeat(progress=0.25, note="rendering") == "extended"
+    shown = queue.status(ids[0])
+    assert (shown.state, shown.progress, shown.progress_note) == ("running", 0.25, "rendering")
+    queue.heartbeat_many(messages[::-1], progress=[0.5, None, None], notes=["upload", None, None])
+    queue.heartbeat_many(messages)
+    found = [(each.progress, each.progress_note) for each in queue.status_many(ids)]
+    assert found == [(0.25, "rendering"), (None, None), (0.5, "upload")]
+    messages[0].heartbeat(progress=1)
+    assert (queue.status(ids[0]).progress, queue.status(ids[0]).progress_note) == (1, None)
+    messages[0].fail("x", retry_ms=0)
+    assert queue.status(ids[0]).progress is None
+    row = connection.execute("select count(*) from lonnymq.queue_check()").fetchone()
+    assert row == (0,)
+
+
+def test_bad_progress_is_refused_by_name(queue, connection) -> None:
+    created(queue)
+    [message] = queue.dequeue()
+    for wrong in (-0.1, 1.1, float("nan"), True, "half"):
+        with pytest.raises(InvalidArgument, match="progress must be a number from 0 to 1"):
+            message.heartbeat(progress=wrong)
+    with pytest.raises(InvalidArgument, match="note must be at most 255 bytes"):
+        message.heartbeat(progress=0.5, note="x" * 256)
+    with pytest.raises(InvalidArgument, match="a note needs a progress"):
+        message.heartbeat(note="x")
+    for values in ("array[2]::real[]", "array['nan']::real[]", "array[0.5, 0.5]::real[]"):
+        with pytest.raises(psycopg.Error, match="progress must be"):
+            connection.execute(
+                f"select * from lonnymq.message_heartbeat(array[1], array[gen_random_uuid()], 1000, {values})"
+            )

@@ -31,6 +31,8 @@ SAMPLES: dict[str, object] = {
     "bytea[]": [b"x"],
     "jsonb": {"weight": 2},
     "boolean": True,
+    "real": 0.5,
+    "real[]": [0.5],
     "uuid[]": [UUID(int=9)],
     "bigint uuid": LEASE,
     "bigint[] uuid[]": [LEASE],

@@ -171,6 +171,20 @@ def results(what: str, values: Iterable[object]) -> list[bytes | None]:
     return [optional(result, what, each) for each in values]
 
 
+def progress(what: str, value: object) -> float:
+    """How far a handler has come."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise InvalidArgument(f"{what} must be a number from 0 to 1, not {describe_value(value)}")
+    return float(value)
+
+
+def progress_note(what: str, value: object) -> str:
+    """What a handler says of its progress."""
+    if len(encoded(what, value)) > MAX_NAME_BYTES:
+        raise InvalidArgument(f"{what} must be at most {MAX_NAME_BYTES} bytes long")
+    return str(value)
+
+
 def headers(what: str, value: object) -> str:
     """A JSON object as text."""
     if not isinstance(value, Mapping):
@@ -303,6 +317,24 @@ Times = Annotated[Iterable[Moment], Argument("bigint[]", "Iterable[Moment]", mom
 ResultArgument = Annotated[Bytes, Argument("bytea", "Bytes", result)]
 ResultArguments = Annotated[
     Iterable[Bytes | None], Argument("bytea[]", "Iterable[Bytes | None]", results)
+]
+Progress = Annotated[float, Argument("real", "float", progress)]
+ProgressNote = Annotated[str, Argument("text", "str", progress_note)]
+ProgressList = Annotated[
+    Iterable[float | None],
+    Argument(
+        "real[]",
+        "Iterable[float | None]",
+        lambda what, values: [optional(progress, what, each) for each in values],
+    ),
+]
+ProgressNotes = Annotated[
+    Iterable[str | None],
+    Argument(
+        "text[]",
+        "Iterable[str | None]",
+        lambda what, values: [optional(progress_note, what, each) for each in values],
+    ),
 ]
 LeaseArgument = Annotated[Leased, Argument("bigint uuid", "results.Leased", lease_of)]
 LeaseArguments = Annotated[

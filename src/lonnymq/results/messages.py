@@ -249,7 +249,7 @@ class MessageStatus:
     """What became of a message, while the message lives and as long as history keeps its attempts.
 
     `retrying`: the message waits after an attempt that did not succeed. `finished_at`: when the last attempt ended.
-    `result_size`: the bytes of the result, or None without a result.
+    `result_size`: the bytes of the result, or None without a result. `progress`: from 0 to 1, as the handler says.
     """
 
     id: int
@@ -266,6 +266,8 @@ class MessageStatus:
     finished_at: int | None
     error: str | None
     result_size: int | None
+    progress: float | None
+    progress_note: str | None
     now_at: int
 
     @property

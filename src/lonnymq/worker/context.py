@@ -20,7 +20,9 @@ from lonnymq.client.arguments import (
     error_text,
     milliseconds,
     optional,
+    progress_note,
 )
+from lonnymq.client.arguments import progress as checked_progress
 from lonnymq.results import LeasedMessage
 from lonnymq.worker.outcomes import (
     COMPLETE,
@@ -55,6 +57,7 @@ class HandlerContext:
         "lost",
         "max_result_bytes",
         "message",
+        "new_progress",
         "outcome",
         "result_bytes",
         "settled",
@@ -68,6 +71,7 @@ class HandlerContext:
         self.lost = self.committing = self.stopping = False
         self.outcome: Outcome | None = None
         self.result_bytes: bytes | None = None
+        self.new_progress: tuple[float, str | None] | None = None  # for the next heartbeat
         self.max_result_bytes = DEFAULT_RESULT_BYTES
         self.settled: str | None = None
         self.error: BaseException | None = None
@@ -129,6 +133,11 @@ class HandlerContext:
     @result.setter
     def result(self, value: object) -> None:
         self.result_bytes = None if value is None else encode_result(value, self.max_result_bytes)
+
+    def progress(self, share: float, note: str | None = None) -> None:
+        """Say how far the work has come, from 0 to 1. The next heartbeat stores the last value, so call this often."""
+        checked = optional(progress_note, "note", note)
+        self.new_progress = (checked_progress("progress", share), checked)
 
     def completion(self) -> Complete:
         """The outcome of a handler that has ended and has stated no other outcome."""

@@ -57,13 +57,21 @@ class LeaseHeartbeats:
 
     async def extend(self, contexts: list[HandlerContext]) -> None:
         """Extend leases in one statement."""
+        said = [context.new_progress for context in contexts]
+        has_progress = any(said)
         call = calls.message_heartbeat_many(
-            self.database.schema, [each.message for each in contexts], lease_ms=self.lease_ms
+            self.database.schema,
+            [each.message for each in contexts],
+            lease_ms=self.lease_ms,
+            progress=[each and each[0] for each in said] if has_progress else None,
+            notes=[each and each[1] for each in said] if has_progress else None,
         )
         expires_at = time.monotonic() + self.lease_ms / 1000
         beats = await self.database.run(call, seconds=self.seconds)
-        for context, beat in zip(contexts, beats, strict=True):
+        for context, beat, stored in zip(contexts, beats, said, strict=True):
             if beat.lease_until is not None:
+                if context.new_progress is stored:
+                    context.new_progress = None
                 context.lease_until = beat.lease_until
                 context.expires_at = max(context.expires_at, expires_at)
             elif beat.answer in ("lease_lost", "not_found"):

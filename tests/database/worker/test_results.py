@@ -1,5 +1,6 @@
 """Results of handlers: what a function returns, or sets in its context, is stored with the completion."""
 
+import asyncio
 import json
 import logging
 from dataclasses import dataclass
@@ -95,3 +96,24 @@ async def test_a_result_set_in_the_context_is_checked_at_once(dsn_18, queue_18) 
 def test_a_wrong_limit_of_results_is_refused() -> None:
     with pytest.raises(InvalidArgument, match="max_result_bytes must be a whole number from 0"):
         Worker().handler("x", max_result_bytes=-1)(print)
+
+
+async def test_the_progress_that_a_handler_states_is_stored_by_the_next_heartbeat(
+    dsn_18, queue_18
+) -> None:
+    worker, may_end = Worker(lease_ms=300), asyncio.Event()
+
+    @worker.handler()
+    async def renders(context: Context) -> None:
+        for step in range(1000):
+            context.progress(step / 1000, "rendering")
+        await may_end.wait()
+
+    job = message_id(queue_18.create("acme", b"x"))
+    async with running_worker(worker, dsn_18):
+        await soon(lambda: queue_18.status(job).progress is not None)
+        shown = queue_18.status(job)
+        may_end.set()
+        await soon(lambda: queue_18.status(job).state == "completed")
+    assert shown.progress == pytest.approx(0.999)
+    assert shown.progress_note == "rendering"

@@ -55,17 +55,33 @@ class AsyncMethods(AsyncBase):
         return await self._run(calls.history_prune(self.schema))
 
     async def heartbeat(
-        self, message: results.Leased, *, lease_ms: Duration = 30_000
+        self,
+        message: results.Leased,
+        *,
+        lease_ms: Duration = 30_000,
+        progress: float | None = None,
+        note: str | None = None,
     ) -> results.HeartbeatAnswer:
-        """Extend the lease of a message to `lease_ms` from now."""
-        return await self._run(calls.message_heartbeat(self.schema, message, lease_ms=lease_ms))
+        """Extend the lease of a message to `lease_ms` from now, and set the progress that `status` shows."""
+        return await self._run(
+            calls.message_heartbeat(
+                self.schema, message, lease_ms=lease_ms, progress=progress, note=note
+            )
+        )
 
     async def heartbeat_many(
-        self, messages: Iterable[results.Leased], *, lease_ms: Duration = 30_000
+        self,
+        messages: Iterable[results.Leased],
+        *,
+        lease_ms: Duration = 30_000,
+        progress: Iterable[float | None] | None = None,
+        notes: Iterable[str | None] | None = None,
     ) -> list[results.Heartbeat]:
-        """Extend the leases of many messages to `lease_ms` from now, in one call."""
+        """Extend the leases of many messages to `lease_ms` from now, in one call, with the progress of each message."""
         return await self._run(
-            calls.message_heartbeat_many(self.schema, messages, lease_ms=lease_ms)
+            calls.message_heartbeat_many(
+                self.schema, messages, lease_ms=lease_ms, progress=progress, notes=notes
+            )
         )
 
     async def complete(

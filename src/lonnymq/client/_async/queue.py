@@ -27,9 +27,15 @@ class AsyncMessage(results.LeasedMessage):
 
     queue: AsyncQueue = field(repr=False)
 
-    async def heartbeat(self, lease_ms: Duration = 30_000) -> results.HeartbeatAnswer:
-        """Extend the lease to `lease_ms` from now."""
-        return await self.queue.heartbeat(self, lease_ms=lease_ms)
+    async def heartbeat(
+        self,
+        lease_ms: Duration = 30_000,
+        *,
+        progress: float | None = None,
+        note: str | None = None,
+    ) -> results.HeartbeatAnswer:
+        """Extend the lease to `lease_ms` from now, and set the progress that `status` shows."""
+        return await self.queue.heartbeat(self, lease_ms=lease_ms, progress=progress, note=note)
 
     async def complete(
         self, *, result: Bytes | None = None, using: Any = None

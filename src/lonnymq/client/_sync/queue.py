@@ -28,9 +28,15 @@ class Message(results.LeasedMessage):
 
     queue: Queue = field(repr=False)
 
-    def heartbeat(self, lease_ms: Duration = 30_000) -> results.HeartbeatAnswer:
-        """Extend the lease to `lease_ms` from now."""
-        return self.queue.heartbeat(self, lease_ms=lease_ms)
+    def heartbeat(
+        self,
+        lease_ms: Duration = 30_000,
+        *,
+        progress: float | None = None,
+        note: str | None = None,
+    ) -> results.HeartbeatAnswer:
+        """Extend the lease to `lease_ms` from now, and set the progress that `status` shows."""
+        return self.queue.heartbeat(self, lease_ms=lease_ms, progress=progress, note=note)
 
     def complete(self, *, result: Bytes | None = None, using: Any = None) -> results.CompleteAnswer:
         """Complete the message, with a result. With `using`, this happens when your transaction commits."""

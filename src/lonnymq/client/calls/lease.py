@@ -24,6 +24,10 @@ from lonnymq.client.arguments import (
     LeaseArguments,
     Moment,
     Period,
+    Progress,
+    ProgressList,
+    ProgressNote,
+    ProgressNotes,
     ResultArgument,
     ResultArguments,
     Tokens,
@@ -132,16 +136,24 @@ def lease_values(row: Row) -> Sequence[Any]:
 
 @sql_function(CONSUMER)
 def message_heartbeat(
-    message: LeaseArgument, *, lease_ms: Period = 30_000
+    message: LeaseArgument,
+    *,
+    lease_ms: Period = 30_000,
+    progress: Progress | None = None,
+    note: ProgressNote | None = None,
 ) -> results.HeartbeatAnswer:
-    """Extend the lease of a message to `lease_ms` from now."""
+    """Extend the lease of a message to `lease_ms` from now, and set the progress that `status` shows."""
 
 
 @sql_function(CONSUMER, function="message_heartbeat")
 def message_heartbeat_many(
-    messages: LeaseArguments, *, lease_ms: Period = 30_000
+    messages: LeaseArguments,
+    *,
+    lease_ms: Period = 30_000,
+    progress: ProgressList | None = None,
+    notes: ProgressNotes | None = None,
 ) -> list[results.Heartbeat]:
-    """Extend the leases of many messages to `lease_ms` from now, in one call."""
+    """Extend the leases of many messages to `lease_ms` from now, in one call, with the progress of each message."""
 
 
 @sql_function(CONSUMER, using=True)

@@ -11,7 +11,8 @@ create or replace function lonnymq.message_status(p_ids bigint[])
 returns table (
   id bigint, state text, channel text, kind text, key text, attempt integer, worker text,
   created_at bigint, dequeue_at bigint, dequeued_at bigint, lease_until bigint,
-  finished_at bigint, error text, result_size bigint, now_at bigint
+  finished_at bigint, error text, result_size bigint, progress real,
+  progress_note text, now_at bigint
 )
 language plpgsql
 stable
@@ -34,7 +35,8 @@ begin
   end if;
   return query
   select i.id, coalesce(f.state, 'not_found'), f.channel, f.kind, f.key, f.attempt, f.worker, f.created_at,
-    f.dequeue_at, f.dequeued_at, f.lease_until, f.finished_at, f.error, f.result_size, v_now
+    f.dequeue_at, f.dequeued_at, f.lease_until, f.finished_at, f.error, f.result_size, f.progress, f.progress_note,
+    v_now
   from unnest(p_ids) with ordinality as i (id, ordinal)
   left join lateral (
     select s.*
@@ -46,17 +48,18 @@ begin
           else 'waiting'
         end as state,
         m.channel, m.kind, m.key, m.attempt, m.worker, m.created_at, m.dequeue_at, m.dequeued_at, m.lease_until,
-        null::bigint as finished_at, m.error, null::bigint as result_size
+        null::bigint as finished_at, m.error, null::bigint as result_size,
+        m.progress, m.progress_note
       from lonnymq.message m where m.id = i.id
       union all
       select 2, 'dead', d.channel, d.kind, d.key, d.attempt, null, d.created_at, d.dequeue_at, null, null, d.died_at,
-        d.error, null
+        d.error, null, null, null
       from lonnymq.dead d where d.id = i.id
       union all
       (
         select 3, case when h.outcome in ('completed', 'dead') then h.outcome else 'cancelled' end,
           h.channel, h.kind, h.key, h.attempt, h.worker, h.created_at, h.dequeue_at, h.dequeued_at, null,
-          h.finished_at, h.error, octet_length(h.result)::bigint
+          h.finished_at, h.error, octet_length(h.result)::bigint, null, null
         from lonnymq.history h where h.message_id = i.id
         order by h.finished_at desc, h.xid desc
         limit 1
@@ -77,7 +80,8 @@ create or replace function lonnymq.message_status(p_id bigint)
 returns table (
   id bigint, state text, channel text, kind text, key text, attempt integer, worker text,
   created_at bigint, dequeue_at bigint, dequeued_at bigint, lease_until bigint,
-  finished_at bigint, error text, result_size bigint, now_at bigint
+  finished_at bigint, error text, result_size bigint, progress real,
+  progress_note text, now_at bigint
 )
 language sql
 stable
