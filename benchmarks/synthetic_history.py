@@ -39,7 +39,7 @@ def make_history(spark: Any, rows: int, days: int, begin: datetime) -> Any:
         F.when(kind < 0.96, "completed").when(kind < 0.98, "failed").when(kind < 0.99, "deferred")
         .when(kind < 0.997, "expired").otherwise("dead")
     )  # fmt: skip
-    said = F.concat(
+    text = F.concat(
         F.lit("TimeoutError: no answer after "), (draw(7) * 90).cast("int"), F.lit(" s")
     )
     tenant = F.floor(TENANTS * F.pow(draw(5), 2)).cast("int")
@@ -55,7 +55,7 @@ def make_history(spark: Any, rows: int, days: int, begin: datetime) -> Any:
         (created + wait).alias("dequeued"),
         (created + wait + work).alias("finished"),
         (100 + draw(6) * 2000).cast("long").alias("size"),
-        F.when(outcome.isin("failed", "dead"), said).alias("error"),
+        F.when(outcome.isin("failed", "dead"), text).alias("error"),
     )  # fmt: skip
     moments = {
         f"{name}_at": F.timestamp_millis(name) for name in ("created", "dequeued", "finished")

@@ -49,8 +49,8 @@ class CallLog:
 
     def failed(self, number: int, call: str, error: BaseException) -> None:
         """Write down that it ended by an error."""
-        said = f"{type(error).__name__}: {error}"[:300]
-        self.end(number, call, classify_error(error), error=said)
+        text = f"{type(error).__name__}: {error}"[:300]
+        self.end(number, call, classify_error(error), error=text)
 
 
 def classify_error(error: BaseException) -> str:

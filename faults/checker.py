@@ -106,8 +106,8 @@ def find_run_at_once(observed: Observations) -> list[Violation]:
             if lease is not None and was_lost_in_a_crash(observed, lease):
                 continue
             if not was_suspended(observed, one):
-                said = f"{one.who} ran for {late:.0f} ms after {other.who} had begun"
-                found.append(Violation("run at once", said, id_))
+                detail = f"{one.who} ran for {late:.0f} ms after {other.who} had begun"
+                found.append(Violation("run at once", detail, id_))
     return found
 
 
@@ -181,8 +181,8 @@ def find_unfounded(observed: Observations) -> list[Violation]:
             if at is None:
                 found.append(Violation("unfounded", f"{answer.call}: nobody had this token", id_))
             elif not any((at, outcome) in ends for outcome in outcomes):
-                said = f"the {answer.call} of the lease of {at} was answered {answer.word!r}"
-                found.append(Violation("unfounded", f"{said}, and history has no such end", id_))
+                detail = f"the {answer.call} of the lease of {at} was answered {answer.word!r}"
+                found.append(Violation("unfounded", f"{detail}, and history has no such end", id_))
     return found
 
 
@@ -328,8 +328,8 @@ def tell_story(observed: Observations, id_: int) -> list[str]:
         how = "rolled back" if create.rolled_back else create.phase
         lines.append((create.at, f"create of {label} in {create.channel} begins; it ended {how}"))
     for each in observed.deliveries.get(id_, ()):
-        said = f"attempt {each.attempt} until {each.until}, token {each.token[:8]}, to {each.who}"
-        lines.append((each.at, f"leased: {said} (heard at {each.heard:.0f})"))
+        detail = f"attempt {each.attempt} until {each.until}, token {each.token[:8]}, to {each.who}"
+        lines.append((each.at, f"leased: {detail} (heard at {each.heard:.0f})"))
     for run in observed.runs.get(id_, ()):
         lines.append((run.begin, f"handler runs in {run.who}, token {run.token[:8]}"))
         if run.end < inf:

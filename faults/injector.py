@@ -127,10 +127,10 @@ class FaultInjector:
         process.resume()
         process.signal(signal.SIGTERM)
 
-        told = process.popen
+        previous = process.popen
 
         def replace() -> None:
-            if process.popen is not told:
+            if process.popen is not previous:
                 return  # another fault was quicker
             if process.is_running:
                 self.at(time.monotonic() + 0.1, replace)

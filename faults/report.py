@@ -74,8 +74,8 @@ def render_figures(results: Sequence[Result]) -> str:
     """What else was measured, a line for each scenario."""
     lines = []
     for result in results:
-        said = ", ".join(f"{name} {value}" for name, value in result.figures.items())
-        lines.append(f"- {result.scenario}: {said}")
+        figures = ", ".join(f"{name} {value}" for name, value in result.figures.items())
+        lines.append(f"- {result.scenario}: {figures}")
     return "\n".join(lines)
 
 

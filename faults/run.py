@@ -134,7 +134,7 @@ class Run:
     def wait_until(self, look: Callable[[], Seen], *, seconds: float, what: str) -> Seen | None:
         """Look until it is true; say so and go on if it does not come true."""
         deadline = time.monotonic() + seconds
-        said = time.monotonic()
+        printed_at = time.monotonic()
         while True:
             seen = None
             with suppress(psycopg.OperationalError, psycopg.InterfaceError, OSError):
@@ -144,8 +144,8 @@ class Run:
             if time.monotonic() > deadline:
                 self.add_violation("late", f"{what}: not within {seconds:.0f} s")
                 return None
-            if time.monotonic() - said > 5:
-                said = time.monotonic()
+            if time.monotonic() - printed_at > 5:
+                printed_at = time.monotonic()
                 self.log(f"waiting: {what}")
             time.sleep(0.02)
 

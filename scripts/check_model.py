@@ -61,7 +61,7 @@ class Found:
     violated: str | None
     states: int
     distinct: int
-    said: str
+    output: str
 
     @property
     def is_expected(self) -> bool:
@@ -164,17 +164,17 @@ def check(case: Case, *, workers: int = 1) -> Found:
             java(), *memory, f"-Djava.io.tmpdir={folder}", "-cp", str(tools()), "tlc2.TLC",
             "-workers", str(workers), "-deadlock", "-metadir", folder, "queue.tla",
         ]  # fmt: skip
-        said = subprocess.run(
+        output = subprocess.run(
             command, cwd=folder, capture_output=True, text=True, check=False
         ).stdout
-    violated = VIOLATED.search(said)
-    states = STATES.search(said)
+    violated = VIOLATED.search(output)
+    states = STATES.search(output)
     return Found(
         case,
         violated[1] if violated else None,
         int(states[1]) if states else 0,
         int(states[2]) if states else 0,
-        said,
+        output,
     )
 
 
@@ -196,7 +196,7 @@ def main() -> None:
         print(f"{line} {found.distinct:>15,}", flush=True)
         if not found.is_expected:
             failed = True
-            print(found.said)
+            print(found.output)
     sys.exit(failed)
 
 

@@ -58,16 +58,16 @@ def blocks_of(page: str) -> Iterator[Block]:
         yield Block(found["language"], found["text"], line, reason and reason[1])
 
 
-def agrees(said: str, given: str) -> bool:
+def agrees(output: str, given: str) -> bool:
     """Whether what the page says is what was given; `...` stands for anything."""
-    pattern = ".*".join(re.escape(part) for part in said.strip().split("..."))
+    pattern = ".*".join(re.escape(part) for part in output.strip().split("..."))
     return re.fullmatch(pattern, given.strip(), re.DOTALL) is not None
 
 
-def expect(where: str, said: list[str], given: list[str]) -> None:
+def expect(where: str, output: list[str], given: list[str]) -> None:
     """Raise unless the lines agree, one by one."""
-    if len(said) != len(given) or not all(map(agrees, said, given)):
-        raise Wrong(f"{where}: the page says {said}, given was {given}")
+    if len(output) != len(given) or not all(map(agrees, output, given)):
+        raise Wrong(f"{where}: the page says {output}, given was {given}")
 
 
 # Python
@@ -76,11 +76,11 @@ def expect(where: str, said: list[str], given: list[str]) -> None:
 class Watched(ast.NodeTransformer):
     """Hands the value of every expression that says what it gives to `__gives__`, with its line."""
 
-    def __init__(self, said: dict[int, str]) -> None:
-        self.said = said
+    def __init__(self, output: dict[int, str]) -> None:
+        self.output = output
 
     def visit_Expr(self, node: ast.Expr) -> ast.Expr:
-        if node.end_lineno not in self.said:
+        if node.end_lineno not in self.output:
             return node
         is_print = isinstance(node.value, ast.Call) and ast.unparse(node.value.func) == "print"
         watcher = "__prints__" if is_print else "__gives__"
@@ -112,17 +112,17 @@ class Program:
         if re.search(r"^(async )?def test_", block.text, re.MULTILINE):
             return run_tests(block)
         text = "\n" * (block.line - 1) + block.text  # so that a traceback names the page's line
-        said = {
+        output = {
             number: found[1]
             for number, line in enumerate(text.splitlines(), 1)
             if (found := GIVES.search(line))
         }
-        tree = ast.fix_missing_locations(Watched(said).visit(ast.parse(text)))
+        tree = ast.fix_missing_locations(Watched(output).visit(ast.parse(text)))
         code = compile(tree, self.page, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
         outcome = eval(code, self.names)
         if outcome is not None:
             self.runner.run(outcome)
-        for line, words in said.items():
+        for line, words in output.items():
             expect(f"{self.page}:{line}", [words], sorted(set(self.given.get(line, []))))
         return None
 
@@ -161,10 +161,10 @@ class Session:
 
     def run(self, block: Block) -> None:
         """Run one block's statements, and compare their rows with what it says."""
-        for line, statement, said in statements(block):
+        for line, statement, output in statements(block):
             given = self.answer(statement)
-            if self.process.poll() is not None or said:
-                expect(f"{self.page}:{line}", said, given)
+            if self.process.poll() is not None or output:
+                expect(f"{self.page}:{line}", output, given)
 
     def answer(self, statement: str) -> list[str]:
         """What psql prints for a statement."""
@@ -195,12 +195,12 @@ def statements(block: Block) -> Iterator[tuple[int, str, list[str]]]:
             continue
         text.append(line)
         if ends("\n".join(text)):
-            said = []
+            output = []
             for after in lines[number + 1 :]:
                 if not (row := ROW.match(after)):
                     break
-                said.append(row[1])
-            yield block.line + number, "\n".join(text), said
+                output.append(row[1])
+            yield block.line + number, "\n".join(text), output
             text = []
     if any(line and not line.startswith("--") for line in text):
         raise Wrong(f"line {block.line}: a statement does not end: {text}")

@@ -49,13 +49,13 @@ def run(run: Run) -> None:
 def measure_clusters(run: Run, folder: Path) -> None:
     """Rows on a standalone cluster, with one executor of one core and with two."""
     rows = min(CLUSTER_ROWS, run.rows)
-    for told, cores in CORES.items():
-        run.log(f"{rows:,} rows on a standalone cluster, with {told}")
-        case = {"what": "on a cluster", "on": told}
+    for results, cores in CORES.items():
+        run.log(f"{rows:,} rows on a standalone cluster, with {results}")
+        case = {"what": "on a cluster", "on": results}
         with watch_memory() as memory:
             take = partial(measure_on_cluster, folder, cores, rows)
             run.sample(SCENARIO, case, OURS, "rows/s", take)
-        record_memory(run, "memory: on a cluster", {"on": told}, memory())
+        record_memory(run, "memory: on a cluster", {"on": results}, memory())
 
 
 @dataclass

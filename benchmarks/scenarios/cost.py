@@ -47,10 +47,10 @@ def sample(run: Run, name: str, batch: int, count: int) -> None:
         return
     for entry, samples in zip(entries, zip(*costs, strict=True), strict=True):
         entry.samples.extend(round(cost, 3) for cost in samples)
-    told = ", ".join(
+    results = ", ".join(
         f"{entry.median:,.2f} {what}" for what, entry in zip(WHAT, entries, strict=True)
     )
-    run.log(f"cost · {name}, {batch} per call: {told} per message")
+    run.log(f"cost · {name}, {batch} per call: {results} per message")
 
 
 def measure_cost(entrant: Entrant, batch: int, count: int) -> list[float]:

@@ -75,9 +75,9 @@ def measure_quiet_waits(entrant: Entrant, seconds: float) -> tuple[list[float], 
     group.start([work] * workers + [quiet])
     time.sleep(seconds)
     group.check(workers + 1)
-    *told, created = group.finish(workers + 1)
-    entrant.waiting -= sum(len(waits) for waits in told)
-    waits = [wait / 1e6 for each in told for channel, wait in each if channel != NOISY]
+    *results, created = group.finish(workers + 1)
+    entrant.waiting -= sum(len(waits) for waits in results)
+    waits = [wait / 1e6 for each in results for channel, wait in each if channel != NOISY]
     unserved = max(0, created - len(waits))
     return waits + [seconds * 1000.0] * unserved, unserved
 

@@ -47,12 +47,12 @@ def run_scenario(run: Run) -> None:
                     break
             time.sleep(0.2)
         run.count_fault("connection limit reached", rejected)
-        told = run.wait_until(
+        results = run.wait_until(
             lambda: rejection(server, hogs),
             seconds=60,
             what="a caller is told that there is no connection left",
         )
-        run.result.figures["the caller was told"] = told
+        run.result.figures["the caller was told"] = results
         for hog in hogs:
             hog.close()
         create_messages(server.queue, run.call_log, channels[:100], kind="quick", prefix="after")
@@ -76,6 +76,6 @@ def rejection(server: Environment, hogs: list[psycopg.Connection]) -> str | None
     try:
         Queue(server.dsn).epoch()
     except psycopg.OperationalError as error:
-        said = f"{type(error).__name__}: {str(error).splitlines()[0].rsplit('FATAL:')[-1].strip()}"
-        return said if "too many" in said or "reserved" in said else None
+        text = f"{type(error).__name__}: {str(error).splitlines()[0].rsplit('FATAL:')[-1].strip()}"
+        return text if "too many" in text or "reserved" in text else None
     return None

@@ -46,9 +46,9 @@ def run_scenario(run: Run) -> None:
         ):
             processes.start("worker", dsn=server.dsn, lease_ms=2000, concurrency=10)
             run.call_log.write(fault="disk filling", crash="begin")
-            said = fill(run, server, what)
+            text = fill(run, server, what)
             run.count_fault(f"disk full: {what}")
-            run.result.figures[f"told when the disk of {what} was full"] = said
+            run.result.figures[f"told when the disk of {what} was full"] = text
             remount(place, run.large)
             eventually_up(run, server)
             for number in range(20):

@@ -38,16 +38,21 @@ def run_scenario(run: Run) -> None:
             threads[0].join(timeout=3)
             run.log(f"{sum(each['before'] + each['after'] for each in counts)} cuts")
             time.sleep(0.05)
-        told = sum(counts, Counter())
-        run.count_fault("cut_before_commit", told["before"])
-        run.count_fault("cut_after_commit", told["after"])
+        counts_by_cut = sum(counts, Counter())
+        run.count_fault("cut_before_commit", counts_by_cut["before"])
+        run.count_fault("cut_after_commit", counts_by_cut["after"])
         run.result.figures |= {
-            f"there after a cut {when} COMMIT": f"{told[f'{when} there']} of {told[when]}"
+            f"there after a cut {when} COMMIT": f"{counts_by_cut[f'{when} there']} of {counts_by_cut[when]}"
             for when in ("before", "after")
         }
         exactly_one(run, server, each * run.threads)
-        as_cut = told["after there"] == told["after"] and not told["before there"]
-        run.require(as_cut, "unknown", f"{told}: after COMMIT all are there, before it none")
+        as_cut = (
+            counts_by_cut["after there"] == counts_by_cut["after"]
+            and not counts_by_cut["before there"]
+        )
+        run.require(
+            as_cut, "unknown", f"{counts_by_cut}: after COMMIT all are there, before it none"
+        )
         processes.start("worker", dsn=server.dsn)
         run.wait_until_drained(server, seconds=120)
         processes.terminate()
@@ -55,11 +60,11 @@ def run_scenario(run: Run) -> None:
 
 
 def produce(
-    run: Run, server: Environment, number: int, count: int, told: list[Counter[str]]
+    run: Run, server: Environment, number: int, count: int, counts_by_cut: list[Counter[str]]
 ) -> None:
     """Create so many, each cut once, through a proxy of this producer's own."""
     call_log = CallLog(run.folder / "calls" / f"producer-{number}.jsonl")
-    mine = told[number]
+    mine = counts_by_cut[number]
     with proxy(server.server.cluster.socket_folder) as own, Queue(own.dsn) as queue:
         for at in range(count):
             when = ("before", "after")[at % 2]

@@ -108,8 +108,8 @@ def test_everybody_waits_longer_than_the_grace_of_the_worker() -> None:
             int(re.findall(r"^TimeoutStopSec=(\d+)$", unit_text("worker"), re.MULTILINE)[0]),
         ),
     }
-    for where, (arguments, patience) in grace.items():
-        assert patience >= int(option(arguments, "--shutdown-timeout").rstrip("s")) + 10, where
+    for where, (arguments, grace_seconds) in grace.items():
+        assert grace_seconds >= int(option(arguments, "--shutdown-timeout").rstrip("s")) + 10, where
 
 
 def unit_text(name: str) -> str:

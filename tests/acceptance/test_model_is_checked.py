@@ -22,15 +22,15 @@ def model():
 @pytest.mark.parametrize("number", first_quick(2, 0, 1, 3, 4, 5))
 def test_the_protocol_holds(model, number: int) -> None:
     found = model.check(model.SMALL[number])
-    assert found.violated is None, found.said
-    assert found.distinct > 5_000, found.said
+    assert found.violated is None, found.output
+    assert found.distinct > 5_000, found.output
 
 
 @pytest.mark.parametrize("number", first_quick(*range(17)))
 def test_a_protocol_without_one_of_its_rules_is_found_broken(model, number: int) -> None:
     case = model.BROKEN[number]
     found = model.check(case)
-    assert found.violated == case.breaks, f"{case.name}: {found.said}"
+    assert found.violated == case.breaks, f"{case.name}: {found.output}"
 
 
 def test_every_case_is_run_and_every_rule_is_left_out_once(model) -> None:

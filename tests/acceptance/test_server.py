@@ -68,7 +68,7 @@ class User:
             command, stdin=pipe, stdout=pipe, text=True, **options
         )
 
-    def said(self) -> str:
+    def output(self) -> str:
         assert self.process.stdout
         return self.process.stdout.readline().strip()
 
@@ -142,7 +142,7 @@ def test_two_uses_in_one_process_share_a_server(folder: Path) -> None:
 
 def test_processes_share_a_server_and_the_last_to_leave_stops_it(folder: Path) -> None:
     one, two = User(folder), User(folder)
-    assert one.said() == (dsn := two.said())
+    assert one.output() == (dsn := two.output())
     running = postmaster(folder)
     one.leave()
     assert accepts(dsn)
@@ -154,7 +154,7 @@ def test_processes_share_a_server_and_the_last_to_leave_stops_it(folder: Path) -
 @pytest.mark.long
 def test_ten_processes_that_start_at_once_get_one_server(folder: Path) -> None:
     users = [User(folder) for _ in range(10)]
-    assert len({user.said() for user in users}) == 1
+    assert len({user.output() for user in users}) == 1
     assert len(watchdogs_of(folder)) == 1
     for user in users:
         user.leave()
@@ -163,8 +163,8 @@ def test_ten_processes_that_start_at_once_get_one_server(folder: Path) -> None:
 
 def test_a_killed_user_does_not_stop_the_server_for_the_others(folder: Path) -> None:
     killed, other = User(folder), User(folder)
-    killed.said()
-    dsn = other.said()
+    killed.output()
+    dsn = other.output()
     running = postmaster(folder)
     killed.kill()
     with psycopg.connect(dsn) as connection:
@@ -176,7 +176,7 @@ def test_a_killed_user_does_not_stop_the_server_for_the_others(folder: Path) -> 
 
 def test_a_killed_user_does_not_keep_the_server_alive(folder: Path) -> None:
     user = User(folder)
-    assert accepts(dsn := user.said())
+    assert accepts(dsn := user.output())
     user.kill()
     eventually(lambda: is_stopped(folder))
     assert not accepts(dsn)
@@ -185,7 +185,7 @@ def test_a_killed_user_does_not_keep_the_server_alive(folder: Path) -> None:
 def test_users_that_were_all_killed_leave_nothing_running(folder: Path) -> None:
     users = [User(folder) for _ in range(4)]
     for user in users:
-        user.said()
+        user.output()
     for user in users:
         user.kill()
     eventually(lambda: is_stopped(folder) and not watchdogs_of(folder))
@@ -193,7 +193,7 @@ def test_users_that_were_all_killed_leave_nothing_running(folder: Path) -> None:
 
 def test_the_last_user_stops_the_server_even_when_the_watchdog_was_killed(folder: Path) -> None:
     killed, other = User(folder), User(folder)
-    killed.said(), other.said()
+    killed.output(), other.output()
     [watchdog] = watchdogs_of(folder)
     os.kill(watchdog, signal.SIGKILL)
     killed.kill()
@@ -203,12 +203,12 @@ def test_the_last_user_stops_the_server_even_when_the_watchdog_was_killed(folder
 
 def test_the_next_user_gives_the_server_a_new_watchdog(folder: Path) -> None:
     first = User(folder)
-    first.said()
+    first.output()
     [watchdog] = watchdogs_of(folder)
     os.kill(watchdog, signal.SIGKILL)
     eventually(lambda: watchdog not in watchdogs_of(folder))
     second = User(folder)
-    second.said()
+    second.output()
     assert len(watchdogs_of(folder)) == 1
     first.kill()
     second.kill()
@@ -249,7 +249,7 @@ def test_a_user_killed_while_it_starts_a_server_leaves_a_folder_that_works(
 
 def test_a_forked_child_that_ends_takes_nothing_along(folder: Path) -> None:
     user = User(folder, FORKING_USER)
-    assert accepts(user.said())
+    assert accepts(user.output())
     user.leave()
     eventually(lambda: is_stopped(folder))
 
@@ -276,10 +276,10 @@ def test_programs_that_the_server_user_may_not_read_are_copied(
     monkeypatch.setattr(cluster, "ROOT_FOLDER", place / "programs")
     package = cluster.embedded_binaries().parent.parent
     copy = cluster._readable_copy(package)
-    said = subprocess.run(
+    output = subprocess.run(
         [copy / "pginstall18" / "bin" / "initdb", "--version"], capture_output=True
     )
-    assert b"PostgreSQL) 18" in said.stdout
+    assert b"PostgreSQL) 18" in output.stdout
     assert cluster._readable_copy(package) == copy
 
 
@@ -288,7 +288,7 @@ def test_it_works_for_a_user_who_is_not_root(place: Path) -> None:
     if os.geteuid() == 0:
         os.chown(place, account.user, account.group)
     user = User(place / "queue", COMMON_USER.format(user=account.user, group=account.group))
-    assert accepts(user.said())
+    assert accepts(user.output())
     user.leave()
     assert is_stopped(place / "queue")
     assert (place / "queue").stat().st_uid == account.user
@@ -362,7 +362,7 @@ def test_a_temporary_server_runs_debians_programs_too(debian_15: Path) -> None:
 
 def test_a_temporary_server_goes_with_the_process_that_made_it(place: Path) -> None:
     maker = User(place, MAKER)
-    folder = Path(maker.said())
+    folder = Path(maker.output())
     running = postmaster(folder)
     assert running is not None
     maker.kill()

@@ -15,7 +15,7 @@ def failing(error: str | None, *, outcome: str = "failed", channel: str = "a") -
     return attempt(channel, 0, 1, 2, outcome=outcome, error=error)
 
 
-def said(spark: SparkSession, *texts: str | None) -> list[tuple[Any, ...]]:
+def text(spark: SparkSession, *texts: str | None) -> list[tuple[Any, ...]]:
     frame = compute_error_groups(compute_attempts(history(spark, *map(failing, texts))))
     return found(frame, "error", "attempts")
 
@@ -30,7 +30,7 @@ def test_numbers_and_ids_do_not_tell_errors_apart(spark: SparkSession):
         TRACE, "KeyError: 4",
         "", "\n \n",
     ]  # fmt: skip
-    assert said(spark, *texts) == [
+    assert text(spark, *texts) == [
         ("(no error was given)", 2),
         ("<Job object at <address>>", 2),
         ("KeyError: #", 2),

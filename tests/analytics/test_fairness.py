@@ -116,7 +116,7 @@ def test_a_flood_is_noisy_and_the_others_are_quiet(spark: SparkSession):
     # ten times as much is not more than ten times; and less than a twentieth of all is not noisy
     assert picked(given["ten times"], "noisy") == [(0,)]
     assert picked(given["many small"], "noisy") == [(0,)]
-    told = by_source(compute_noisy_neighbours(hours))
-    assert list(told) == ["flood"]
-    told_of = ("channel", "hours", "share", "quiet_wait_p95", "otherwise_wait_p95")
-    assert picked(told["flood"], *told_of) == [("flood", 1, 33 / 36, 2_000, 1_000)]
+    results = by_source(compute_noisy_neighbours(hours))
+    assert list(results) == ["flood"]
+    wanted = ("channel", "hours", "share", "quiet_wait_p95", "otherwise_wait_p95")
+    assert picked(results["flood"], *wanted) == [("flood", 1, 33 / 36, 2_000, 1_000)]

@@ -87,8 +87,8 @@ def test_too_few_days_give_no_line(given):
 def test_days_that_are_not_whole_are_left_out(spark: SparkSession):
     frame = hours_of(spark, {"cut": [100, 100, 100, 100, 100, 100, 7]})
     noon = MIDNIGHT + timedelta(hours=12)
-    told = by_source(compute_forecast(frame, since=noon, until=noon + timedelta(days=6)))["cut"]
-    assert picked(told, "days", "due_a_day", "last_day")[0] == (
+    results = by_source(compute_forecast(frame, since=noon, until=noon + timedelta(days=6)))["cut"]
+    assert picked(results, "days", "due_a_day", "last_day")[0] == (
         5,
         pytest.approx(100),
         date(2030, 1, 15),

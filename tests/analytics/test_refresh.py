@@ -111,8 +111,8 @@ def kept_by(spark: SparkSession) -> int:
 def test_days_are_computed_together_while_they_follow_each_other_and_are_not_too_large():
     days = [FIRST + timedelta(days=day) for day in (0, 1, 2, 3, 5)]
     rows = dict(zip(days, (10, 10, 10, 50, 1), strict=True))
-    told = [[(day - FIRST).days for day in each] for each in group_days(days, rows, 20)]
-    assert told == [[0, 1], [2], [3], [5]]
+    results = [[(day - FIRST).days for day in each] for each in group_days(days, rows, 20)]
+    assert results == [[0, 1], [2], [3], [5]]
 
 
 def test_a_lake_that_is_not_there_is_refused(spark: SparkSession, tmp_path: Path):

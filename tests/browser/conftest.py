@@ -121,15 +121,15 @@ async def watch(page: Page, troubles: list[str]) -> None:
     """Keep what goes wrong in a window."""
     page.set_default_timeout(WAIT_MS)
     page.on("pageerror", lambda error: troubles.append(f"error: {error}"))
-    page.on("console", lambda said: heard(troubles, said))
+    page.on("console", lambda output: heard(troubles, output))
     page.on("dialog", lambda dialog: troubles.append(f"dialog: {dialog.message}"))
     await page.add_init_script(WATCH)
 
 
-def heard(troubles: list[str], said: Any) -> None:
+def heard(troubles: list[str], output: Any) -> None:
     """What the console says counts, but for requests that were rejected, which tests ask for."""
-    if said.type in ("error", "warning") and "Failed to load resource" not in said.text:
-        troubles.append(f"{said.type}: {said.text}")
+    if output.type in ("error", "warning") and "Failed to load resource" not in output.text:
+        troubles.append(f"{output.type}: {output.text}")
 
 
 @pytest_asyncio.fixture(loop_scope="session")

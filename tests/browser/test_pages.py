@@ -120,12 +120,12 @@ async def test_a_channel_says_how_it_stands_and_why_it_is_held(show: Open):
 
 async def test_a_ranking_says_that_it_has_not_seen_all_channels(show: Open):
     page = await show("app/channels?sort=running")
-    said = page.get_by_text(
+    output = page.get_by_text(
         re.compile(r"^\d+ of \d+ channels are ranked: channels of the latest 2,000 leases")
     )
-    await expect(said).to_be_visible()
+    await expect(output).to_be_visible()
     await page.get_by_role("button", name="List all by name").click()
-    await expect(said).to_have_count(0)
+    await expect(output).to_have_count(0)
     await expect(page.get_by_role("link", name="umbrella")).to_be_visible()
 
 

@@ -182,19 +182,19 @@ def test_an_option_that_cannot_be_is_refused_by_channel_set_and_queue_set(
             ("channel_set('new', %s::jsonb)", options, text),
             ("queue_set(%s::jsonb)", defaults, text.replace("option '", "option 'default_")),
         ):
-            sqlstate, said = rejection(connection, call, given_options)
-            assert sqlstate == "LM001", f"{call} {given_options}: {said}"
-            assert phrase in said, f"{call} {given_options}: {said}"
+            sqlstate, output = rejection(connection, call, given_options)
+            assert sqlstate == "LM001", f"{call} {given_options}: {output}"
+            assert phrase in output, f"{call} {given_options}: {output}"
     assert stored(connection) == before
 
 
 def test_an_unknown_option_is_answered_with_the_list_of_the_known_ones(
     connection: psycopg.Connection[Any],
 ) -> None:
-    _, said = rejection(connection, """channel_set('a', '{"max_speed": 1}')""")
-    assert "max_concurrency, max_size, min_interval_ms" in said
-    _, said = rejection(connection, """queue_set('{"max_speed": 1}')""")
-    assert "history, history_keep_ms, max_concurrency" in said
+    _, output = rejection(connection, """channel_set('a', '{"max_speed": 1}')""")
+    assert "max_concurrency, max_size, min_interval_ms" in output
+    _, output = rejection(connection, """queue_set('{"max_speed": 1}')""")
+    assert "history, history_keep_ms, max_concurrency" in output
 
 
 def test_a_channel_without_a_name_cannot_be_set_paused_or_retired(

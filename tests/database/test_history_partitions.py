@@ -182,13 +182,13 @@ def test_rows_that_have_no_day_are_never_read_under_a_lock_that_holds_others_up(
         session.rows("select lonnymq.queue_maintain()")  # reads them
         held = "select mode from pg_locks where relation = 'lonnymq.history_other'::regclass"
         assert "AccessExclusiveLock" not in session.column(held)
-    said: list[str] = []
-    session.connection.add_notice_handler(lambda note: said.append(note.message_primary or ""))
+    text: list[str] = []
+    session.connection.add_notice_handler(lambda note: text.append(note.message_primary or ""))
     session.rows("set client_min_messages = debug1")
     for _ in range(5):
         session.maintain()
-    implied = [each for each in said if "default partition" in each and "is implied" in each]
-    assert len(implied) == 13, said
+    implied = [each for each in text if "default partition" in each and "is implied" in each]
+    assert len(implied) == 13, text
     assert ahead(session) == list(range(2, 15))
     assert session.column(FENCES) == []
     session.rows("reset client_min_messages")

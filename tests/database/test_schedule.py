@@ -183,7 +183,7 @@ def test_schedules_are_listed_in_pages(queue) -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("wrong", "text"),
     [
         ({"cron": "0 3 * * *", "every_ms": 5000}, "not both"),
         ({}, "give cron or every_ms"),
@@ -196,8 +196,8 @@ def test_schedules_are_listed_in_pages(queue) -> None:
         ({"every_ms": DAY, "headers": {"a": "x" * 16_370}}, "headers are 16"),
     ],
 )
-def test_what_cannot_be_a_schedule_is_refused_with_what_can(queue, wrong, said: str) -> None:
-    with pytest.raises(Exception, match=said) as caught:
+def test_what_cannot_be_a_schedule_is_refused_with_what_can(queue, wrong, text: str) -> None:
+    with pytest.raises(Exception, match=text) as caught:
         queue.schedule_set(**{"name": "nightly", "channel": "reports", **wrong})
     assert not isinstance(caught.value, psycopg.Error)
 

@@ -57,7 +57,7 @@ def test_workers_are_listed_in_pages(queue) -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("wrong", "text"),
     [
         ({"concurrency": 0}, "concurrency must be from 1"),
         ({"running": -1}, "running must be from 0"),
@@ -66,6 +66,6 @@ def test_workers_are_listed_in_pages(queue) -> None:
         ({"name": ""}, "name must be 1 to 255"),
     ],
 )
-def test_what_no_worker_can_say_is_refused(queue, wrong, said: str) -> None:
-    with pytest.raises(InvalidArgument, match=said):
+def test_what_no_worker_can_say_is_refused(queue, wrong, text: str) -> None:
+    with pytest.raises(InvalidArgument, match=text):
         queue.worker_seen(**{"name": "w", "concurrency": 1, **wrong})

@@ -48,10 +48,10 @@ def test_what_it_links_to_is_there() -> None:
 
 
 def test_every_fault_and_every_known_bad_variant_is_told_of() -> None:
-    told = {
+    results = {
         name for cell, _ in rows("A schedule of faults") for name in re.findall("`([a-z_]+)`", cell)
     }
-    assert set(KINDS) <= told
+    assert set(KINDS) <= results
     variants = rows("### The checker can fail")
     assert len(variants) == len(REVEALED_BY)
     found = {name for _, cell in variants for name in re.findall("in `([a-z]+)`", cell)}

@@ -36,9 +36,9 @@ def test_the_table_has_a_row_for_each_scenario_and_one_for_each_fault(result: Re
 
 
 def test_a_failure_tells_what_and_the_history_of_the_message(result: Result) -> None:
-    said = report.render_failures([result])
-    assert "mixed: lost: p-1 is nowhere (message 1)" in said
-    assert "create of p-1" in said
+    output = report.render_failures([result])
+    assert "mixed: lost: p-1 is nowhere (message 1)" in output
+    assert "create of p-1" in output
 
 
 def test_the_json_has_it_all(result: Result, tmp_path: Path) -> None:

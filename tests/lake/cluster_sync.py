@@ -75,9 +75,9 @@ def main(master: str, python: str, dsn: str, lake: str, folder: str) -> None:
         "spark.executor.memory": "512m",
         "spark.driver.host": "127.0.0.1",
     }
-    said = [each for key, value in conf.items() for each in ("--conf", f"{key}={value}")]
+    text = [each for key, value in conf.items() for each in ("--conf", f"{key}={value}")]
     where = ["--lake", lake, "--source", "shop", "--dsn", dsn, "--rows", str(ROWS)]
-    app(["lake", "sync", *where, "--master", master, *said, "--json"])
+    app(["lake", "sync", *where, "--master", master, *text, "--json"])
 
 
 if __name__ == "__main__":

@@ -74,17 +74,17 @@ class Handler(BaseHTTPRequestHandler):
         content = OBJECTS.get(self.key)
         if content is None:
             return self.answer(404)
-        told = self.found(content)
+        results = self.found(content)
         asked = re.fullmatch(r"bytes=(\d*)-(\d*)", self.headers.get("Range", ""))
         if not asked:
-            return self.answer(200, content, Content_Length=str(len(content)), **told)
+            return self.answer(200, content, Content_Length=str(len(content)), **results)
         if asked[1]:
             first, end = int(asked[1]), int(asked[2] or len(content)) + 1
         else:
             first, end = len(content) - int(asked[2]), len(content)
         part = content[first:end]
         span = f"bytes {first}-{first + len(part) - 1}/{len(content)}"
-        return self.answer(206, part, Content_Range=span, **told)
+        return self.answer(206, part, Content_Range=span, **results)
 
     def listing(self) -> bytes:
         prefix, cut = self.query.get("prefix", [""])[0], self.query.get("delimiter", [""])[0]

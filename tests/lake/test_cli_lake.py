@@ -53,11 +53,11 @@ def test_what_the_lake_s_commands_say_has_no_payload(
     caplog.set_level(logging.DEBUG, logger="lonnymq")
     history_fixture.add(3, content=b"payload-canary-0815")
     settle(history_fixture.dsn)
-    lake, said = ("--lake", tmp_path / "lake"), []
+    lake, output = ("--lake", tmp_path / "lake"), []
     for words in (("sync", "--source", "shop"), ("status",), ("status", "--json"), ("compact",)):
         ran = run("lake", *words, *lake, dsn=history_fixture.dsn)
         assert ran.code == 0, ran.err
-        said += [ran.out, ran.err]
+        output += [ran.out, ran.err]
     [row] = (
         spark.read.parquet(str(tmp_path / "lake" / "history"))
         .select("content")
@@ -65,7 +65,7 @@ def test_what_the_lake_s_commands_say_has_no_payload(
         .collect()
     )
     assert bytes(row.content) == b"payload-canary-0815"
-    assert "canary" not in "".join(said) + caplog.text
+    assert "canary" not in "".join(output) + caplog.text
 
 
 @pytest.mark.long
@@ -106,7 +106,7 @@ def has(folder: Path, rows: int) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "output"),
     [
         (("--interval", "soon"), "--interval"),
         (("--storage-option", "region"), "write key=value"),
@@ -115,11 +115,11 @@ def has(folder: Path, rows: int) -> bool:
     ],
 )
 def test_what_makes_no_sense_is_refused_before_spark_starts(
-    dsn_18: str, tmp_path: Path, words: tuple[str, ...], said: str
+    dsn_18: str, tmp_path: Path, words: tuple[str, ...], output: str
 ) -> None:
     ran = run("lake", "sync", "--lake", tmp_path / "lake", *words, dsn=dsn_18)
     assert ran.code != 0
-    assert said.lower() in ran.err.lower()
+    assert output.lower() in ran.err.lower()
     assert not (tmp_path / "lake").exists()
 
 

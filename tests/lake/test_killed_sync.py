@@ -23,7 +23,7 @@ pytestmark = pytest.mark.timeout(900)  # a second Spark, on a machine that may b
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ("point", "reached", "told", "orphans"),
+    ("point", "reached", "confirmed_rows", "orphans"),
     [
         ("settings", 0, 0, False),
         pytest.param("writing", 8, 8, True, marks=pytest.mark.long),
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.timeout(900)  # a second Spark, on a machine that may b
 )
 def test_a_sync_killed_on_the_way_loses_nothing_and_repeats_nothing(
     sync, history_fixture: HistoryFixture, found, watcher: psycopg.Connection, tmp_path: Path,
-    point: str, reached: int, told: int, orphans: bool,
+    point: str, reached: int, confirmed_rows: int, orphans: bool,
 ) -> None:  # fmt: skip
     history_fixture.add_each(30)
     xids = [
@@ -46,12 +46,12 @@ def test_a_sync_killed_on_the_way_loses_nothing_and_repeats_nothing(
     confirmed = watcher.execute(
         "select confirmed::text::bigint from lonnymq.history_reader"
     ).fetchone()
-    assert confirmed == (xids[told] if told else 0,)
+    assert confirmed == (xids[confirmed_rows] if confirmed_rows else 0,)
     assert bool(strangers(tmp_path / "lake")) == orphans
 
     history_fixture.add_each(5)
     # What PostgreSQL has not heard of is brought again, in the place of what the lake had.
-    assert sync().rows == 35 - told
+    assert sync().rows == 35 - confirmed_rows
     assert found() == history_fixture.made
     assert sync().rows == 0
     if point == "committed":  # the replaced files stay for a week, for those who read them

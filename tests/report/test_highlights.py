@@ -19,7 +19,7 @@ def calm() -> dict[str, Any]:
     return made | {"noisy": [], "limits": [], "starvation": [], "errors": [], "forecast": []}
 
 
-def said(made: dict[str, Any]) -> list[tuple[str, str, str]]:
+def output(made: dict[str, Any]) -> list[tuple[str, str, str]]:
     return [(each.level, each.title, each.text) for each in find_highlights(made)]
 
 
@@ -28,7 +28,7 @@ def all_of(made: dict[str, Any]) -> dict[str, Highlight]:
 
 
 def test_where_nothing_is_wrong_the_news_is_good():
-    assert said(calm()) == [
+    assert output(calm()) == [
         (
             "good",
             "Tenants were served fairly",
@@ -59,7 +59,7 @@ def test_the_gravest_come_first():
             "source": "shop",
         }
     ]
-    level, title, text = said(made)[0]
+    level, title, text = output(made)[0]
     assert (level, title) == ("bad", "500 messages died")
     assert text == (
         "5% of all finished messages. tenant-00004 has 480 dead messages. "

@@ -39,7 +39,7 @@ async def opened(browser: Browser, tmp_path: Path) -> AsyncIterator[Open]:
         window = await context.new_page()
         window.set_default_timeout(60_000)
         window.on("pageerror", lambda error: troubles.append(f"error: {error}"))
-        window.on("console", lambda said: troubles.append(f"{said.type}: {said.text}"))
+        window.on("console", lambda text: troubles.append(f"{text.type}: {text.text}"))
         window.on("dialog", lambda dialog: troubles.append(f"dialog: {dialog.message}"))
         window.on(
             "request",

@@ -15,7 +15,7 @@ from .steps import draw_schedule
 def main() -> int:
     """Run as many schedules as are asked for; print what failed, shrunk, and how fast it went."""
     options = read_options()
-    began, failures, told = time.monotonic(), Counter[str](), time.monotonic()
+    began, failures, printed_at = time.monotonic(), Counter[str](), time.monotonic()
     seeds = range(options.seed, options.seed + options.schedules)
     with temporary_stage(options.binaries) as stage:
         for count, seed in enumerate(seeds, 1):
@@ -31,10 +31,10 @@ def main() -> int:
                     print(f"VIOLATION of {failure.text}")
                 if sum(failures.values()) >= options.failures:
                     break
-            if time.monotonic() - told > 10:
-                told = time.monotonic()
+            if time.monotonic() - printed_at > 10:
+                printed_at = time.monotonic()
                 print(
-                    f"{count} schedules, {count / (told - began):.1f} per second, {dict(failures)}",
+                    f"{count} schedules, {count / (printed_at - began):.1f} per second, {dict(failures)}",
                     flush=True,
                 )
     took = time.monotonic() - began

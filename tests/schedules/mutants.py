@@ -321,8 +321,8 @@ def examine(
         travel(mutant, seconds) if is_restored else hunt(stage, mutant, original, coverage, seconds)
     )
     took = f"{time.monotonic() - began:.0f} s"
-    told = f"seed {found[0]}, {found[1].rule}, {took}" if found else f"SURVIVED, {took}"
-    row = f"| {mutant.function} | {mutant.line} | `{mutant.change}` | {told} |"
+    results = f"seed {found[0]}, {found[1].rule}, {took}" if found else f"SURVIVED, {took}"
+    row = f"| {mutant.function} | {mutant.line} | `{mutant.change}` | {results} |"
     text = found[1].text if found else ""
     return {"key": mutant.key, "is_found": found is not None, "row": row, "text": text[:500]}
 

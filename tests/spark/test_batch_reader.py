@@ -134,14 +134,14 @@ def test_without_content_its_column_is_not_there(queue_format) -> None:
 
 
 @pytest.mark.parametrize(
-    ("schema", "said"),
+    ("schema", "output"),
     [
         ("colour string", r"messages has no column colour: the columns are id, channel"),
         ("id string", r"the column id of messages is bigint, not string"),
     ],
 )
-def test_a_schema_that_does_not_fit_is_refused(queue_format, schema: str, said: str) -> None:
-    with pytest.raises(AnalysisException, match=said):
+def test_a_schema_that_does_not_fit_is_refused(queue_format, schema: str, output: str) -> None:
+    with pytest.raises(AnalysisException, match=output):
         queue_format.read().schema(schema).load("messages").collect()
 
 
@@ -389,12 +389,12 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize(("options", "table", "said"), BAD.values(), ids=BAD)
+@pytest.mark.parametrize(("options", "table", "output"), BAD.values(), ids=BAD)
 def test_what_cannot_be_read_is_told_on_the_driver(
-    spark, dsn_18: str, options: dict[str, str], table: str | None, said: str
+    spark, dsn_18: str, options: dict[str, str], table: str | None, output: str
 ) -> None:
     read = spark.read.format("lonnymq").options(**{"url": dsn_18, **options})
-    with pytest.raises(AnalysisException, match=said) as caught:
+    with pytest.raises(AnalysisException, match=output) as caught:
         read.load(table).collect()
     assert "verysecret" not in str(caught.value)
 

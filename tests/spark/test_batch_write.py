@@ -207,19 +207,19 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize(("schema", "options", "said"), BAD.values(), ids=BAD)
+@pytest.mark.parametrize(("schema", "options", "text"), BAD.values(), ids=BAD)
 def test_what_cannot_be_written_is_told_on_the_driver_before_tasks_start(
-    spark: SparkSession, dsn_18: str, schema: str | None, options: dict[str, Any], said: str
+    spark: SparkSession, dsn_18: str, schema: str | None, options: dict[str, Any], text: str
 ) -> None:
     frame = spark.createDataFrame([], schema or "channel string, content string")
     write = frame.write.format("lonnymq").mode("append").options(**{"url": dsn_18, **options})
-    with pytest.raises(AnalysisException, match=said) as caught:
+    with pytest.raises(AnalysisException, match=text) as caught:
         write.save()
     assert "Traceback" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("mode", "said"),
+    ("mode", "text"),
     [
         ("overwrite", r"you can only append to a queue: use mode\('append'\)"),
         ("error", r"cannot be written in the .ErrorIfExists. mode"),
@@ -227,10 +227,10 @@ def test_what_cannot_be_written_is_told_on_the_driver_before_tasks_start(
     ],
 )
 def test_other_save_modes_are_refused(
-    spark: SparkSession, dsn_18: str, mode: str, said: str
+    spark: SparkSession, dsn_18: str, mode: str, text: str
 ) -> None:
     frame = spark.createDataFrame([], "channel string, content string")
-    with pytest.raises(AnalysisException, match=said):
+    with pytest.raises(AnalysisException, match=text):
         frame.write.format("lonnymq").mode(mode).option("url", dsn_18).save()
 
 

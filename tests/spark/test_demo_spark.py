@@ -17,12 +17,12 @@ pytestmark = [pytest.mark.timeout(900), pytest.mark.long]  # a Spark on a machin
 
 
 def test_the_demo_on_spark_keeps_its_promises(spark: SparkSession, dsn_18: str) -> None:
-    told = run_spark_step(Console(quiet=True), dsn_18)
-    assert [each.words for each in told] == [
+    results = run_spark_step(Console(quiet=True), dsn_18)
+    assert [each.words for each in results] == [
         "Spark wrote 5,000 rows, 5,000 messages are there",
         "a stream read 5,000 into a table, 5,000 different ones, 0 are left",
     ]
-    assert all(each.kept for each in told)
+    assert all(each.kept for each in results)
 
 
 @pytest.fixture
@@ -40,10 +40,10 @@ def test_the_demo_ends_with_a_report_of_its_history(
     spark: SparkSession, dsn_18: str, history: int, tmp_path: Path
 ) -> None:
     file = tmp_path / "new folder" / "report.html"
-    told = run_report_step(Console(quiet=True), dsn_18, history, file)
-    assert [each.words for each in told] == [
+    results = run_report_step(Console(quiet=True), dsn_18, history, file)
+    assert [each.words for each in results] == [
         "Spark brought 20 attempts into a lake, the history has 20",
         "the report tells of 5 of 5 tenants",
     ]
-    assert all(each.kept for each in told)
+    assert all(each.kept for each in results)
     assert file.read_text().lower().startswith("<!doctype html>")

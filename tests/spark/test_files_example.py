@@ -23,8 +23,8 @@ def test_files_go_into_the_queue_once(
     for file in ("tuesday.csv", "wednesday.csv"):
         runpy.run_path(str(EXAMPLE), run_name="__main__")
         (tmp_path / file).write_text("tenant,video,minutes\nacme,4,5\n")
-    said = capsys.readouterr().out.splitlines()
-    assert said == ["acme 1", "globex 1", "acme 2", "globex 1"]
+    text = capsys.readouterr().out.splitlines()
+    assert text == ["acme 1", "globex 1", "acme 2", "globex 1"]
     connection = connect(dsn_18)
     first = connection.execute(
         "select kind, convert_from(content, 'UTF8') from lonnymq.message order by id limit 1"

@@ -43,7 +43,7 @@ def test_user_and_password_may_be_given_apart() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "said"),
+    ("name", "value", "text"),
     [
         ("numPartitions", "0", "must be a whole number of at least 1, not '0'"),
         ("includeContent", "perhaps", "must be true or false"),
@@ -55,9 +55,9 @@ def test_user_and_password_may_be_given_apart() -> None:
     ],
 )
 def test_a_value_that_is_not_allowed_is_refused_with_what_is(
-    name: str, value: str, said: str
+    name: str, value: str, text: str
 ) -> None:
-    with pytest.raises(InvalidArgument, match=said):
+    with pytest.raises(InvalidArgument, match=text):
         read_options({"url": URL, name: value}, "read")
 
 

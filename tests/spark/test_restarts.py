@@ -45,13 +45,13 @@ def made(dsn: str, messages: list[NewMessage]) -> list[int]:
 
 
 def restart(
-    server: TemporaryServer, mode: Any, *, told: Path | None = None, seconds: float = 0
+    server: TemporaryServer, mode: Any, *, stopped_file: Path | None = None, seconds: float = 0
 ) -> None:
     """Stop the server, tell who waits for that, and start it again; one at a time."""
     with RESTARTING:
         server.stop(mode)
-        if told is not None:
-            told.touch()
+        if stopped_file is not None:
+            stopped_file.touch()
         time.sleep(seconds)
         server.start()
 
@@ -67,7 +67,9 @@ class Interrupted(Table):
         if number == 0:  # no task has read yet, and the first ones find nobody there
             stopped = self.folder / "stopped"
             threading.Thread(
-                target=restart, args=(self.server, "fast"), kwargs={"told": stopped, "seconds": 0.5}
+                target=restart,
+                args=(self.server, "fast"),
+                kwargs={"stopped_file": stopped, "seconds": 0.5},
             ).start()
             eventually(stopped.exists)
         if number == 1:  # a task has read, and stands there with its connection
@@ -89,7 +91,7 @@ class Interrupted(Table):
 
     def restart_when(self, reading: Path, go: Path) -> None:
         eventually(reading.exists, within=240)
-        restart(self.server, "immediate", told=go)
+        restart(self.server, "immediate", stopped_file=go)
 
 
 def held_up(reading: str, go: str) -> Any:
@@ -202,7 +204,7 @@ def restart_each(server: TemporaryServer, folder: Path) -> None:
     """Stop the server in each batch between what the tasks did and what the driver does."""
     for number, mode in enumerate(("fast", "immediate", "immediate")):
         eventually((folder / f"staged-{number}").exists, within=240)
-        restart(server, mode, told=folder / f"go-{number}")
+        restart(server, mode, stopped_file=folder / f"go-{number}")
 
 
 def put_files(folder: Path, count: int) -> None:

@@ -33,8 +33,8 @@ def test_a_sweep_on_a_cluster_gives_what_a_plain_one_gives(tmp_path: Path) -> No
 def test_a_master_that_spark_does_not_know_is_refused_in_a_sentence() -> None:
     ran = command("local[")
     assert ran.returncode == 1
-    said = "lonnymq: Spark does not start at 'local[': Could not parse Master URL: 'local['."
-    assert ran.stderr.splitlines()[-1] == said
+    output = "lonnymq: Spark does not start at 'local[': Could not parse Master URL: 'local['."
+    assert ran.stderr.splitlines()[-1] == output
 
 
 def answers(spark: str, **more: str) -> dict[str, Any]:

@@ -43,14 +43,14 @@ def test_a_sweep_on_spark_gives_what_a_plain_one_gives(spark: SparkSession) -> N
         ]
     ]
     asked = make_trials(Scenario(4), workers=[4, 8], changes=changes, growth=[1, 1.5])
-    told: list[int] = []
-    found = run_trials_on_spark(spark, history, asked, seed=7, on_progress=told.append)
+    results: list[int] = []
+    found = run_trials_on_spark(spark, history, asked, seed=7, on_progress=results.append)
     assert found == run_trials(history, asked, seed=7)
     assert (
         found[0] == found[2] != found[1]
     )  # as it is, without a limit that is not there, and limited
-    assert told == sorted(told)
-    assert told[-1] == len(asked) == 12
+    assert results == sorted(results)
+    assert results[-1] == len(asked) == 12
 
 
 def test_what_goes_wrong_in_a_sweep_is_said(spark: SparkSession) -> None:

@@ -24,8 +24,8 @@ def test_the_queue_goes_into_a_table(
 ) -> None:
     monkeypatch.setattr("sys.argv", ["queue_into_table.py", str(tmp_path)])
     runpy.run_path(str(EXAMPLES / "queue_into_table.py"), run_name="__main__")
-    said = capsys.readouterr().out.splitlines()
-    assert said == ["tenant-0 135", "tenant-1 145", "tenant-2 155", "1 set aside"]
+    text = capsys.readouterr().out.splitlines()
+    assert text == ["tenant-0 135", "tenant-1 145", "tenant-2 155", "1 set aside"]
 
 
 def test_handlers_run_on_a_cluster(
@@ -33,6 +33,6 @@ def test_handlers_run_on_a_cluster(
 ) -> None:
     monkeypatch.setattr("sys.argv", ["handlers_on_cluster.py"])
     runpy.run_path(str(EXAMPLES / "handlers_on_cluster.py"), run_name="__main__")
-    said = capsys.readouterr().out.splitlines()
-    assert [line.split()[1] for line in said] == ["completed"] * 4 + ["dead"] * 2
-    assert said[-1] == "acme dead ValueError: photo 6000 is 6000 wide"
+    text = capsys.readouterr().out.splitlines()
+    assert [line.split()[1] for line in text] == ["completed"] * 4 + ["dead"] * 2
+    assert text[-1] == "acme dead ValueError: photo 6000 is 6000 wide"

@@ -48,8 +48,8 @@ def folder(tmp_path: Path) -> Path:
 @pytest.mark.long
 @pytest.mark.timeout(900)
 def test_workers_are_replaced_until_sigterm(dsn_18: str, folder: Path) -> None:
-    said = work(dsn_18, folder, "--master", "local[1]", "--num-workers", "1")
-    assert answers(said) == {"completed": 2, "dead": 1}
+    text = work(dsn_18, folder, "--master", "local[1]", "--num-workers", "1")
+    assert answers(text) == {"completed": 2, "dead": 1}
 
 
 @pytest.mark.long
@@ -60,17 +60,17 @@ def test_a_cluster_whose_executors_lack_the_library_works_until_sigterm(
     """Neither the library nor the module of the handlers is on the executors."""
     python = bare_python(folder / "bare")
     with cluster(folder) as master:
-        said = work(
+        text = work(
             *(dsn_18, folder, "--master", master, "--num-workers", "2"),
             *("--conf", f"spark.pyspark.python={python}"),
             *("--conf", "spark.driver.host=127.0.0.1", "--conf", "spark.executor.memory=512m"),
         )
-    assert answers(said) == {"completed": 2, "dead": 1}
+    assert answers(text) == {"completed": 2, "dead": 1}
 
 
-def answers(said: str) -> Counter[str]:
+def answers(text: str) -> Counter[str]:
     """The answers of all workers; a message that a worker did not begin in time is deferred, and taken by the next."""
-    ends = " ".join(re.findall(r"workers ended: (.*)", said))
+    ends = " ".join(re.findall(r"workers ended: (.*)", text))
     ended: Counter[str] = Counter()
     for many, answer in re.findall(r"(\d+) (\w+)", ends):
         ended[answer] += int(many)
@@ -109,17 +109,17 @@ def work(dsn: str, folder: Path, *options: str) -> str:
         finally:
             if process.poll() is None:
                 process.kill()
-    said = (folder / "log").read_text()
-    assert code == 0, said
-    assert "stopped" in said
+    text = (folder / "log").read_text()
+    assert code == 0, text
+    assert "stopped" in text
     ends = [[end for end in finished(dsn)[message_id(each)] if end != "deferred"] for each in made]
     assert ends == [["completed"], ["completed"], ["dead"]]
     assert left(dsn) == []
-    return said
+    return text
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "text"),
     [
         (("jobs:worker", "--duration", "soon"), "--duration"),
         (("jobs:idle",), "The worker has no handlers"),
@@ -132,7 +132,7 @@ def test_what_makes_no_sense_is_refused_before_spark_starts(
     dsn_18: str,
     folder: Path,
     arguments: tuple[str, ...],
-    said: str,
+    text: str,
 ) -> None:
     monkeypatch.chdir(folder)
     monkeypatch.setattr(sys, "path", [str(folder), *sys.path])
@@ -140,4 +140,4 @@ def test_what_makes_no_sense_is_refused_before_spark_starts(
     ran = run("spark-worker", *arguments, dsn=dsn_18)
     sys.modules.pop("jobs", None)
     assert ran.code != 0
-    assert said in ran.err
+    assert text in ran.err

@@ -95,13 +95,13 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize(("statement", "said"), BAD.values(), ids=BAD)
+@pytest.mark.parametrize(("statement", "output"), BAD.values(), ids=BAD)
 def test_an_error_is_ours_and_takes_one_line(
-    sql: Sql, dsn_18: str, statement: str, said: str
+    sql: Sql, dsn_18: str, statement: str, output: str
 ) -> None:
     with pytest.raises(AnalysisException) as caught:
         sql(statement.format("using lonnymq options", url=dsn_18))
     first = str(caught.value).splitlines()[0]
     assert "lonnymq.errors.InvalidArgument: " in first
-    assert said in first
+    assert output in first
     assert "Traceback" not in str(caught.value)

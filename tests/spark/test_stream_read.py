@@ -110,7 +110,7 @@ def test_an_older_query_is_told_that_it_is_fenced(
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "text"),
     [
         (
             {"subscribe": "a", "subscribePattern": "b"},
@@ -121,10 +121,10 @@ def test_an_older_query_is_told_that_it_is_fenced(
     ],
 )
 def test_what_is_wrong_is_said_before_anything_starts(
-    spark: SparkSession, options: dict[str, str], said: str
+    spark: SparkSession, options: dict[str, str], text: str
 ) -> None:
     given = {"url": "postgresql://host/db", "stream": "s", **options}
-    with pytest.raises(PySparkException, match=said):
+    with pytest.raises(PySparkException, match=text):
         spark.readStream.format("lonnymq").options(**given).load("messages")
 
 
@@ -154,18 +154,18 @@ def test_a_stream_that_cannot_start_says_so_in_its_first_line(
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "text"),
     [
         ({"url": "postgresql://nobody@127.0.0.1:1/none"}, "the database cannot be reached"),
         ({"schema": "elsewhere"}, "The schema lacks the queue"),
     ],
 )
 def test_where_there_is_no_queue_a_stream_says_so_and_ends(
-    spark: SparkSession, dsn_18: str, tmp_path: Path, options: dict[str, str], said: str
+    spark: SparkSession, dsn_18: str, tmp_path: Path, options: dict[str, str], text: str
 ) -> None:
     query = Table(spark, dsn_18, tmp_path, **options).start()
     eventually(lambda: not query.isActive, within=120)
-    assert said in str(query.exception())
+    assert text in str(query.exception())
 
 
 @pytest.mark.long

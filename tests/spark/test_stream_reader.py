@@ -348,7 +348,7 @@ def test_content_is_left_out_if_wanted(queue: Queue, query: Make) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "text"),
     [
         ({"stream": ""}, "the option stream must not be empty"),
         (
@@ -370,8 +370,8 @@ def test_content_is_left_out_if_wanted(queue: Queue, query: Make) -> None:
         ),
     ],
 )
-def test_options_that_make_no_sense_are_refused(options: dict[str, str], said: str) -> None:
-    with pytest.raises(InvalidArgument, match=said):
+def test_options_that_make_no_sense_are_refused(options: dict[str, str], text: str) -> None:
+    with pytest.raises(InvalidArgument, match=text):
         StreamReader({"url": "postgresql://host/db", "stream": "s", **options}, StructType([]))
 
 
@@ -523,13 +523,13 @@ def test_messages_of_a_batch_get_outcomes_of_their_own(
 
 
 @pytest.mark.parametrize(
-    ("row", "said"),
+    ("row", "text"),
     [
         ({"id": 1, "outcome": "dead"}, "needs the columns token"),
         ({"id": 1, "token": "t", "outcome": "dead", "why": "?"}, "does not know the columns why"),
     ],
 )
-def test_outcomes_need_their_columns_and_no_others(row: dict[str, object], said: str) -> None:
-    with pytest.raises(InvalidArgument, match=said):
+def test_outcomes_need_their_columns_and_no_others(row: dict[str, object], text: str) -> None:
+    with pytest.raises(InvalidArgument, match=text):
         set_outcomes([row], url="postgresql://127.0.0.1:1/x")
     assert set_outcomes([], url="postgresql://127.0.0.1:1/x") == {}

@@ -89,10 +89,10 @@ def test_a_handler_on_an_executor_belongs_to_the_trace_of_the_request(
     done = run_workers(spark, worker, num_workers=1, until_empty=True, duration=120_000)
     ids = {row.channel: str(row.id) for row in done.collect()}
 
-    told = [json.loads(path.read_text()) for path in tmp_path.glob("*.json")]
+    results = [json.loads(path.read_text()) for path in tmp_path.glob("*.json")]
     processed = {
         each["attributes"]["messaging.message.id"]: each
-        for each in told
+        for each in results
         if each["name"] == "process lonnymq"
     }
     assert sorted(processed) == sorted(ids.values())
@@ -106,6 +106,6 @@ def test_a_handler_on_an_executor_belongs_to_the_trace_of_the_request(
     assert second["context"]["trace_id"] == f"0x{TRACE}"
     assert second["parent_id"] == f"0x{SPAN}"
     for name, attempt in (("ship one", first), ("ship two", second)):
-        (own,) = [each for each in told if each["name"] == name]
+        (own,) = [each for each in results if each["name"] == name]
         assert own["context"]["trace_id"] == attempt["context"]["trace_id"]
         assert own["parent_id"] == attempt["context"]["span_id"]

@@ -47,9 +47,9 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize(("columns", "said"), WRONG.values(), ids=WRONG)
-def test_what_cannot_be_a_message_is_parted_with_the_reason(columns, said: str) -> None:
-    assert problems(**columns) == [("invalid", said)]
+@pytest.mark.parametrize(("columns", "output"), WRONG.values(), ids=WRONG)
+def test_what_cannot_be_a_message_is_parted_with_the_reason(columns, output: str) -> None:
+    assert problems(**columns) == [("invalid", output)]
     assert validated(**columns).valid.num_rows == 0
 
 

@@ -75,8 +75,8 @@ def test_help_says_what_each_command_is_for() -> None:
 )
 def test_a_password_is_hidden_however_it_is_written(dsn: str) -> None:
     assert {"pass/word"} <= find_passwords(dsn)
-    told = hide_passwords(f"cannot connect: {dsn} with pass/word", dsn)
-    assert "pass" not in told.replace("password", "")
+    results = hide_passwords(f"cannot connect: {dsn} with pass/word", dsn)
+    assert "pass" not in results.replace("password", "")
 
 
 def test_the_password_of_the_environment_is_hidden_too(monkeypatch) -> None:

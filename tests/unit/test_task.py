@@ -56,7 +56,7 @@ def test_the_handler_reads_what_the_task_wrote(kind, payload) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "payload", "said"),
+    ("kind", "payload", "output"),
     [
         (bytes, "cats", "payload does not match bytes: got str"),
         (str, b"cats", "payload does not match str: got bytes"),
@@ -72,8 +72,10 @@ def test_the_handler_reads_what_the_task_wrote(kind, payload) -> None:
         (dict[str, int], {"a": "b"}, r"Expected `int`, got `str` - at `\$\[...\]`"),
     ],
 )
-def test_a_wrong_payload_is_an_error_that_names_the_task_and_the_field(kind, payload, said) -> None:
-    with pytest.raises(InvalidArgument, match=f"task 'encode': .*{said}"):
+def test_a_wrong_payload_is_an_error_that_names_the_task_and_the_field(
+    kind, payload, output
+) -> None:
+    with pytest.raises(InvalidArgument, match=f"task 'encode': .*{output}"):
         Task("encode", kind).encode(payload)
 
 

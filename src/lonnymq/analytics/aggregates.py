@@ -221,8 +221,8 @@ def compute_error_groups(attempts: DataFrame, *, most: int = MAX_GROUPS) -> Data
     """The number of errors by channel, day and group, with a sample."""
     bad = attempts.where(F.col("outcome").isin(*FAILED_OUTCOMES))
     missing = F.when(F.col("outcome") == "expired", EXPIRED_ERROR).otherwise(MISSING_ERROR)
-    said = bad.withColumn("error", F.coalesce("error", missing))
-    grouped = said.withColumns(
+    with_error = bad.withColumn("error", F.coalesce("error", missing))
+    grouped = with_error.withColumns(
         {"sample": F.substring("error", 1, SAMPLE_LENGTH), "error": normalize_error(F.col("error"))}
     )
     counted = grouped.groupBy("source", "date", "channel", "error").agg(
@@ -261,8 +261,8 @@ def normalize_error(error: Column) -> Column:
     lines = F.filter(F.split(error, r"\R"), lambda line: F.trim(line) != "")
     first, last = (F.try_element_at(lines, F.lit(place)) for place in (1, -1))
     line = F.when(first.startswith("Traceback"), last).otherwise(first)
-    said = F.trim(F.coalesce(line, F.lit(MISSING_ERROR)))
-    said = F.substring(said, 1, 4 * ERROR_LENGTH)
+    text = F.trim(F.coalesce(line, F.lit(MISSING_ERROR)))
+    text = F.substring(text, 1, 4 * ERROR_LENGTH)
     for pattern, replacement in REPLACEMENTS:
-        said = F.regexp_replace(said, pattern, replacement)
-    return F.substring(said, 1, ERROR_LENGTH)
+        text = F.regexp_replace(text, pattern, replacement)
+    return F.substring(text, 1, ERROR_LENGTH)

@@ -231,10 +231,10 @@ def token(what: str, value: object) -> UUID:
 
 def error_text(value: object) -> str:
     """What went wrong, made storable rather than rejected: any failure must be reportable."""
-    said = f"{type(value).__name__}: {value}" if isinstance(value, BaseException) else value
-    if not isinstance(said, str):
+    message = f"{type(value).__name__}: {value}" if isinstance(value, BaseException) else value
+    if not isinstance(message, str):
         raise InvalidArgument(f"error must be a str or an exception, not {describe_value(value)}")
-    return said.replace("\0", "\N{REPLACEMENT CHARACTER}").encode(errors="replace").decode()
+    return message.replace("\0", "\N{REPLACEMENT CHARACTER}").encode(errors="replace").decode()
 
 
 def describe_value(value: object) -> str:

@@ -51,7 +51,7 @@ class InstallRetries:
     def pause(self, error: Exception) -> float:
         """Seconds until the next try, or the error that there is to be none."""
         if time.monotonic() > self.until:
-            raise InstallBlocked(f"{error}; {InstallBlocked.__doc__}") from error
+            raise InstallBlocked(f"{error}. {InstallBlocked.__doc__}") from error
         return random.uniform(0.05, 0.3)  # noqa: S311 - spreads load
 
 

@@ -96,8 +96,8 @@ def _make_server_user() -> None:
 
 def version_of(bin_dir: Path) -> str:
     """The major version of the programs in a folder."""
-    said = subprocess.run([bin_dir / "postgres", "--version"], capture_output=True, check=True)
-    return said.stdout.decode().split()[2].split(".")[0]
+    ran = subprocess.run([bin_dir / "postgres", "--version"], capture_output=True, check=True)
+    return ran.stdout.decode().split()[2].split(".")[0]
 
 
 def embedded_binaries() -> Path:
@@ -251,9 +251,9 @@ class Cluster:
             command = self.command(inside, program, *options)
             done = self.account.run(command, cwd=inside, stdout=output, stderr=subprocess.STDOUT)
             output.seek(0)
-            said = output.read().decode(errors="replace").strip()
+            text = output.read().decode(errors="replace").strip()
         if done.returncode != 0:
-            raise EmbeddedUnavailable(f"{program} failed in {inside}:\n{said}")
+            raise EmbeddedUnavailable(f"{program} failed in {inside}:\n{text}")
 
     def _check_version(self) -> None:
         found, ours = (self.data / "PG_VERSION").read_text().strip(), version_of(self.bin_dir)

@@ -145,14 +145,14 @@ def add_missing_columns(table: DeltaTable, schema: Schema) -> DeltaTable:
 def check_table(table: DeltaTable, location: str, name: str) -> None:
     """Raise if a Delta table does not belong to a lake, or if a later version wrote the table."""
     about = table.metadata()
-    said = about.configuration.get(FORMAT_KEY)
-    if said is None or about.partition_columns != PARTITION_COLUMNS.get(
+    version = about.configuration.get(FORMAT_KEY)
+    if version is None or about.partition_columns != PARTITION_COLUMNS.get(
         name, about.partition_columns
     ):
         raise NotALake(f"the Delta table {location} does not belong to a lake. {NotALake.__doc__}")
-    if not said.isdigit() or int(said) > FORMAT:
+    if not version.isdigit() or int(version) > FORMAT:
         raise LakeTooNew(
-            f"the table {location} has format {said}, but this version of LonnyMQ reads formats up to {FORMAT}. "
+            f"the table {location} has format {version}, but this version of LonnyMQ reads formats up to {FORMAT}. "
             f"{LakeTooNew.__doc__}"
         )
     if name not in TABLE_COLUMNS:

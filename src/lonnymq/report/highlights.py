@@ -69,11 +69,11 @@ def check_dead_messages(document: Document) -> Iterable[Highlight]:
     worst = max(range(len(tenants["dead"])), key=lambda place: tenants["dead"][place])
     who = tenant_name({key: tenants[key][worst] for key in ("channel", "source")}, document)
     why = next((each for each in document["errors"] if each["dead"]), None)
-    said = f" The most frequent error is “{why['error']}”." if why else ""
+    reason = f" The most frequent error is “{why['error']}”." if why else ""
     ended = max(1, summary["completed"] + dead)
     text = (
         f"{format_share(dead / ended)} of all finished messages. "
-        f"{who} has {tenants['dead'][worst]:,} dead messages.{said}"
+        f"{who} has {tenants['dead'][worst]:,} dead messages.{reason}"
     )
     yield make_highlight(
         45 + min(45, 1500 * dead / ended), f"{format_count(dead, 'message')} died", text, "errors"

@@ -200,9 +200,9 @@ def draw_marks(
     if now is None:
         return made
     first, last = scale.at(now[0]), scale.at(now[1])
-    said = f"p50 {format_duration(now[0])}, p99 {format_duration(now[1])}"
+    title = f"p50 {format_duration(now[0])}, p99 {format_duration(now[1])}"
     made.append(
-        f'<g><title>{said}</title><line class="mark" x1="{first}" x2="{last}" y1="{y}" y2="{y}"/>'
+        f'<g><title>{title}</title><line class="mark" x1="{first}" x2="{last}" y1="{y}" y2="{y}"/>'
         f'<circle class="ring" cx="{last}" cy="{y}" r="4"/><circle class="dot" cx="{first}" cy="{y}" r="4"/></g>'
     )
     if row and row in given.shares:

@@ -125,13 +125,13 @@ class Calibration:
     def check(self, most: float) -> None:
         """Raise if the error is larger than `most`."""
         if self.error > most:
-            said = ", ".join(
+            details = ", ".join(
                 f"{name} {format_duration(getattr(self.recorded, name))} recorded and "
                 f"{format_duration(getattr(self.replayed, name))} replayed"
                 for name in PERCENTILES
             )
             raise ReplayInaccurate(
-                f"the replay at the recorded settings is off by {self.error:.0%}, more than {most:.0%}: {said}. "
+                f"the replay at the recorded settings is off by {self.error:.0%}, more than {most:.0%}: {details}. "
                 f"Results for other settings would be as inaccurate. {ReplayInaccurate.__doc__}"
             )
 

@@ -89,11 +89,11 @@ def parse_settings(text: str) -> list[Setting]:
     name says that it is meant to the letter: `\\*.weight=2` is of the channel that is called `*`.
     `max_concurrency=8`, without a channel, is the limit of the whole queue.
     """
-    head, equals, said = text.rpartition("=")
+    head, equals, value = text.rpartition("=")
     if head == QUEUE:
         return [
             Setting(None, QUEUE, parse_value(text, QUEUE, each), is_queue=True)
-            for each in said.split(",")
+            for each in value.split(",")
         ]
     name, dot, option = head.rpartition(".")
     if not (equals and dot and name):
@@ -105,19 +105,19 @@ def parse_settings(text: str) -> list[Setting]:
         known = ", ".join(MAX_VALUES)
         raise InvalidArgument(f"{text!r} sets an unknown option {option!r}: there are {known}")
     channel = None if name == ALL else name.removeprefix(ESCAPE)
-    return [Setting(channel, option, parse_value(text, option, each)) for each in said.split(",")]
+    return [Setting(channel, option, parse_value(text, option, each)) for each in value.split(",")]
 
 
-def parse_value(text: str, option: str, said: str) -> int | None:
+def parse_value(text: str, option: str, value: str) -> int | None:
     """Parse a value of an option; None removes the limit."""
-    said = said.strip()
-    if said.lower() in NO_LIMIT and option not in REQUIRED:
+    value = value.strip()
+    if value.lower() in NO_LIMIT and option not in REQUIRED:
         return None
-    number = int(said) if said.isascii() and said.isdecimal() and len(said) < 20 else 0
+    number = int(value) if value.isascii() and value.isdecimal() and len(value) < 20 else 0
     if not 1 <= number <= MAX_VALUES[option]:
         none = "" if option in REQUIRED else ", or none"
         raise InvalidArgument(
-            f"{text!r}: {option} must be a whole number from 1 to {MAX_VALUES[option]}{none}, not {said!r}"
+            f"{text!r}: {option} must be a whole number from 1 to {MAX_VALUES[option]}{none}, not {value!r}"
         )
     return number
 

@@ -1,4 +1,4 @@
-"""What a worker repeats while it runs: lease heartbeats, the report that it is alive, and sweeps of the queue."""
+"""What a worker repeats while it runs: lease heartbeats, the report that it is alive, and maintenance of the queue."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from lonnymq.worker.runner import Runner
 from lonnymq.worker.settings import Settings
 
 MAX_LEASES = 10_000  # in one statement
-PRESENCE_SECONDS, SWEEP_SECONDS, MAINTENANCE_SECONDS = 10.0, 10.0, 30.0
+PRESENCE_SECONDS, MAINTENANCE_SECONDS, MAINTENANCE_TIMEOUT = 10.0, 10.0, 30.0
 LATE_SECONDS = 0.1
 MAX_KINDS_BYTES = 8192
-SWEEP_LIMIT = 1000
+MAINTENANCE_LIMIT = 1000
 REPORTED_ANSWERS = ("completed", "deferred", "retrying", "dead", "lease_lost")
 
 
@@ -148,16 +148,16 @@ class Presence:
 async def maintain_forever(database: Database) -> None:
     """Run the maintenance of the queue about every 10 seconds until cancelled."""
     while True:
-        await asyncio.sleep(SWEEP_SECONDS * random.uniform(0.7, 1.3))  # noqa: S311 - spreads load
+        await asyncio.sleep(MAINTENANCE_SECONDS * random.uniform(0.7, 1.3))  # noqa: S311 - spreads load
         await database.ignore_errors(maintain(database))
 
 
 async def maintain(database: Database) -> None:
     """Run maintenance until fewer leases than a full batch had run out: thousands may end together."""
-    call = calls.queue_maintain(database.schema, limit=SWEEP_LIMIT)
+    call = calls.queue_maintain(database.schema, limit=MAINTENANCE_LIMIT)
     while (
-        result := await database.run(call, seconds=MAINTENANCE_SECONDS)
-    ).expired + result.died >= SWEEP_LIMIT:
+        result := await database.run(call, seconds=MAINTENANCE_TIMEOUT)
+    ).expired + result.died >= MAINTENANCE_LIMIT:
         pass
 
 

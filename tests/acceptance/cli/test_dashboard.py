@@ -24,15 +24,15 @@ class Page:
         self.process, self.log = process, log
         (self.address,) = eventually(self.addresses)
 
-    def said(self) -> str:
+    def output(self) -> str:
         return self.log.read_text()
 
     def addresses(self) -> list[str]:
-        assert self.process.poll() is None, self.said()
-        return re.findall(r"http://\S+", self.said())
+        assert self.process.poll() is None, self.output()
+        return re.findall(r"http://\S+", self.output())
 
     def token(self) -> str:
-        found: list[str] = eventually(lambda: re.findall(r"sign in with: (\S+)", self.said()))
+        found: list[str] = eventually(lambda: re.findall(r"sign in with: (\S+)", self.output()))
         return found[0]
 
 
@@ -65,7 +65,7 @@ def test_it_serves_the_page_on_this_machine_for_looking_only(tmp_path, dsn_18):
         assert httpx.get(f"{page.address}api/queues/lonnymq/overview").status_code == 200
         strange = httpx.get(page.address, headers={"Host": "evil.example"})
         assert strange.status_code == 403
-    assert "Token" not in page.said()
+    assert "Token" not in page.output()
 
 
 def test_it_stops_though_pages_are_open(tmp_path, dsn_18):
@@ -89,7 +89,7 @@ def test_with_actions_a_token_is_made_and_printed_once(tmp_path, dsn_18):
         bearer = {"Authorization": f"Bearer {token}"}
         done = httpx.post(f"{url}/actions/pause", json={"channel": "acme"}, headers=bearer)
         assert done.json()["answer"] == "paused"
-        assert page.said().count(token) == 1
+        assert page.output().count(token) == 1
 
 
 def test_several_databases_and_schemas_are_shown_in_one_page(tmp_path, server_18):
@@ -129,7 +129,7 @@ def test_a_token_comes_from_a_file_and_a_bad_one_is_refused(tmp_path, dsn_18):
         assert httpx.get(f"{address}metrics").status_code == 401
         bearer = {"Authorization": "Bearer a-token-of-some-length"}
         assert httpx.get(f"{address}metrics", headers=bearer).status_code == 200
-        assert token.read_text().strip() not in page.said()
+        assert token.read_text().strip() not in page.output()
     token.write_text("short")
     assert run("dashboard", "--token-file", token, "--port", "0", dsn=dsn_18).code == 2
     assert run("dashboard", "--token-file", tmp_path / "none", "--port", "0", dsn=dsn_18).code == 1
@@ -162,9 +162,9 @@ def test_a_planted_secret_is_in_no_log(tmp_path, dsn_18):
             broken = client.get(f"api/queues/1-lonnymq/messages/{dead + 1}")
             assert broken.status_code == 503
             answers = broken.text
-    said = page.said().replace(page.token(), "")
-    assert "planted" not in said + answers
-    assert "queue 1-lonnymq: " in said
+    output = page.output().replace(page.token(), "")
+    assert "planted" not in output + answers
+    assert "queue 1-lonnymq: " in output
 
 
 def test_a_port_that_is_taken_is_said_so(dsn_18, tmp_path):

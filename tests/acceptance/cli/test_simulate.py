@@ -143,7 +143,7 @@ def test_a_stretch_is_chosen_by_days_or_moments(lake: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "output"),
     [
         (["--set", "tenant-1.max_concurrency=4"], "did you mean 'tenant-01' or "),
         (["--set", "Tenant-1.max_concurrency=4"], "did you mean 'tenant-01' or "),
@@ -163,11 +163,11 @@ def test_a_stretch_is_chosen_by_days_or_moments(lake: str) -> None:
     ],
 )
 def test_what_cannot_be_asked_of_a_lake_is_refused_with_what_to_write(
-    lake: str, arguments: list[str], said: str
+    lake: str, arguments: list[str], output: str
 ) -> None:
     ran = run("simulate", "--lake", lake, *arguments)
     assert ran.code in (1, 2)
-    assert said in ran.err
+    assert output in ran.err
 
 
 def test_a_place_without_a_lake_is_refused(tmp_path: Path) -> None:
@@ -178,7 +178,7 @@ def test_a_place_without_a_lake_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "output"),
     [
         (["simulate"], "--synthetic"),
         ([*SMALL, "--days", 3], "--days needs --synthetic and --lake"),
@@ -190,7 +190,7 @@ def test_a_place_without_a_lake_is_refused(tmp_path: Path) -> None:
         ([*SMALL, "--workers", "0"], "8,16,32"),
     ],
 )
-def test_what_cannot_be_asked_is_refused_with_what_to_write(arguments, said) -> None:
+def test_what_cannot_be_asked_is_refused_with_what_to_write(arguments, output) -> None:
     ran = run(*arguments)
     assert ran.code != 0
-    assert said in ran.err
+    assert output in ran.err

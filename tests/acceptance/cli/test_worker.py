@@ -81,10 +81,10 @@ def test_a_worker_handles_messages_until_it_is_told_to_stop(
         [seen] = run("status", "--json", dsn=dsn_18).json["workers"]
         assert (seen["alive"], seen["concurrency"]) == (True, 3)
         worker.send_signal(signal.SIGTERM)
-        _, said = worker.communicate(timeout=90)
+        _, output = worker.communicate(timeout=90)
     assert (worker.returncode, queue.peek("acme")) == (0, [])
-    assert "INFO" in said
-    assert "started" in said
+    assert "INFO" in output
+    assert "started" in output
 
 
 def test_a_worker_uses_a_private_server_only_if_asked_to(folder: Path) -> None:

@@ -479,9 +479,9 @@ def test_the_command_ends_with_1_until_it_is_mended(queue_dsn: str) -> None:
     assert (document.code, document.json["healthy"]) == (1, False)
     assert {"check", "level", "message", "fix"} == set(document.json["problems"][0])
     assert "Nothing was done" in command("doctor", "--repair", dsn=queue_dsn).err
-    mended = command("doctor", "--repair", "--yes", dsn=queue_dsn)
-    assert mended.code == 0
-    assert "repaired: in_flight in channel 'acme'" in mended.out
+    repaired = command("doctor", "--repair", "--yes", dsn=queue_dsn)
+    assert repaired.code == 0
+    assert "repaired: in_flight in channel 'acme'" in repaired.out
 
 
 def test_the_command_ends_with_4_where_nothing_is_installed(healthy_server: Target) -> None:

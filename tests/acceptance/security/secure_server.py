@@ -41,8 +41,8 @@ class SecureServer:
 
     def dsn(self, *, host: str = "localhost", sslmode: str = "verify-full", **more: str) -> str:
         """The DSN of the login `app`; its password is in it."""
-        said = {"sslmode": sslmode, "sslrootcert": str(self.authority), **more}
-        options = "&".join(f"{key}={quote(value, safe='')}" for key, value in said.items())
+        text = {"sslmode": sslmode, "sslrootcert": str(self.authority), **more}
+        options = "&".join(f"{key}={quote(value, safe='')}" for key, value in text.items())
         login = f"app:{quote(PASSWORD, safe='')}"
         return f"postgresql://{login}@{host}:{self.port}/postgres?{options}"
 

@@ -57,13 +57,13 @@ def test_no_command_tells_a_secret_that_was_not_asked_for(
     fort: SecureServer, planted: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    told = {}
+    results = {}
     for command in SHOWS_NO_PAYLOAD:
         words = [word.replace("{id}", str(planted)) for word in command]
         ran = run(*words, "--dsn", fort.dsn())
         assert ran.code in (0, 1, 2), (command, ran)
-        told[command] = leaks(ran.out + ran.err)
-    assert {command: found for command, found in told.items() if found} == {}
+        results[command] = leaks(ran.out + ran.err)
+    assert {command: found for command, found in results.items() if found} == {}
     assert leaks(caplog.text) == []
 
 
@@ -114,7 +114,7 @@ def test_the_page_logs_no_secret_and_shows_payloads_only_where_one_is_asked_for(
         httpx.get(f"{api}/messages/{PAYLOAD}")
         assert asked.status_code in (200, 503)  # its connection was just cut
     assert {path: found for path, text in shown.items() if (found := leaks(text))} == {}
-    assert leaks(page.said().replace(f"messages/{PAYLOAD}", "")) == []
+    assert leaks(page.output().replace(f"messages/{PAYLOAD}", "")) == []
 
 
 def test_the_doctor_and_an_explanation_tell_no_secret(fort: SecureServer, planted: int) -> None:

@@ -71,11 +71,11 @@ def test_who_cannot_be_sure_of_the_server_does_not_go_on(
 ) -> None:
     with pytest.raises(psycopg.OperationalError), lonnymq.Queue(rejected[why]) as queue:
         queue.create("acme", b"x")
-    said = run("status", dsn=rejected[why])
-    assert said.code == 3
-    assert said.err.startswith("lonnymq: Cannot connect to the server: ")
-    assert "canary" not in said.err
-    assert PASSWORD not in said.err
+    text = run("status", dsn=rejected[why])
+    assert text.code == 3
+    assert text.err.startswith("lonnymq: Cannot connect to the server: ")
+    assert "canary" not in text.err
+    assert PASSWORD not in text.err
 
 
 def test_a_worker_that_cannot_be_sure_of_the_server_says_so_and_tries_on(

@@ -40,9 +40,9 @@ class Load:
     def ends(self) -> dict[str, Any]:
         """Tell it to stop; what it says of itself."""
         self.process.send_signal(signal.SIGTERM)
-        said, _ = self.process.communicate(timeout=120)
+        output, _ = self.process.communicate(timeout=120)
         assert self.process.returncode == 0, self.errors.read_text()
-        return json.loads(said.splitlines()[-1])
+        return json.loads(output.splitlines()[-1])
 
     def close(self) -> None:
         self.process.kill()

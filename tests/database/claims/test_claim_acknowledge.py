@@ -53,12 +53,12 @@ def test_what_was_said_of_single_messages_comes_of_them(session: Session) -> Non
     session.fill("a", 5)
     reader = Reader(session)
     token = reader.take().token
-    done, later, failed, dead, said = reader.messages()
+    done, later, failed, dead, text = reader.messages()
     assert reader.decide(later, "defer", delays_ms=5000, states=b"half") == "decided"
     assert reader.decide(failed, "fail", errors="no") == "decided"
     assert reader.decide(dead, "dead", errors="never") == "decided"
-    assert reader.decide(said, "defer") == "decided"
-    assert reader.decide(said, "complete") == "decided"
+    assert reader.decide(text, "defer") == "decided"
+    assert reader.decide(text, "complete") == "decided"
     settled = reader.acknowledge(1, token)
     assert tuple(settled) == (2, 1, 1, 1, 0, False)
     assert dict(history(session)) == {
@@ -66,7 +66,7 @@ def test_what_was_said_of_single_messages_comes_of_them(session: Session) -> Non
         later.id: "deferred",
         failed.id: "failed",
         dead.id: "dead",
-        said.id: "completed",
+        text.id: "completed",
     }
     left = session.rows("select id, state, attempt, error from lonnymq.message order by id")
     assert [tuple(each) for each in left] == [

@@ -218,8 +218,8 @@ def test_calls_that_add_to_a_claim_at_once_are_parts_of_it_and_share_no_message(
     reader = Reader(session)
     begun = reader.take(limit=10)
 
-    def add(lane: Reader) -> int:
-        counts = [lane.take(limit=10).messages for _ in range(20)]
+    def add(other_reader: Reader) -> int:
+        counts = [other_reader.take(limit=10).messages for _ in range(20)]
         return sum(counts)
 
     lanes = [on_the_same_stream(reader, open_session(dsn)) for _ in range(3)]
@@ -255,6 +255,6 @@ def test_a_claim_that_another_call_begins_meanwhile_is_refused_and_leases_nothin
 
 def on_the_same_stream(reader: Reader, session: Session) -> Reader:
     """Another lane of the same driver."""
-    lane = copy(reader)
-    lane.session, lane.cursor = session, None
-    return lane
+    other_reader = copy(reader)
+    other_reader.session, other_reader.cursor = session, None
+    return other_reader

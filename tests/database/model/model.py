@@ -82,7 +82,7 @@ class Model:
         self.messages: dict[int, Message] = {}
         self.dead: dict[int, Message] = {}
         self.history: list[tuple[Any, ...]] = []
-        self.told: set[str] = set()
+        self.changed: set[str] = set()
         self.is_folded = True
 
     # ---- what there is
@@ -200,18 +200,18 @@ class Model:
 
     def tell(self, channel: str) -> None:
         """Leave a note for the next fold."""
-        self.told.add(channel)
+        self.changed.add(channel)
         self.is_folded = False
 
     # ---- fold
 
     def fold(self) -> None:
         """What every dequeue and every sweep does first: channels come into being, settings hold."""
-        for name in sorted(self.told):
+        for name in sorted(self.changed):
             self.channels.setdefault(name, Channel(replace(self.policy(name)), used_at=self.now))
         for name, channel in self.channels.items():
             channel.policy = replace(self.policy(name))
-        self.told.clear()
+        self.changed.clear()
         self.is_folded = True
 
     def overdue(self) -> list[Message]:

@@ -499,8 +499,8 @@ class QueueMachine(RuleBasedStateMachine):
         if (
             word == "new"
         ):  # a message that was leased straight off its note leaves the others' unfolded
-            told = "select channel from lonnymq.change where not can_wait"
-            assert (fields["channel"],) in self.rows(told)
+            results = "select channel from lonnymq.change where not can_wait"
+            assert (fields["channel"],) in self.rows(results)
         else:
             assert word in list(self.model.explanations(id_))
         assert sentence

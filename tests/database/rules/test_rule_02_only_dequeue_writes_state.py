@@ -97,11 +97,11 @@ def test_a_note_whose_channel_another_dequeue_holds_waits_for_the_next_fold(
         session.create("c")
         leases = session.dequeue_once(10)
         assert {"c"} <= {each.channel for each in leases} <= {"b", "c"}
-        told = "select channel from lonnymq.change where message_ids is null"
-        assert session.column(told) == ["a"]
+        results = "select channel from lonnymq.change where message_ids is null"
+        assert session.column(results) == ["a"]
         assert session.check() == []
     session.dequeue()
-    assert session.column(told) == []
+    assert session.column(results) == []
     assert session.check() == []
 
 
@@ -113,10 +113,10 @@ def test_a_bulk_load_is_a_copy_and_one_note_for_each_channel(session: Session) -
         with cursor.copy("copy lonnymq.message (channel, content) from stdin") as copy:
             for number in range(100):
                 copy.write_row((f"c{number % 4}", "x"))
-        told = session.value(
+        results = session.value(
             "select lonnymq.message_announce(%s)", [f"c{number}" for number in range(4)] * 2
         )
-    assert told == 4
+    assert results == 4
     assert len(session.drain(7)) == 100
     assert session.check() == []
 

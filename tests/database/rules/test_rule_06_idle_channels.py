@@ -27,8 +27,8 @@ def test_a_single_message_is_leased_without_its_channel_sitting_down(
     [lease] = session.dequeue()
     assert (lease.id, lease.channel, lease.attempt) == (made, "a", 1)
     assert session.row(STANDS, "a") == before
-    told = "select count(*) from lonnymq.change where message_ids is null"
-    assert session.value(told) == 0
+    query = "select count(*) from lonnymq.change where message_ids is null"
+    assert session.value(query) == 0
     assert session.check() == []
     clock.advance(30_001)
     [again] = session.dequeue()

@@ -37,8 +37,8 @@ def test_who_may_not_create_roles_is_told_what_to_run(root, builder: str) -> Non
     install(builder, schema="shop")
     with pytest.raises(RolesMissing, match="builder may not create the roles") as rejected:
         install(builder, schema="shop", roles=True)
-    said = str(rejected.value).partition("install again: ")[2]
-    root.execute(said.encode())
+    text = str(rejected.value).partition("install again: ")[2]
+    root.execute(text.encode())
     install(builder, schema="shop", roles=True)
     with lonnymq.Queue(builder, schema="shop") as queue:
         assert queue.installed().roles

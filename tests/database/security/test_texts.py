@@ -98,15 +98,15 @@ def test_a_batch_is_stored_whole_or_not_at_all(
 
 
 @fuzzing
-@given(said=TEXTS | st.text(max_size=3000))
+@given(output=TEXTS | st.text(max_size=3000))
 def test_any_failure_can_be_told_of_and_what_can_be_stored_is_verbatim(
-    fuzzed: Queue, said: str
+    fuzzed: Queue, output: str
 ) -> None:
     fuzzed.create("acme", b"x")
     [message] = fuzzed.dequeue()
-    assert message.fail(said, dead=True) == "dead"
+    assert message.fail(output, dead=True) == "dead"
     [dead] = fuzzed.dead_list()
-    assert dead.error == (said if is_text(said) else dead.error)
+    assert dead.error == (output if is_text(output) else dead.error)
     fuzzed.dead_purge([dead.id])
 
 

@@ -24,19 +24,19 @@ async def test_a_handler_that_blocks_the_event_loop_is_named_while_it_does(
 ) -> None:
     caplog.set_level(logging.WARNING, "lonnymq")
     worker, seen = Worker(), []
-    said = threading.Event()
+    output = threading.Event()
 
     class Notice(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
             if "has blocked" in record.getMessage():
-                said.set()
+                output.set()
 
     notice = Notice()
     logging.getLogger("lonnymq.worker").addHandler(notice)
 
     @worker.handler()
     async def encode(content: bytes) -> None:
-        seen.append(said.wait(10))  # blocks the loop until the log says so
+        seen.append(output.wait(10))  # blocks the loop until the log says so
 
     made = message_id(queue_18.create("acme", b"x"))
     try:

@@ -53,7 +53,7 @@ async def test_a_lease_that_ended_while_the_loop_was_blocked_is_extended_if_it_i
 async def test_a_handler_whose_lease_is_lost_is_cancelled_and_told_so(
     dsn, queue, connect, direct_dsn
 ) -> None:
-    worker, told, answers = Worker(lease_ms=300), [], []
+    worker, results, answers = Worker(lease_ms=300), [], []
 
     @worker.handler()
     async def stuck(content: bytes, context: Context) -> None:
@@ -61,20 +61,20 @@ async def test_a_handler_whose_lease_is_lost_is_cancelled_and_told_so(
         try:
             await asyncio.Event().wait()
         except asyncio.CancelledError:
-            told.append(context.lost)
+            results.append(context.lost)
             raise
 
     worker.after(lambda context, answer: answers.append(answer))
     queue.create("acme", b"x")
     async with running_worker(worker, dsn):
         await soon(lambda: answers)
-    assert (told, answers, outcomes(queue)) == ([True], ["lease_lost"], [])
+    assert (results, answers, outcomes(queue)) == ([True], ["lease_lost"], [])
 
 
 async def test_a_thread_whose_lease_is_lost_is_told_so_and_its_result_is_dropped(
     dsn, queue, connect, direct_dsn
 ) -> None:
-    worker, told, answers = Worker(lease_ms=300), [], []
+    worker, results, answers = Worker(lease_ms=300), [], []
     waiting = threading.Event()
 
     @worker.handler()
@@ -85,14 +85,14 @@ async def test_a_thread_whose_lease_is_lost_is_told_so_and_its_result_is_dropped
         try:
             context.heartbeat()
         except LeaseLost as error:
-            told.append(error)
+            results.append(error)
 
     worker.after(lambda context, answer: answers.append(answer))
     queue.create("acme", b"x")
     async with running_worker(worker, dsn):
-        await soon(lambda: told)
+        await soon(lambda: results)
         await soon(lambda: answers)
-    assert (len(told), answers, outcomes(queue)) == (1, ["lease_lost"], [])
+    assert (len(results), answers, outcomes(queue)) == (1, ["lease_lost"], [])
 
 
 async def test_a_batch_goes_on_with_the_leases_that_are_left(
@@ -135,7 +135,7 @@ async def test_a_handler_may_extend_its_lease_itself(dsn, queue) -> None:
 async def test_a_lost_lease_is_found_out_by_the_handler_s_own_heartbeat(
     dsn, queue, connect, direct_dsn
 ) -> None:
-    worker, told = Worker(), []
+    worker, results = Worker(), []
 
     @worker.handler()
     async def asks(content: bytes, context: Context) -> None:
@@ -143,12 +143,12 @@ async def test_a_lost_lease_is_found_out_by_the_handler_s_own_heartbeat(
         try:
             await context.heartbeat()
         except LeaseLost as error:
-            told.append(error)
+            results.append(error)
             raise
 
     queue.create("acme", b"x")
     async with running_worker(worker, dsn):
-        await soon(lambda: told)
+        await soon(lambda: results)
     assert outcomes(queue) == []
 
 

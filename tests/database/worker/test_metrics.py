@@ -61,10 +61,10 @@ async def test_a_worker_tells_prometheus_what_it_has_done(dsn_18, queue_18, capl
     async with running_worker(worker, dsn_18), httpx.AsyncClient() as client:
         await soon(lambda: len(outcomes(queue_18)) == 6)
         address = f"http://127.0.0.1:{await port_of(caplog)}"
-        told: dict[str, int] = session_of(
+        results: dict[str, int] = session_of(
             worker
         ).reporter.counts  # history is written before it is told
-        await soon(lambda: (told.get("completed"), told.get("dead")) == (5, 1))
+        await soon(lambda: (results.get("completed"), results.get("dead")) == (5, 1))
         answer = await client.get(f"{address}/metrics")
         assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
         seen = scraped(answer.text)

@@ -44,7 +44,7 @@ async def test_messages_and_history_name_the_worker(dsn, queue) -> None:
 
 
 async def test_a_worker_sweeps(dsn_18, queue_18, monkeypatch) -> None:
-    monkeypatch.setattr(heartbeats, "SWEEP_SECONDS", 0.05)
+    monkeypatch.setattr(heartbeats, "MAINTENANCE_SECONDS", 0.05)
     queue_18.set(channel_idle_ms=1)
     worker = Worker()
     worker.handler()(lambda content: None)

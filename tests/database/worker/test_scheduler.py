@@ -125,8 +125,8 @@ async def test_a_line_that_no_worker_can_read_is_told_of_once_and_harms_no_other
     assert await scheduler.create_due() > 5  # it is not looked at again and again
     queue_18.schedule_set("good", channel="reports", every_ms=1000)
     await scheduler.create_due()
-    told = [record for record in caplog.records if record.levelno == logging.ERROR]
-    assert [record.schedule for record in told] == ["bad"]
+    results = [record for record in caplog.records if record.levelno == logging.ERROR]
+    assert [record.schedule for record in results] == ["bad"]
     assert [each.name for each in queue_18.schedule_list() if each.next_at] == ["good"]
 
 

@@ -74,12 +74,12 @@ def test_a_group_of_errors_is_shown() -> None:
 
 
 def test_where_an_error_came_from_is_told_without_its_words() -> None:
-    said = locate_error(raised(ValueError("canary")))
-    assert said.startswith("ValueError at ")
-    assert "canary" not in said
+    output = locate_error(raised(ValueError("canary")))
+    assert output.startswith("ValueError at ")
+    assert "canary" not in output
 
 
 @pytest.mark.parametrize("dsn", ["postgresql://u:p%40ss@h/d", "user=u password=p@ss host=h"])
 def test_a_complaint_is_told_without_the_password(dsn: str) -> None:
-    said = hide_password(f"cannot connect to {dsn} with p@ss or p%40ss", dsn)
-    assert "p@ss" not in said
+    output = hide_password(f"cannot connect to {dsn} with p@ss or p%40ss", dsn)
+    assert "p@ss" not in output

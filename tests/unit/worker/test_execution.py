@@ -172,8 +172,8 @@ def test_a_message_of_a_kind_nobody_takes_says_which_are_taken() -> None:
     handlers = Handlers()
     handlers.add(lambda: None, "encode")
     handlers.add(lambda: None, None)
-    said = fail_without_handler(message(kind="later"), handlers)
-    assert said == Fail(
+    text = fail_without_handler(message(kind="later"), handlers)
+    assert text == Fail(
         "this worker has no handler for messages of kind 'later' (kinds with a handler: encode)"
     )
 
@@ -186,7 +186,7 @@ async def returns_coroutine() -> object:
 
 
 @pytest.mark.parametrize(
-    ("function", "said"),
+    ("function", "text"),
     [
         (lambda: later(), "returned a coroutine"),
         (lambda: (each for each in "ab"), "returned a generator"),
@@ -195,8 +195,8 @@ async def returns_coroutine() -> object:
     ],
 )
 @pytest.mark.filterwarnings("error")  # a coroutine that was never awaited
-async def test_a_handler_that_returns_work_nobody_does_fails(function, said: str) -> None:
+async def test_a_handler_that_returns_work_nobody_does_fails(function, text: str) -> None:
     [outcome] = await run(function)
     assert isinstance(outcome, Fail)
-    assert said.replace("_asyncio.", "") in outcome.error
+    assert text.replace("_asyncio.", "") in outcome.error
     assert "which nobody runs: declare the handler with async def" in outcome.error

@@ -137,7 +137,7 @@ def test_a_decorator_without_parentheses_is_an_error_with_the_fix() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "text"),
     [
         ({"retry_delays_ms": 1000}, "retry_delays_ms must be a list of .*, not int 1000"),
         ({"retry_jitter": -1}, "retry_jitter must be a number from 0 to 1, not int -1"),
@@ -149,8 +149,8 @@ def test_a_decorator_without_parentheses_is_an_error_with_the_fix() -> None:
         ({"timeout_ms": -1}, "timeout_ms must be"),
     ],
 )
-def test_options_out_of_range_are_refused(options, said: str) -> None:
-    with pytest.raises(InvalidArgument, match=said):
+def test_options_out_of_range_are_refused(options, text: str) -> None:
+    with pytest.raises(InvalidArgument, match=text):
         registered(nothing, **options)
 
 
@@ -194,7 +194,7 @@ def test_delays_go_by_the_attempt_and_the_last_one_repeats_with_jitter_on_top() 
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("settings", "text"),
     [
         ({"concurrency": 0}, "concurrency must be a whole number from 1"),
         ({"processes": 0}, "processes must be"),
@@ -203,13 +203,13 @@ def test_delays_go_by_the_attempt_and_the_last_one_repeats_with_jitter_on_top() 
         ({"schema": "No"}, "cannot be a queue's schema"),
     ],
 )
-def test_settings_out_of_range_are_refused(settings, said: str) -> None:
-    with pytest.raises(InvalidArgument, match=said):
+def test_settings_out_of_range_are_refused(settings, text: str) -> None:
+    with pytest.raises(InvalidArgument, match=text):
         Worker(**settings)
 
 
 @pytest.mark.parametrize(
-    ("schedule", "said"),
+    ("schedule", "text"),
     [
         ({"cron": "61 * * * *"}, "is not a cron line"),
         ({"cron": "0 3 * * *", "timezone": "Atlantis"}, "unknown time zone"),
@@ -217,8 +217,8 @@ def test_settings_out_of_range_are_refused(settings, said: str) -> None:
         ({"every_ms": 5000, "content": "text"}, "content must be bytes"),
     ],
 )
-def test_a_schedule_that_cannot_be_is_refused_where_it_is_declared(schedule, said: str) -> None:
-    with pytest.raises(InvalidArgument, match=said):
+def test_a_schedule_that_cannot_be_is_refused_where_it_is_declared(schedule, text: str) -> None:
+    with pytest.raises(InvalidArgument, match=text):
         Worker().schedule("nightly", channel="reports", **schedule)
 
 

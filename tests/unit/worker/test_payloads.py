@@ -53,7 +53,7 @@ def test_a_payload_arrives_as_the_annotated_type(annotation, content, payload) -
 
 
 @pytest.mark.parametrize(
-    ("annotation", "content", "said"),
+    ("annotation", "content", "output"),
     [
         (str, b"a\xff", "not UTF-8: invalid start byte at byte 1"),
         (Video, b"", "does not match Video: Input data was truncated"),
@@ -64,8 +64,8 @@ def test_a_payload_arrives_as_the_annotated_type(annotation, content, payload) -
         (Any, b"[" * 100_000, "does not match Any: maximum recursion"),
     ],
 )
-def test_a_payload_that_does_not_fit_says_why(annotation, content, said: str) -> None:
-    with pytest.raises(InvalidPayload, match=said):
+def test_a_payload_that_does_not_fit_says_why(annotation, content, output: str) -> None:
+    with pytest.raises(InvalidPayload, match=output):
         create_decoder(annotation)(content)
 
 

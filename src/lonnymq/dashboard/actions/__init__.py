@@ -62,7 +62,9 @@ def call_on_subject(function: Function, done: str) -> Run:
 def require_found(answer: str) -> None:
     """Reject to act on a thing that does not exist."""
     if answer == "not_found":
-        raise not_found("The thing does not exist any more.", "Load the page again.")
+        raise not_found(
+            "What you wanted to change does not exist any more.", "Load the page again."
+        )
 
 
 def format_messages(count: int, state: str = "") -> str:

@@ -6,11 +6,11 @@ returns table (invariant text, channel text, message_id bigint, detail text)
 language sql
 stable
 as $$
-  with tick as materialized (
+  with checkpoint as materialized (
     select * from lonnymq.checkpoint_now()
   ), noted as materialized (
     select n.*, n.xid >= t.until_xid or n.xid = any (t.running_xids) as is_read
-    from lonnymq.change n cross join tick t
+    from lonnymq.change n cross join checkpoint t
   ), odd as materialized (
     select m.id, m.channel, m.token, m.lease_until, m.dequeued_at, m.slot, m.attempt
     from lonnymq.message m
@@ -21,7 +21,7 @@ as $$
     from (
       -- Every fold checks a lease that somebody was settling when it ran out (lease_unlocked).
       select case when l.is_settling then 0 else l.due_at end as due_at, l.message_ids
-      from lonnymq.lease l cross join tick t
+      from lonnymq.lease l cross join checkpoint t
       where l.due_at > t.lease_mark or l.is_settling
       union all
       select n.lease_until, n.message_ids from noted n where n.is_read and n.message_ids is not null
