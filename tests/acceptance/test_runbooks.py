@@ -23,6 +23,7 @@ from support import eventually, first_quick
 
 OPERATIONS = ROOT / "docs" / "guides" / "run-the-queue.md"
 PUBLISHING = ROOT / "docs" / "guides" / "publish-changes.md"
+SYNCHRONOUS = "select sync_state from pg_stat_replication"
 OF_EVERY_USER = (
     "lonnymq",
     "psql",
@@ -111,13 +112,20 @@ def working_server(**settings: Any) -> Iterator[TemporaryServer]:
 
 
 def delivers(dsn: str, count: int) -> bool:
-    """Whether a queue delivers so many messages, and new messages after them."""
+    """Whether a queue delivers so many messages, counts each once in its charts, and delivers new messages."""
     with lonnymq.Queue(dsn) as queue:
         delivered = 0
+        run(dsn, "select lonnymq.sample_take(lonnymq.epoch() + 10000)")
         while delivered < count:
             for message in eventually(lambda: queue.dequeue(10)):
                 assert message.complete() == "completed"
                 delivered += 1
+        for later in (20_000, 30_000):
+            run(dsn, f"select lonnymq.sample_take(lonnymq.epoch() + {later})")
+        assert run(dsn, "select completed from lonnymq.sample order by at desc limit 2") == [
+            (0,),
+            (count,),
+        ]
         queue.create("new", b"x")
         assert [each.channel for each in queue.dequeue(10)] == ["new"]
         return queue.check() == []
@@ -207,18 +215,24 @@ def test_point_in_time_recovery_ends_at_the_time(folder: Path) -> None:
 
 
 @pytest.mark.long
-def test_a_standby_that_is_promoted_goes_on(folder: Path) -> None:
+@pytest.mark.parametrize("is_synchronous", [False, True])
+def test_a_standby_that_is_promoted_goes_on(folder: Path, is_synchronous: bool) -> None:
     with working_server() as old, new_cluster() as cluster:
-        copy, promote = commands_of(OPERATIONS, "Promote a standby")
+        copy, wait, promote = commands_of(OPERATIONS, "Promote a standby")
         operator = Operator(old, folder)
         operator.run(copy, DATA=str(cluster.data))
         with TemporaryServer(cluster) as new:
             caught_up(old, new)
+            if is_synchronous:
+                operator.run(wait)
+                eventually(lambda: run(old.dsn, SYNCHRONOUS) == [("sync",)])
+                with lonnymq.Queue(old.dsn) as queue:
+                    queue.create_many([b"acknowledged"] * 20, channel="late")
             assert "standby" in problems(new.dsn)
             old.stop("immediate")
             run_with_doctor(operator, promote, NEW_DSN=new.dsn)
             assert problems(new.dsn) == set()
-            assert delivers(new.dsn, 5)
+            assert delivers(new.dsn, 25 if is_synchronous else 5)
 
 
 @pytest.mark.long
