@@ -76,7 +76,7 @@ reference: setup ## write docs/reference.md and docs/commands.md from the SQL fu
 	$(BIN)/python scripts/make_indexes.py
 
 .PHONY: faults soak
-faults: setup ## break everything on purpose and look what came of it, at most 15 minutes (FAULTS_ARGS='--seed 7')
+faults: setup ## break everything on purpose and look what came of it, at most 30 minutes (FAULTS_ARGS='--seed 7')
 	$(BIN)/python -m faults --size ci $(FAULTS_ARGS)
 
 .PHONY: fuzz fuzz-versions fuzz-worlds

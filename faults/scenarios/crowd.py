@@ -11,9 +11,9 @@ from faults.load import create_messages
 from faults.run import Run, running_processes
 
 SIZES = {
-    "test": {"workers": 12, "processes": 6, "messages": 500},
-    "ci": {"workers": 200, "processes": 50, "messages": 10_000},
-    "soak": {"workers": 200, "processes": 50, "messages": 50_000},
+    "test": {"workers": 12, "children": 6, "messages": 500},
+    "ci": {"workers": 200, "children": 50, "messages": 10_000},
+    "soak": {"workers": 200, "children": 50, "messages": 50_000},
 }
 
 
@@ -27,9 +27,9 @@ def run_scenario(run: Run) -> None:
         set_limits(server, run.call_log, "tenant-0", max_concurrency=7)
         set_limits(server, run.call_log, "tenant-1", min_interval_ms=5, burst=2)
         began = time.monotonic()
-        for _ in range(run.workers // run.processes):
+        for _ in range(run.workers // run.children):
             processes.start(
-                "worker", dsn=server.dsn, processes=run.processes, concurrency=4, lease_ms=30_000
+                "worker", dsn=server.dsn, processes=run.children, concurrency=4, lease_ms=30_000
             )
         run.wait_until(
             lambda: present(server) >= run.workers,

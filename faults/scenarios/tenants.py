@@ -22,7 +22,7 @@ def run_scenario(run: Run) -> None:
     with run.open_environment() as few, run.open_environment() as many:
         idle(run, many)
         times: dict[bool, list[float]] = {False: [], True: []}
-        total = run.calls * BATCH
+        total, contended = run.calls * BATCH, 0
         for server, is_many in ((few, False), (many, True)):
             channels = [f"active-{number % run.active}" for number in range(total)]
             create_messages(
@@ -33,6 +33,9 @@ def run_scenario(run: Run) -> None:
             for server, is_many in ((few, False), (many, True)):
                 began = time.perf_counter()
                 batch = server.queue.dequeue(limit=BATCH)
+                contended += batch.reason == "contended"
+                while batch.reason == "contended":
+                    batch = server.queue.dequeue(limit=BATCH)
                 times[is_many].append((time.perf_counter() - began) * 1000)
                 run.require(len(batch) == BATCH, "empty", f"{len(batch)} of {BATCH}")
         for server in (few, many):
@@ -42,6 +45,7 @@ def run_scenario(run: Run) -> None:
     few_p99, many_p99 = (percentile(times[each], 0.99) for each in (False, True))
     run.result.figures |= {
         f"p99 ms beside {run.idle} idle": round(many_p99, 2), "without": round(few_p99, 2),
+        "contended": contended,
         "median ms": round(percentile(times[True], 0.5), 2), "without them": round(percentile(times[False], 0.5), 2),
     }  # fmt: skip
     if run.strict:
