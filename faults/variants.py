@@ -19,7 +19,9 @@ class Variant:
 
 # Whoever knows an id may complete it: a worker that was stopped for too long completes another's work.
 COMPLETE_WITHOUT_A_TOKEN = """
-create or replace function lonnymq.message_complete(p_ids bigint[], p_tokens uuid[])
+create or replace function lonnymq.message_complete(
+  p_ids bigint[], p_tokens uuid[], p_results bytea[] default null
+)
 returns table (id bigint, answer text)
 language sql
 as $$
@@ -32,7 +34,7 @@ as $$
       coalesce(g.dequeued_at, lonnymq.epoch()), lonnymq.epoch(),
       octet_length(g.content), g.attempt, 'completed', g.channel, g.kind, g.key, g.worker
     from gone g
-  ), told as (
+  ), changed as (
     insert into lonnymq.change (channel, slots, queue_slots, size)
     select g.channel, g.slot & 1, (g.slot >> 1) & 1, -(g.slot >> 2) from gone g where g.slot > 0
   )
@@ -41,7 +43,7 @@ as $$
 $$
 """
 COMPLETE_ONE_WITHOUT_A_TOKEN = """
-create or replace function lonnymq.message_complete(p_id bigint, p_token uuid)
+create or replace function lonnymq.message_complete(p_id bigint, p_token uuid, p_result bytea default null)
 returns text
 language sql
 as $$ select c.answer from lonnymq.message_complete(array[p_id], array[p_token]) c $$
