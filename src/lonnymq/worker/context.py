@@ -52,6 +52,7 @@ class HandlerContext:
         "ended_at",
         "error",
         "expires_at",
+        "is_completed_by_handler",
         "lease_until",
         "leased_at",
         "lost",
@@ -68,7 +69,7 @@ class HandlerContext:
     def __init__(self, message: LeasedMessage, leased_at: float | None = None) -> None:
         self.message = message
         self.lease_until = message.lease_until
-        self.lost = self.committing = self.stopping = False
+        self.lost = self.committing = self.stopping = self.is_completed_by_handler = False
         self.outcome: Outcome | None = None
         self.result_bytes: bytes | None = None
         self.new_progress: tuple[float, str | None] | None = None  # for the next heartbeat
@@ -190,6 +191,13 @@ class Context(HandlerContext):
         """Extend the lease to `lease_ms` from now. Raises LeaseLost if the lease is lost."""
         await self._connections.heartbeat(self, lease_ms)
 
+    async def complete(self, *, using: Any) -> None:
+        """Complete the message on your own connection: your transaction and the completion commit together.
+
+        Raises LeaseLost if the lease is lost: then let your transaction roll back.
+        """
+        await self._connections.complete((self,), using)
+
     def transaction(self) -> AbstractAsyncContextManager[AsyncConnection[Any]]:
         """Open a transaction for your own writes, which commits together with the completion of the message."""
         return self._connections.transaction((self,))
@@ -218,6 +226,13 @@ class SyncContext(HandlerContext):
         """Extend the lease to `lease_ms` from now. Raises LeaseLost if the lease is lost."""
         self._connections.heartbeat(self, lease_ms)
 
+    def complete(self, *, using: Any) -> None:
+        """Complete the message on your own connection: your transaction and the completion commit together.
+
+        Raises LeaseLost if the lease is lost: then let your transaction roll back.
+        """
+        self._connections.complete((self,), using)
+
     def transaction(self) -> AbstractContextManager[Connection[Any]]:
         """Open a transaction for your own writes, which commits together with the completion of the message."""
         return self._connections.transaction((self,))
@@ -228,6 +243,13 @@ class Contexts(tuple[Context, ...]):
 
     __slots__ = ()
 
+    async def complete(self, *, using: Any) -> None:
+        """Complete the whole batch on your own connection: your transaction and the completion commit together.
+
+        Raises LeaseLost if the lease is lost: then let your transaction roll back.
+        """
+        await self[0]._connections.complete(self, using)
+
     def transaction(self) -> AbstractAsyncContextManager[AsyncConnection[Any]]:
         """Open a transaction that commits together with the completion of the whole batch."""
         return self[0]._connections.transaction(self)
@@ -237,6 +259,13 @@ class SyncContexts(tuple[SyncContext, ...]):
     """The contexts of a batch for a plain function."""
 
     __slots__ = ()
+
+    def complete(self, *, using: Any) -> None:
+        """Complete the whole batch on your own connection: your transaction and the completion commit together.
+
+        Raises LeaseLost if the lease is lost: then let your transaction roll back.
+        """
+        self[0]._connections.complete(self, using)
 
     def transaction(self) -> AbstractContextManager[Connection[Any]]:
         """Open a transaction that commits together with the completion of the whole batch."""

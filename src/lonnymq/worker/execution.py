@@ -10,7 +10,8 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Any
 
 from lonnymq import tracing
@@ -24,6 +25,7 @@ from lonnymq.worker.outcomes import OUTCOME_NAMES, Dead, Fail, Outcome, RetryAft
 
 logger = logging.getLogger("lonnymq.worker")
 
+Middleware = Callable[[Any, Callable[[], Awaitable[Any]]], Awaitable[Any]]
 MAX_REASON_BYTES = 2048
 INVALID = object()
 
@@ -35,17 +37,25 @@ def fail_without_handler(message: LeasedMessage, handlers: Handlers) -> Fail:
     return Fail(f"this worker has no handler for messages {kind} (kinds with a handler: {known})")
 
 
-async def execute(handler: Handler, contexts: Sequence[Context]) -> list[Outcome]:
-    """Run an async handler for one message or a batch, and return the outcomes."""
-    arguments = build_arguments(handler, contexts, Contexts)
+async def execute(
+    handler: Handler,
+    contexts: Sequence[Context] | Sequence[SyncContext],
+    function: Callable[..., Awaitable[Any]] | None = None,
+) -> list[Outcome]:
+    """Run an async handler for one message or a batch, and return the outcomes.
+
+    `function` is called instead of the handler's function: the same with middleware around, or in a thread.
+    """
+    arguments = build_arguments(handler, contexts, batch_type_of(handler))
+    function = function or handler.function
     span = start_span(contexts) if tracing.PACKAGE in tracing.modules else None
     if arguments is not None:
         try:
             if handler.timeout_ms is None:
-                answer = await handler.function(*arguments)
+                answer = await function(*arguments)
             else:
                 async with asyncio.timeout(handler.timeout_ms / 1000):
-                    answer = await handler.function(*arguments)
+                    answer = await function(*arguments)
             if answer is not None:
                 keep_result(handler, contexts, answer)
         except asyncio.CancelledError as error:
@@ -63,7 +73,7 @@ async def execute(handler: Handler, contexts: Sequence[Context]) -> list[Outcome
 
 def execute_sync(handler: Handler, contexts: Sequence[SyncContext]) -> list[Outcome]:
     """Run a plain function in this thread for one message or a batch, and return the outcomes."""
-    arguments = build_arguments(handler, contexts, SyncContexts)
+    arguments = build_arguments(handler, contexts, batch_type_of(handler))
     span = start_span(contexts) if tracing.PACKAGE in tracing.modules else None
     if arguments is not None:
         try:
@@ -75,6 +85,36 @@ def execute_sync(handler: Handler, contexts: Sequence[SyncContext]) -> list[Outc
     if span is not None:
         end_span(span, contexts)
     return outcomes_of(contexts)
+
+
+def wrap_function(
+    middleware: Sequence[Middleware],
+    handler: Handler,
+    contexts: Sequence[HandlerContext],
+    function: Callable[..., Awaitable[Any]],
+) -> Callable[..., Awaitable[Any]]:
+    """Return the function with middleware around, the first outermost. The answer is that of the function."""
+
+    async def call(*arguments: Any) -> Any:
+        answers: list[Any] = []
+
+        async def call_next() -> Any:
+            answers[:] = [await function(*arguments)]
+            return answers[0]
+
+        valid = [each for each in contexts if not isinstance(each.error, InvalidPayload)]
+        subject = valid[0] if handler.batch is None else batch_type_of(handler)(valid)
+        for each in reversed(middleware):
+            call_next = partial(each, subject, call_next)  # type: ignore[assignment]  # called without arguments too
+        await call_next()
+        return answers[0] if answers else None
+
+    return call
+
+
+def batch_type_of(handler: Handler) -> Any:
+    """Return the type of the contexts of a batch."""
+    return Contexts if handler.is_async else SyncContexts
 
 
 def require_finished(handler: Handler, answer: object) -> None:
@@ -153,6 +193,8 @@ def fail_all(handler: Handler, contexts: Sequence[HandlerContext], error: BaseEx
         if isinstance(context.error, InvalidPayload):
             continue
         context.error = error
+        if context.is_completed_by_handler:
+            context.settled = None  # the exception has undone the handler's transaction
         if context.settled is None:
             context.outcome = describe_failure(handler, context.attempt, error)
 

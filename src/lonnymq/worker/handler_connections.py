@@ -17,6 +17,7 @@ from lonnymq.client._async import connections as connections_async
 from lonnymq.client._async.pool import AsyncDsnSource
 from lonnymq.client._sync import connections
 from lonnymq.client._sync.pool import DsnSource
+from lonnymq.client.adapters import run_using, run_using_async
 from lonnymq.client.arguments import Duration
 from lonnymq.client.call import Call
 from lonnymq.client.calls.lease import Settled
@@ -59,6 +60,17 @@ class AsyncHandlerConnections:
         """Extend one lease."""
         call = heartbeat_call(self.schema, context, self.lease_ms if lease_ms is None else lease_ms)
         record_heartbeat(context, await self.queue._run(call))
+
+    async def complete(self, contexts: Sequence[Context], using: Any) -> None:
+        """Settle the messages inside the transaction of the handler, which commits or not."""
+        with mark_committing(contexts):
+            answers = [
+                await run_using_async(using, call) for call in settle_calls(self.schema, contexts)
+            ]
+            require_leases(contexts, answers)
+        mark_settled(contexts)
+        for context in contexts:
+            context.is_completed_by_handler = True
 
     @asynccontextmanager
     async def transaction(self, contexts: Sequence[Context]) -> AsyncIterator[AsyncConnection[Any]]:
@@ -114,6 +126,15 @@ class SyncHandlerConnections:
         """Extend one lease."""
         call = heartbeat_call(self.schema, context, self.lease_ms if lease_ms is None else lease_ms)
         record_heartbeat(context, self.queue._run(call))
+
+    def complete(self, contexts: Sequence[SyncContext], using: Any) -> None:
+        """Settle the messages inside the transaction of the handler, which commits or not."""
+        with mark_committing(contexts):
+            answers = [run_using(using, call) for call in settle_calls(self.schema, contexts)]
+            require_leases(contexts, answers)
+        mark_settled(contexts)
+        for context in contexts:
+            context.is_completed_by_handler = True
 
     @contextmanager
     def transaction(self, contexts: Sequence[SyncContext]) -> Iterator[Connection[Any]]:

@@ -47,7 +47,7 @@ class Fail:
     """This attempt failed.
 
     `retry_ms` is the delay that the handler wants instead of the channel's back-off.
-    `dead` asks for no further attempt. `max_attempts` is the limit of the handler beside the channel's.
+    `dead` asks for no further attempt. `max_attempts` is the limit of the handler instead of the channel's.
     """
 
     error: str

@@ -30,12 +30,13 @@ LEVELS = {
 
 
 class Hooks:
-    """Your functions to call before a handler, after a message is settled, and after a handler raised."""
+    """Your functions to call before a handler, after a message is settled, after a handler raised, and around one."""
 
     def __init__(self) -> None:
         self.before: list[Hook] = []
         self.after: list[Hook] = []
         self.error: list[Hook] = []
+        self.middleware: list[Hook] = []
 
 
 class Reporter:

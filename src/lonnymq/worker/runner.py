@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import partial
 from math import inf
 from typing import Any
@@ -18,6 +18,7 @@ from lonnymq.worker.execution import (
     fail_all,
     fail_without_handler,
     outcomes_of,
+    wrap_function,
 )
 from lonnymq.worker.handler_connections import AsyncHandlerConnections, SyncHandlerConnections
 from lonnymq.worker.handlers import Handler, Handlers
@@ -171,9 +172,17 @@ class Runner:
     def call(self, job: Job) -> Awaitable[list[Outcome]]:
         """Call the handler: an async function in this task, a plain function in a thread."""
         contexts: Sequence[Any] = job.contexts  # of the class for this handler
+        if self.hooks.middleware:
+            function = job.handler.function if job.handler.is_async else self.in_thread(job.handler)
+            wrapped = wrap_function(self.hooks.middleware, job.handler, contexts, function)
+            return execute(job.handler, contexts, wrapped)
         if job.handler.is_async:
             return execute(job.handler, contexts)
         return self.threads.run(partial(execute_sync, job.handler, contexts))
+
+    def in_thread(self, handler: Handler) -> Callable[..., Awaitable[Any]]:
+        """Return a plain function as an async function that runs in a thread."""
+        return lambda *arguments: self.threads.run(partial(handler.function, *arguments))
 
     def free_slots(self, job: Job) -> None:
         """Free the slots of a job."""

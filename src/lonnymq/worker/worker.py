@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -198,6 +199,21 @@ class Worker:
         """Call a function with the context and the exception after a handler has raised."""
         self.hooks.error.append(check_hook("error", hook))
         return hook
+
+    def middleware(self, function: Hook) -> Hook:
+        """Wrap every handler: `async def around(context, call_next)` runs the handler with `await call_next()`."""
+        if not inspect.iscoroutinefunction(function):
+            raise InvalidArgument(
+                "write @worker.middleware above an async function, such as async def around(context, call_next), "
+                f"not {describe_value(function)}"
+            )
+        if len(inspect.signature(function).parameters) != 2:
+            raise InvalidArgument(
+                f"middleware takes the context and call_next: "
+                f"write async def {function.__name__}(context, call_next)"
+            )
+        self.hooks.middleware.append(function)
+        return function
 
     @property
     def kinds(self) -> tuple[str | None, ...]:

@@ -223,9 +223,11 @@ async def test_a_database_without_the_queue_is_refused_with_advice(dsn_18) -> No
 
 
 @pytest.mark.parametrize(
-    ("limits", "attempts"), [({"handler": 2, "channel": 3}, 2), ({"handler": 3, "channel": 2}, 2)]
+    ("limits", "attempts"), [({"handler": 2, "channel": 3}, 2), ({"handler": 3, "channel": 2}, 3)]
 )
-async def test_the_lower_limit_of_attempts_counts(dsn_18, queue_18, limits, attempts) -> None:
+async def test_the_handlers_limit_of_attempts_counts_instead_of_the_channels(
+    dsn_18, queue_18, limits, attempts
+) -> None:
     worker = Worker()
 
     @worker.handler(max_attempts=limits["handler"], retry_delays_ms=[0])

@@ -1,6 +1,6 @@
 -- Ends leases of messages whose attempt failed. Each message runs again after the retry delay of the
 -- channel, or after the given delay. A message without attempts left is dead, and so is a message that
--- you declare dead. The channel limits the number of attempts, and you can give a lower limit.
+-- you declare dead. The channel limits the number of attempts, unless you give a limit.
 --
 -- Answers: `retrying` with the time, `dead`, `lease_lost`, `not_found`.
 -- Locks: the messages, in the order of ids, until the transaction ends. Channels are not locked.

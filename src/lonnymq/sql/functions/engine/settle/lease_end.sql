@@ -4,8 +4,8 @@
 --
 -- p_outcome is what history says of those that go back: failed, expired or deferred. A deferred message gets
 -- its attempt back, keeps its error, and has the state given if there is one. Without a moment to go back to
--- it is the channel's back-off. A number of attempts that is lower than the channel's counts instead of it,
--- and 0 of them is dead at once. Without tokens the caller holds the leases, each once.
+-- it is the channel's back-off. A given number of attempts counts instead of the channel's, and 0 of them is
+-- dead at once. Without tokens the caller holds the leases, each once.
 --
 -- Answers: one row a pair, in the order given: the outcome (and until when), dead, lease_lost, not_found.
 -- Locks: the messages, in the order of their ids.
@@ -42,8 +42,8 @@ begin
     order by i.id, i.token, i.ordinal
   ), ended as materialized (
     select m.*, i.ordinal, left(i.error, 10000) as error, i.state,
-      coalesce(m.attempt >= i.max_attempts or r.is_last, false) as died,
-      case when (m.attempt >= i.max_attempts or r.is_last) is not true then coalesce(i.next_at,
+      coalesce(m.attempt >= i.max_attempts, r.is_last, false) as died,
+      case when coalesce(m.attempt >= i.max_attempts, r.is_last) is not true then coalesce(i.next_at,
         p_now + lonnymq.retry_delay(m.attempt, r.delays_ms, r.jitter)) end as next_at
     from input i
     cross join lateral (
