@@ -46,6 +46,14 @@ async def test_the_tenants_in_trouble_come_first_with_the_reason_and_what_to_do(
     assert first == "attention"
 
 
+async def test_one_goes_to_a_message_by_its_id(show: Open, site: Site):
+    message = site.queues["app"].peek("acme")[0]
+    page = await show("app/overview")
+    await page.get_by_label("Message id").fill(str(message.id))
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_role("heading", name=f"Message {message.id}")).to_be_visible()
+
+
 async def test_back_returns_to_the_list_as_it_was(show: Open):
     page = await show("app/channels")
     await page.get_by_label("Sort by").select_option("name")

@@ -5,6 +5,7 @@ from typing import Any
 import httpx
 import pytest
 
+from dashboard.server import served
 from lonnymq.dashboard import QueueAt, create_app
 from lonnymq.errors import InvalidArgument
 
@@ -65,6 +66,51 @@ async def test_signing_out_ends_the_session(page):
     client = await page(token=TOKEN)
     assert (await client.post("/api/session/end", json={})).json()["signed_in"] is False
     assert (await client.get("/api/session")).json()["signed_in"] is False
+
+
+async def test_a_copy_of_the_cookie_is_worthless_after_signing_out(page):
+    client = await page(token=TOKEN)
+    copy = client.cookies["lonnymq_session"]
+    await client.post("/api/session/end", json={})
+    headers = {"Cookie": f"lonnymq_session={copy}"}
+    assert (await client.get("/api/session", headers=headers)).json()["signed_in"] is False
+
+
+def test_a_live_stream_ends_with_the_session(dsn_18):
+    with served(create_app({"jobs": dsn_18}, token=TOKEN)) as address:
+        client = httpx.Client(base_url=address, timeout=60)
+        client.headers["X-CSRF-Token"] = client.get("/api/session").json()["csrf"]
+        client.post("/api/session", json={"token": TOKEN})
+        with client.stream("GET", "/api/queues/jobs/events") as stream:
+            chunks = stream.iter_raw()
+            next(chunks)
+            assert client.post("/api/session/end", json={}).status_code == 200
+            assert len(list(chunks)) < 5  # it ends
+
+
+async def test_many_wrong_tokens_are_logged_and_then_not_even_compared(page, caplog):
+    client = await page(token=TOKEN, signed_in=False)
+    for _ in range(10):
+        assert (await client.post("/api/session", json={"token": "wrong"})).status_code == 401
+    assert caplog.text.count("failed: wrong token") == 10
+    rejected = await client.post("/api/session", json={"token": TOKEN})
+    assert rejected.status_code == 429
+    assert rejected.json()["error"]["code"] == "too_many"
+
+
+async def test_dashboards_on_two_ports_of_a_host_do_not_sign_each_other_out(page):
+    client = await page(token=TOKEN, signed_in=False)
+    names = set()
+    for port in (8321, 8322):
+        answer = await client.get(f"http://page.test:{port}/api/session")
+        names |= {each.partition("=")[0] for each in answer.headers.get_list("set-cookie")}
+    assert names == {"lonnymq_csrf_8321", "lonnymq_csrf_8322"}
+
+
+async def test_long_answers_are_compressed(page):
+    answer = await (await page()).get("/openapi.json", headers={"Accept-Encoding": "gzip"})
+    assert answer.headers["content-encoding"] == "gzip"
+    assert answer.json()["openapi"]
 
 
 async def test_a_program_sends_the_token_as_a_bearer(page):

@@ -16,6 +16,7 @@ from starlette.applications import Starlette
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
@@ -93,7 +94,10 @@ def create_app(
 
     app = Starlette(
         routes=build_routes(state),
-        middleware=[Middleware(SecurityHeadersMiddleware, hosts=hosts)],
+        middleware=[
+            Middleware(SecurityHeadersMiddleware, hosts=hosts),
+            Middleware(CompressionMiddleware, minimum_size=1000, compresslevel=5),
+        ],
         exception_handlers={ApiError: send_error, HTTPException: send_http_error},
         lifespan=lifespan,
     )
@@ -135,6 +139,17 @@ async def send_http_error(_: Request, error: Exception) -> Response:
     code = {404: "not_found", 405: "method_not_allowed"}.get(error.status_code, "invalid")
     message = "There is nothing at this address." if code == "not_found" else error.detail
     return ApiError(code, message).response()
+
+
+class CompressionMiddleware(GZipMiddleware):
+    """Compresses long answers. Live events are sent at once, so nothing may wait for more of them."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle a request."""
+        is_stream = scope["type"] == "http" and scope["path"].endswith("/events")
+        await (
+            self.app(scope, receive, send) if is_stream else super().__call__(scope, receive, send)
+        )
 
 
 class SecurityHeadersMiddleware:

@@ -15,6 +15,7 @@ STATUS = {
     "too_large": 413,
     "unsupported": 415,
     "invalid": 422,
+    "too_many": 429,
     "internal": 500,
     "unavailable": 503,
     "not_installed": 503,

@@ -10,6 +10,7 @@ import hmac
 import inspect
 import secrets
 import time
+from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -20,12 +21,19 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from lonnymq.dashboard.errors import ApiError
+from lonnymq.dashboard.queues import logger
 from lonnymq.dashboard.request import Body, check_text, decode_base64, encode_base64, read_body
 from lonnymq.dashboard.state import AppState, get_state
 from lonnymq.errors import InvalidArgument
 
 SESSION_COOKIE, CSRF_COOKIE, CSRF_HEADER = "lonnymq_session", "lonnymq_csrf", "x-csrf-token"
 SESSION_SECONDS = 12 * 3600
+MAX_FAILURES, MAX_FAILURES_OF_ALL, FAILURE_SECONDS = (
+    10,
+    100,
+    60.0,
+)  # wrong tokens of an address, and of all
+MAX_ENDED_SESSIONS = 10_000
 MIN_TOKEN_LENGTH = 16
 MAX_NAME_LENGTH = 80
 TOKEN_USER = "token"  # noqa: S105 - the name of users who give none
@@ -58,6 +66,8 @@ class Authenticator:
         if token is not None and authenticate is not None:
             raise InvalidArgument("pass token or authenticate, not both")
         self.token, self.authenticate = token, authenticate
+        self.ended: dict[bytes, None] = {}  # the signatures of sessions that were signed out
+        self.failures: deque[tuple[float, str]] = deque(maxlen=MAX_FAILURES_OF_ALL)
         self.key = hashlib.sha256(b"lonnymq dashboard session\0" + (token or "").encode()).digest()
 
     @property
@@ -76,7 +86,7 @@ class Authenticator:
         kind, _, given = request.headers.get("authorization", "").partition(" ")
         if kind.lower() == "bearer":
             return User(TOKEN_USER, by_header=True) if self.is_token(given.strip()) else None
-        name = self.read_session(request.cookies.get(SESSION_COOKIE, ""))
+        name = self.read_session(request.cookies.get(cookie_name(request, SESSION_COOKIE), ""))
         return User(name) if name else None
 
     async def require_user(self, request: Request) -> User:
@@ -92,7 +102,8 @@ class Authenticator:
 
     def create_session(self, name: str) -> str:
         """The cookie that a browser holds instead of the token: the name and the end of the session, signed."""
-        content = f"{int(time.time()) + SESSION_SECONDS}:{name}".encode()
+        until = int(time.time()) + SESSION_SECONDS
+        content = f"{until}:{secrets.token_hex(8)}:{name}".encode()
         return f"{encode_base64(content)}.{encode_base64(self.sign(content))}"
 
     def read_session(self, cookie: str) -> str | None:
@@ -102,10 +113,27 @@ class Authenticator:
             text, sign = decode_base64(content), decode_base64(signature)
         except ValueError:
             return None
-        if not hmac.compare_digest(sign, self.sign(text)):
+        if not hmac.compare_digest(sign, self.sign(text)) or sign in self.ended:
             return None
-        until, _, name = text.decode().partition(":")
+        until, _, name = text.decode().split(":", 2)
         return name if int(until) > time.time() else None
+
+    def end_session(self, cookie: str) -> None:
+        """End a session: the cookie is worthless from now on, wherever a copy of it is."""
+        if self.read_session(cookie) is None:
+            return
+        if len(self.ended) >= MAX_ENDED_SESSIONS:
+            del self.ended[next(iter(self.ended))]
+        self.ended[decode_base64(cookie.partition(".")[2])] = None
+
+    def check_failures(self, address: str) -> None:
+        """Reject an address with too many wrong tokens within a minute, and everybody if all together have."""
+        since = time.monotonic() - FAILURE_SECONDS
+        recent = [each for at, each in self.failures if at > since]
+        if recent.count(address) >= MAX_FAILURES or len(recent) >= MAX_FAILURES_OF_ALL:
+            raise ApiError(
+                "too_many", "Too many wrong tokens.", advice="Wait for a minute, then try again."
+            )
 
     def sign(self, content: bytes) -> bytes:
         """Sign the content of a session with a key that is derived from the token."""
@@ -118,7 +146,8 @@ def check_csrf(request: Request, user: User | None) -> None:
         return  # no browser sends this header by itself
     if not is_same_site(request):
         raise ApiError("forbidden", "The request comes from a page of another site.")
-    cookie, header = request.cookies.get(CSRF_COOKIE, ""), request.headers.get(CSRF_HEADER, "")
+    cookie = request.cookies.get(cookie_name(request, CSRF_COOKIE), "")
+    header = request.headers.get(CSRF_HEADER, "")
     if not cookie or not hmac.compare_digest(cookie.encode(), header.encode()):
         raise ApiError(
             "forbidden",
@@ -138,8 +167,14 @@ def is_same_site(request: Request) -> bool:
 
 def get_csrf_token(request: Request) -> str:
     """The CSRF token of this browser, or a new token."""
-    token = request.cookies.get(CSRF_COOKIE, "")
+    token = request.cookies.get(cookie_name(request, CSRF_COOKIE), "")
     return token if len(token) == CSRF_LENGTH and token.isalnum() else secrets.token_hex(16)
+
+
+def cookie_name(request: Request, name: str) -> str:
+    """The name of a cookie at this port: browsers send cookies to all ports of a host."""
+    port = request.url.port
+    return name if port is None else f"{name}_{port}"
 
 
 def cookie_settings(request: Request) -> dict[str, Any]:
@@ -172,26 +207,31 @@ async def sign_in(request: Request) -> Response:
     body = await read_body(request, SignInBody)
     if authenticator.login != "token":
         raise ApiError("not_found", "This dashboard has no token to sign in with.")
+    address = request.client.host if request.client else "unknown"
+    authenticator.check_failures(address)
     if not authenticator.is_token(check_text(body.token, "token")):
+        authenticator.failures.append((time.monotonic(), address))
+        logger.warning("sign-in from %s failed: wrong token", address)
         raise ApiError(
             "unauthorized",
             "The token is wrong.",
             advice="`lonnymq dashboard` printed the token when it started.",
         )
     name = clean_name(body.name or "") or TOKEN_USER
+    logger.info("%s signed in from %s", name, address)
     response = send_session(request, User(name))
-    response.set_cookie(
-        SESSION_COOKIE, authenticator.create_session(name), **cookie_settings(request)
-    )
+    session, key = authenticator.create_session(name), cookie_name(request, SESSION_COOKIE)
+    response.set_cookie(key, session, **cookie_settings(request))
     return response
 
 
 async def sign_out(request: Request) -> Response:
-    """Delete the session cookie."""
+    """End the session and delete its cookie. Live streams of the session end with their next event."""
     check_csrf(request, None)
-    login = get_state(request).authenticator.login
-    response = send_session(request, None if login == "token" else User(None))
-    response.delete_cookie(SESSION_COOKIE, **cookie_settings(request))
+    authenticator, key = get_state(request).authenticator, cookie_name(request, SESSION_COOKIE)
+    authenticator.end_session(request.cookies.get(key, ""))
+    response = send_session(request, None if authenticator.login == "token" else User(None))
+    response.delete_cookie(key, **cookie_settings(request))
     return response
 
 
@@ -199,7 +239,7 @@ def send_session(request: Request, user: User | None) -> Response:
     """Send the session as JSON, and the CSRF token of the browser as a cookie."""
     csrf = get_csrf_token(request)
     response = JSONResponse(describe_session(get_state(request), user, csrf))
-    response.set_cookie(CSRF_COOKIE, csrf, **cookie_settings(request))
+    response.set_cookie(cookie_name(request, CSRF_COOKIE), csrf, **cookie_settings(request))
     return response
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -70,7 +70,7 @@ class EventStream:
         self.listeners: set[asyncio.Queue[bytes]] = set()
         self.task: asyncio.Task[None] | None = None
 
-    async def events(self) -> AsyncIterator[bytes]:
+    async def events(self) -> AsyncGenerator[bytes]:
         """The events from now on, until the listener leaves."""
         box: asyncio.Queue[bytes] = asyncio.Queue(maxsize=2)
         self.listeners.add(box)

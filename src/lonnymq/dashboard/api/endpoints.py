@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
@@ -105,9 +106,20 @@ async def send_events(request: Request) -> Response:
     state = get_state(request)
     await state.authenticator.require_user(request)
     stream = state.get_stream(get_queue(request), queue.read_overview)
+    events = while_signed_in(request, stream.events())
     return StreamingResponse(
-        stream.events(), media_type="text/event-stream", headers={"X-Accel-Buffering": "no"}
+        events, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"}
     )
+
+
+async def while_signed_in(request: Request, events: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:
+    """Events until the session of the request ends."""
+    authenticator = get_state(request).authenticator
+    async with aclosing(events):
+        async for event in events:
+            if authenticator.login == "token" and await authenticator.find_user(request) is None:
+                return
+            yield event
 
 
 async def send_report_details(request: Request) -> Response:

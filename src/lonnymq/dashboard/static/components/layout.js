@@ -41,6 +41,20 @@ function QueueSelect() {
     </select></div>`;
 }
 
+function GoToMessage() {
+  const { link } = useQueue();
+  const go = (event) => {
+    event.preventDefault();
+    const id = new FormData(event.target).get("id").trim();
+    if (!/^\d{1,18}$/.test(id)) return;
+    location.hash = link("message", [id]);
+    event.target.reset();
+  };
+  return html`<form class="switcher goto" role="search" aria-label="Go to a message" onSubmit=${go}>
+    <input class="input" name="id" inputmode="numeric" pattern="\\s*[0-9]{1,18}\\s*" required placeholder="Message id" aria-label="Message id" title="digits only" autocomplete="off" />
+    <button class="button small">Go</button></form>`;
+}
+
 function ThemePicker() {
   const theme = useTheme();
   return html`<div class="themes" role="radiogroup" aria-label="Theme">
@@ -84,6 +98,7 @@ export function Sidebar({ page, onSession }) {
     <div id="panel" class=${`panel ${open ? "open" : ""}`}>
       <${QueueSelect} />
       <${Nav} page=${page} />
+      <${GoToMessage} />
       <div class="foot">
         <${ConnectionState} live=${live} />
         <${PauseButton} />
