@@ -21,7 +21,7 @@ begin
     substring(e.content for 16384), lonnymq.epoch()
   from (
     select * from lonnymq.history h where h.message_id = p_id
-    order by h.finished_at desc limit p_most
+    order by h.finished_at + 0 desc limit p_most -- no index by time is walked
   ) e
   order by e.finished_at, e.dequeued_at;
 end

@@ -19,7 +19,7 @@ declare
 begin
   select h.result, h.channel into v_result, v_channel
   from lonnymq.history h where h.message_id = p_id and h.outcome = 'completed'
-  order by h.finished_at desc
+  order by h.finished_at + 0 desc -- no index by time is walked in search of the message
   limit 1;
   if current_user <> session_user and not lonnymq.channel_permitted(v_channel) then
     return null;
