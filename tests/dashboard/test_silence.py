@@ -4,11 +4,10 @@ import asyncio
 import json
 from collections.abc import Iterator
 
-import psycopg
 import pytest
 from faults.tcp_proxy import TcpProxy, tcp_proxy
 
-from lonnymq.dashboard import metrics, queues
+from lonnymq.dashboard import queues
 
 
 @pytest.fixture
@@ -42,19 +41,6 @@ async def test_a_silent_database_is_neither_up_nor_ready(page, proxy, dsn_18) ->
     async with asyncio.timeout(5):
         while (await client.get("/ready")).status_code != 200:
             await asyncio.sleep(0.05)
-
-
-async def test_a_doctor_whose_connection_goes_silent_ends_in_time(proxy, monkeypatch) -> None:
-    monkeypatch.setattr(metrics, "DOCTOR_SECONDS", 0.3)
-
-    def check(connection, **_: object) -> None:
-        proxy.silence()
-        connection.execute("select 1")
-
-    monkeypatch.setattr(metrics, "run_checks", check)
-    async with asyncio.timeout(5):
-        with pytest.raises(psycopg.OperationalError):
-            await asyncio.to_thread(metrics.examine, proxy.dsn, "lonnymq")
 
 
 async def test_the_live_stream_says_trouble_and_goes_on(page, proxy) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import select
+import socket
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
@@ -43,6 +44,12 @@ def reject_open_transaction(connection: AnyConnection) -> None:
         raise InTransaction(
             f"dequeue was called inside an open transaction: {InTransaction.__doc__}"
         )
+
+
+def cut(connection: AnyConnection) -> None:
+    """Cut a connection from another thread, which ends a wait for an answer."""
+    with suppress(OSError, Error), socket.socket(fileno=os.dup(connection.fileno())) as own:
+        own.shutdown(socket.SHUT_RDWR)
 
 
 def needs_transaction(connection: AnyConnection) -> bool:

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import socket
-import threading
 from collections import Counter
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
@@ -65,7 +61,7 @@ CHANNEL_GAUGES = {
                 "Messages of a channel that wait, including scheduled messages, counted up to 10,000."),
     "running": ("channel_running_messages", "Messages of a channel that are leased."),
 }  # fmt: skip
-DOCTOR_SECONDS, DOCTOR_WAIT_SECONDS = 8.0, 2.0
+DOCTOR_WAIT_SECONDS = 2.0
 OUTCOMES = {
     "completed": "completed", "failed": "failed", "deferred": "deferred", "expired": "expired", "dead": "died",
 }  # fmt: skip
@@ -155,7 +151,7 @@ async def read_doctor(state: AppState, queue: MonitoredQueue) -> Report | None:
     """Run the quick checks of the doctor once a minute. If the doctor takes long, the last report counts."""
     if queue.dsn is None:
         return None
-    check = partial(asyncio.to_thread, examine, queue.dsn, queue.schema)
+    check = partial(asyncio.to_thread, run_checks, queue.dsn, schema=queue.schema, quick=True)
     try:
         async with asyncio.timeout(DOCTOR_WAIT_SECONDS):
             state.reports[queue.key] = await state.doctor_cache.get(queue.key, check)
@@ -164,24 +160,6 @@ async def read_doctor(state: AppState, queue: MonitoredQueue) -> Report | None:
     except (psycopg.Error, LonnyMQError):
         state.reports.pop(queue.key, None)
     return state.reports.get(queue.key)
-
-
-def examine(dsn: str, schema: str) -> Report:
-    """Run the quick checks over a connection of their own, which is cut if the server does not answer in time."""
-    with psycopg.connect(dsn, autocommit=True, prepare_threshold=None) as connection:
-        timer = threading.Timer(DOCTOR_SECONDS, cut, [connection])
-        timer.daemon = True
-        timer.start()
-        try:
-            return run_checks(connection, schema=schema, quick=True)
-        finally:
-            timer.cancel()
-
-
-def cut(connection: psycopg.Connection[Any]) -> None:
-    """End the wait of another thread for the server."""
-    with suppress(OSError, psycopg.Error), socket.socket(fileno=os.dup(connection.fileno())) as own:
-        own.shutdown(socket.SHUT_RDWR)
 
 
 async def choose_channels(transaction: QueueTransaction, queue: MonitoredQueue) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -13,6 +14,8 @@ from psycopg import Connection, Error, connect
 from psycopg.errors import InsufficientPrivilege, UndefinedColumn, UndefinedFunction, UndefinedTable
 
 from lonnymq.client.arguments import milliseconds
+from lonnymq.client.connection_state import cut
+from lonnymq.client.dsn import complete_dsn
 from lonnymq.doctor import queue_checks, schema_checks, server_checks, table_checks
 from lonnymq.doctor.base import CheckContext, Level, Problem, Report
 from lonnymq.doctor.schema_checks import advance_sequences
@@ -20,6 +23,7 @@ from lonnymq.errors import LonnyMQError, NotInstalled
 from lonnymq.results import MaintenanceResult, Repair
 
 MAX_REPAIRS = 5
+CHECK_SECONDS = 30.0
 MISSING = (NotInstalled, UndefinedTable, UndefinedFunction, UndefinedColumn)
 
 
@@ -90,7 +94,7 @@ def run_checks(
     `stuck_after` is how long something may not move before a check reports it.
     """
     if isinstance(source, str):
-        with connect(source, autocommit=True, prepare_threshold=None) as connection:
+        with open_connection(source) as connection:
             return run_checks(
                 connection, schema=schema, stuck_after=stuck_after, quick=quick, clock=clock, progress=progress
             )  # fmt: skip
@@ -105,8 +109,22 @@ def run_checks(
     return Report(tuple(checked), tuple(problems))
 
 
+def open_connection(dsn: str) -> Connection[Any]:
+    """Connect to a server of any kind: a standby is a finding."""
+    complete = complete_dsn(dsn, target_session_attrs="any")
+    return connect(complete, autocommit=True, prepare_threshold=None)
+
+
 def run_check(check: Check, context: CheckContext) -> list[Problem]:
-    """Run one check. A check that the server rejects becomes a problem, and the other checks go on."""
+    """Run one check. A check that the server rejects becomes a problem, and the other checks go on.
+
+    If the server or the network goes silent, the connection is cut, and the check fails. Only a check that reads every
+    message may take long.
+    """
+    timer = threading.Timer(CHECK_SECONDS, cut, [context.connection])
+    timer.daemon = True
+    if not check.reads_all:
+        timer.start()
     try:
         return list(check.find(context))
     except (LonnyMQError, Error) as error:
@@ -115,6 +133,8 @@ def run_check(check: Check, context: CheckContext) -> list[Problem]:
         reason = str(error).splitlines()[0]
         level: Level = "warning" if isinstance(error, MISSING) else "note"
         return [Problem(check.name, level, f"The check could not run: {reason}")]
+    finally:
+        timer.cancel()
 
 
 def is_server_error(error: Exception) -> bool:
@@ -127,7 +147,7 @@ def repair(
 ) -> tuple[tuple[Repair, ...], MaintenanceResult]:
     """Repair sequences and broken invariants, and run maintenance."""
     if isinstance(source, str):
-        with connect(source, autocommit=True, prepare_threshold=None) as connection:
+        with open_connection(source) as connection:
             return repair(connection, schema=schema)
     context = CheckContext(source, schema)
     queue = context.queue

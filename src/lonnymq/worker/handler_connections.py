@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import socket
 import threading
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
-import psycopg
 from psycopg import AsyncConnection, Connection
 
 from lonnymq.client import AsyncQueue, Queue, calls
@@ -21,7 +18,7 @@ from lonnymq.client.adapters import run_using, run_using_async
 from lonnymq.client.arguments import Duration
 from lonnymq.client.call import Call
 from lonnymq.client.calls.lease import Settled
-from lonnymq.client.connection_state import MAX_CONNECTIONS, TIMEOUT_SECONDS
+from lonnymq.client.connection_state import MAX_CONNECTIONS, TIMEOUT_SECONDS, cut
 from lonnymq.results import Heartbeat
 from lonnymq.worker.context import Context, HandlerContext, SyncContext
 from lonnymq.worker.outcomes import (
@@ -171,11 +168,9 @@ class SyncHandlerConnections:
 
     def cut(self, context: HandlerContext) -> None:
         """Cut the connection of a handler's transaction, which ends a statement that nobody answers."""
-        with self.lock, suppress(OSError, psycopg.Error):
+        with self.lock:
             if context in self.lent:
-                number = os.dup(self.lent[context].fileno())
-                with socket.socket(fileno=number) as own:
-                    own.shutdown(socket.SHUT_RDWR)
+                cut(self.lent[context])
 
     def trim(self) -> None:
         """Close the connections that nobody needed for a while."""

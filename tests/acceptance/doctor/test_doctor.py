@@ -7,11 +7,12 @@ from contextlib import contextmanager
 import psycopg
 import pytest
 from faults.environment import Clock as SteppedClock
+from faults.tcp_proxy import tcp_proxy
 
 import lonnymq
 from acceptance.doctor.findings import apply_fix, change, find_problems, found, is_fixed
 from commands import run as command
-from lonnymq.doctor import Report, repair, run_checks, server_checks, table_checks
+from lonnymq.doctor import Report, checkup, repair, run_checks, server_checks, table_checks
 from lonnymq.doctor.checkup import CHECKS
 from lonnymq.embedded_postgres import TemporaryServer, temporary
 from lonnymq.testing import Clock
@@ -496,3 +497,17 @@ def test_the_report_is_plain_values(healthy_server: Target) -> None:
         report = run_checks(dsn)
     assert isinstance(report, Report)
     assert hash(report)
+
+
+def test_a_doctor_whose_connection_goes_silent_ends_in_time(
+    queue_dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checkup, "CHECK_SECONDS", 0.3)
+    with tcp_proxy(queue_dsn) as proxy:
+
+        def silence(name: str) -> None:
+            if name == "tables":
+                proxy.silence()
+
+        with pytest.raises(psycopg.OperationalError):
+            run_checks(proxy.dsn, progress=silence)
