@@ -1,4 +1,4 @@
-"""A program that test_versions.py runs with each version of Spark: python each_version.py DSN FOLDER.
+"""A program that tests run with each version of Spark, and with Spark Connect: each_version.py DSN FOLDER [sc://…].
 
 It writes, reads, streams and works, and prints what came of each as JSON, an error as its first line.
 """
@@ -20,17 +20,20 @@ import lonnymq.spark
 class Steps:
     """What a user does first with the queue, each step on what the steps before left."""
 
-    def __init__(self, dsn: str, folder: str) -> None:
+    def __init__(self, dsn: str, folder: str, remote: str | None = None) -> None:
         self.dsn, self.folder, self.logged = dsn, folder, LogLines()
         logging.getLogger("lonnymq.spark").addHandler(self.logged)
-        config = {
+        config: dict[str, str] = {
             "spark.ui.enabled": "false",
             "spark.sql.shuffle.partitions": "2",
             "spark.driver.host": "127.0.0.1",
             "spark.driver.memory": "512m",
         }
-        self.spark = lonnymq.spark.session("local[2]", config=config)
-        self.spark.sparkContext.setLogLevel("OFF")
+        if remote is None:
+            self.spark = lonnymq.spark.session("local[2]", config=config)
+            self.spark.sparkContext.setLogLevel("OFF")
+        else:
+            self.spark = lonnymq.spark.session(remote)
         self.queue = lonnymq.Queue(dsn)
         self.at_start = list(self.logged.lines)
 
@@ -75,6 +78,37 @@ class Steps:
         self.run(sink, "read")
         return self.spark.read.parquet(f"{self.folder}/sink").count()
 
+    def outcomes(self) -> Any:
+        self.queue.create_many([lonnymq.NewMessage(b"1", "judged") for _ in range(10)])
+        dsn = self.dsn
+
+        def judge(batch: Any, number: int) -> None:
+            rows = batch.limit(4).selectExpr("id", "token", "'dead' as outcome", "'no' as error")
+            lonnymq.spark.set_outcomes(rows, url=dsn)
+
+        stream = self.spark.readStream.format("lonnymq")
+        read = stream.options(url=self.dsn, stream="judge", subscribe="judged").load("messages")
+        self.run(read.writeStream.foreachBatch(judge), "judged")
+        return self.queue.stats().dead
+
+    def lake(self) -> Any:
+        from lonnymq.lake import read_history, sync
+
+        sync(self.spark, f"{self.folder}/lake", url=self.dsn)
+        return read_history(self.spark, f"{self.folder}/lake").count()
+
+    def report(self) -> Any:
+        from lonnymq.report import build_document, load_period, render_page
+
+        period = load_period(self.spark, f"{self.folder}/lake")
+        return "judged" in render_page(build_document(period))
+
+    def sweep(self) -> Any:
+        from lonnymq.simulate.sweep import run_trials_on_spark
+
+        nothing: Any = None
+        return run_trials_on_spark(self.spark, nothing, [nothing])
+
     def run(self, writer: Any, name: str) -> None:
         stored = writer.option("checkpointLocation", f"{self.folder}/{name} checkpoint")
         stored.trigger(availableNow=True).start().awaitTermination()
@@ -96,14 +130,14 @@ def first_line(step: Callable[[], Any]) -> Any:
     try:
         return step()
     except Exception as error:
-        return str(error).splitlines()[0]
+        return (str(error) or repr(error)).splitlines()[0]
 
 
 if __name__ == "__main__":
-    steps = Steps(sys.argv[1], sys.argv[2])
+    steps = Steps(*sys.argv[1:])
     found = {"version": pyspark.__version__, "logged": steps.at_start}
     names = ("batch_write", "batch_read", "filtered_read", "workers", "stream_write", "stream_read")
-    for step in names:
+    for step in (*names, *(("outcomes", "lake", "report", "sweep") if sys.argv[3:] else ())):
         found[step] = first_line(getattr(steps, step))
     steps.spark.stop()
     print(json.dumps(found))

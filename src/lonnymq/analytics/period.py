@@ -36,6 +36,7 @@ from lonnymq.analytics.store import list_aggregates, read_aggregate
 from lonnymq.lake.dataframes import read_channels
 from lonnymq.lake.location import Lake, resolve_lake
 from lonnymq.lake.tables import find_table
+from lonnymq.spark.connect import is_connect
 
 MAX_WAIT_SECONDS = 10.0
 POLL_SECONDS = 0.02
@@ -164,7 +165,8 @@ def cached(
         yield
     finally:
         for frame in frames:
-            wait_for_tasks(frame.sparkSession.sparkContext)
+            if not is_connect(frame.sparkSession):
+                wait_for_tasks(frame.sparkSession.sparkContext)
             frame.unpersist(blocking=True)
 
 

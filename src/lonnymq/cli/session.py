@@ -205,6 +205,7 @@ def start_spark(
     """Start Spark with the given settings."""
     try:
         from lonnymq.spark import session
+        from lonnymq.spark.connect import is_connect
         from lonnymq.spark.spark_session import send_library
     except ImportError as error:
         raise CommandError(f"{error}.") from None
@@ -216,7 +217,7 @@ def start_spark(
             raise
         where = "" if master is None else f" at '{master}'"
         raise CommandError(f"Spark does not start{where}: {describe_java_error(error)}.") from None
-    is_local = str(spark.sparkContext.master).startswith("local")
+    is_local = is_connect(spark) or str(spark.sparkContext.master).startswith("local")
     return send_library(spark) if ship and not is_local else spark
 
 

@@ -41,6 +41,7 @@ from lonnymq.lake.source import (
 )
 from lonnymq.lake.tables import ensure_table
 from lonnymq.results import HistoryPart
+from lonnymq.spark.connect import count_slots
 from lonnymq.spark.connection import conninfo
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ class Syncer:
             raise InvalidArgument(f"rows must be 1 or more, not {rows}")
         self.spark, self.lake, self.database = spark, lake, database
         self.with_content = with_content
-        at_once = spark.sparkContext.defaultParallelism
+        at_once = count_slots(spark)
         self.tasks = max(MIN_TASKS, 2 * at_once) if rows is None else at_once
         self.task_rows = TASK_ROWS if rows is None else ceil(rows / at_once)
         self.reader = database.reader(ensure_table(lake, HISTORY))

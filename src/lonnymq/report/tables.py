@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from lonnymq.analytics.period import Period, cached
@@ -24,14 +24,19 @@ def collect_rows(frame: DataFrame) -> Rows:
     """Collect a small frame; times as epoch milliseconds, days as text."""
     days = [name for name, kind in frame.dtypes if kind == "date"]
     texts = {name: F.col(name).cast("string") for name in days}
-    rows: Rows = to_milliseconds(frame).withColumns(texts).toArrow().to_pylist()
+    rows: Rows = add_columns(to_milliseconds(frame), texts).toArrow().to_pylist()
     return rows
+
+
+def add_columns(frame: DataFrame, columns: dict[str, Column]) -> DataFrame:
+    """The frame with these columns, perhaps none: Spark Connect does not take none."""
+    return frame.withColumns(columns) if columns else frame
 
 
 def to_milliseconds(frame: DataFrame) -> DataFrame:
     """A frame with times as numbers: what Python makes of a timestamp depends on this machine's zone."""
     times = [name for name, kind in frame.dtypes if kind == "timestamp"]
-    return frame.withColumns({name: F.unix_millis(name) for name in times})
+    return add_columns(frame, {name: F.unix_millis(name) for name in times})
 
 
 def to_columns(rows: Rows) -> dict[str, list[Any]]:

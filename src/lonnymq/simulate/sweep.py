@@ -78,6 +78,9 @@ def run_trials_on_spark(
         return []
     from pyspark import InheritableThread
 
+    from lonnymq.spark.connect import require_classic
+
+    require_classic(spark, "a sweep", "call run_trials, or use lonnymq simulate --spark never")
     context = spark.sparkContext
     sent = context.broadcast(pack_workload(history))
     order = order_trials(trials)

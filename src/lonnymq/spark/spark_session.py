@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from pyspark.errors import AnalysisException
 
 from lonnymq.errors import LonnyMQError
+from lonnymq.spark.connect import is_connect
 from lonnymq.spark.data_source import LonnyMQDataSource
 from lonnymq.spark.versions import check_version
 
@@ -63,9 +64,12 @@ def session(
 
     Your `config` overrides the settings that this function makes.
     The default master is the one of `spark-submit` or of `config`, or else `local[*]`.
+    A master such as `sc://host:15002` is a Spark Connect server.
     """
     from pyspark.sql import SparkSession
 
+    if master is not None and master.startswith("sc://"):
+        return connect(master, {key: str(value) for key, value in (config or {}).items()})
     java = find_java()
     if java:
         os.environ["JAVA_HOME"] = java
@@ -75,6 +79,17 @@ def session(
     if master is not None:
         builder = builder.master(master)
     for key, value in {**SETTINGS, **given}.items():
+        builder = builder.config(key, value)
+    return register(builder.getOrCreate())
+
+
+def connect(address: str, config: Mapping[str, str]) -> SparkSession:
+    """A session of a Spark Connect server, which needs no Java here."""
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.remote(address)
+    runtime = {key: value for key, value in SETTINGS.items() if key.startswith("spark.sql.")}
+    for key, value in {**runtime, **config}.items():
         builder = builder.config(key, value)
     return register(builder.getOrCreate())
 
@@ -102,7 +117,7 @@ def register(spark: SparkSession) -> SparkSession:
     check_version(spark)
     for key, value in RUNTIME_SETTINGS.items():
         spark.conf.set(key, value)
-    if LIBRARY.suffix == ".zip":
+    if LIBRARY.suffix == ".zip" and not is_connect(spark):
         add_to_planners(spark)
     try:
         spark.dataSource.register(LonnyMQDataSource)
@@ -140,7 +155,11 @@ def send_library(spark: SparkSession) -> SparkSession:
     """
     folder = Path(tempfile.mkdtemp(prefix="lonnymq-library-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    spark.sparkContext.addPyFile(str(package_library(folder / "lonnymq.zip")))
+    library = str(package_library(folder / "lonnymq.zip"))
+    if is_connect(spark):
+        spark.addArtifacts(library, pyfile=True)
+    else:
+        spark.sparkContext.addPyFile(library)
     return register(spark)  # Spark sends a format with the files that were there when it registered
 
 

@@ -20,6 +20,7 @@ from lonnymq.spark.cluster.worker import (
     create_task,
     pickle_handlers,
 )
+from lonnymq.spark.connect import count_slots
 from lonnymq.spark.read.schemas import spark_schema
 from lonnymq.worker import Handlers, Worker
 from lonnymq.worker.handlers import resolve_annotations
@@ -84,9 +85,7 @@ def run_workers_until(
 
 def start_workers(spark: SparkSession, plan: WorkerPlan, num_workers: int | None) -> DataFrame:
     """The rows of the workers, which run whenever the rows are read."""
-    tasks = spark.sparkContext.defaultParallelism
-    if num_workers is not None:
-        tasks = check_count("num_workers", num_workers)
+    tasks = count_slots(spark) if num_workers is None else check_count("num_workers", num_workers)
     return spark.range(0, tasks, 1, tasks).mapInArrow(create_task(plan), spark_schema(COLUMNS))
 
 
