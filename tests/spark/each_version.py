@@ -101,7 +101,7 @@ class Steps:
         from lonnymq.report import build_document, load_period, render_page
 
         period = load_period(self.spark, f"{self.folder}/lake")
-        return "judged" in render_page(build_document(period))
+        return "c3" in render_page(build_document(period))
 
     def sweep(self) -> Any:
         from lonnymq.simulate.sweep import run_trials_on_spark

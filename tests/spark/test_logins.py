@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from lonnymq import NewMessage, Queue
 from lonnymq.spark import run_workers, set_outcomes
+from lonnymq.spark.stream.reader import StreamReader, default_schema
 from spark.conftest import Format
 from spark.killed_writer import write_stream
 from spark.streams import Table, finished, left
@@ -130,3 +131,17 @@ def test_streams_go_through_pgbouncer_in_transaction_mode(
             queue.create_many([NewMessage(b"x", "b")] * 3)
         rows = run_workers(spark, lambda content: None, url=dsn, num_workers=1, until_empty=True)
         assert [row.answer for row in rows.collect()] == ["completed"] * 3
+
+
+def test_a_consumer_that_may_not_view_the_queue_has_counts_without_a_lag(
+    login: Login, dsn_18: str
+) -> None:
+    Queue(dsn_18, schema=SCHEMA).create("acme", b"")
+    options = {"url": login("consumer"), "schema": SCHEMA, "stream": "s"}
+    reader = StreamReader(options, default_schema(options))
+    try:
+        reader.latestOffset(reader.initialOffset(), reader.getDefaultReadLimit())
+        told = reader.reportLatestOffset() or {}
+        assert (told["claimed"], told["lagMessages"], told["lagSeconds"]) == (1, None, None)
+    finally:
+        reader.stop()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from pathlib import Path
 
@@ -92,6 +93,20 @@ def test_messages_may_end_in_other_ways_than_done(
     counts = {each: ended.count(each) for each in set(ended)}
     assert counts == {"completed": 9, "deferred": 11, "failed": 10, "dead": 10}
     assert len(finished(dsn_18)) == len(made)
+
+
+def test_the_progress_of_a_query_tells_counts_and_lag(
+    spark: SparkSession, queue: Queue, dsn_18: str, tmp_path: Path
+) -> None:
+    fill(queue, 30)
+    query = Table(spark, dsn_18, tmp_path, maxMessagesPerTrigger=10).run()
+    told = [json.loads(each["sources"][0]["latestOffset"]) for each in query.recentProgress]
+    assert [each["claimed"] for each in told][-1] == 30
+    assert [each["acknowledged"] for each in told] == sorted(each["acknowledged"] for each in told)
+    assert told[-1]["acknowledged"] >= 10
+    assert (told[-1]["givenBack"], told[-1]["dead"], told[-1]["lost"]) == (0, 0, 0)
+    assert told[0]["lagMessages"] in range(31)
+    assert told[0]["lagSeconds"] >= 0
 
 
 @pytest.mark.long

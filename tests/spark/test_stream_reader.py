@@ -533,3 +533,23 @@ def test_outcomes_need_their_columns_and_no_others(row: dict[str, object], text:
     with pytest.raises(InvalidArgument, match=text):
         set_outcomes([row], url="postgresql://127.0.0.1:1/x")
     assert set_outcomes([], url="postgresql://127.0.0.1:1/x") == {}
+
+
+def test_the_progress_counts_what_became_of_messages_and_the_lag(
+    queue: Queue, query: Make, dsn_18: str
+) -> None:
+    queue.create_many([NewMessage(b"", "acme") for _ in range(7)])
+    asked = query(maxMessagesPerTrigger=4)
+    assert asked.reader.reportLatestOffset() is None
+    end, rows = asked.batch()
+    chosen = zip(rows, ("defer", "dead"), strict=False)
+    outcomes = [{"id": r["id"], "token": r["token"], "outcome": each} for r, each in chosen]
+    set_outcomes(outcomes, url=dsn_18)
+    asked.batch(end)
+    told = asked.reader.reportLatestOffset()
+    assert told is not None
+    counted = {key: told[key] for key in ("claimed", "acknowledged", "givenBack", "dead", "lost")}
+    assert counted["claimed"] in (7, 8)  # a deferred message is due at once
+    assert (counted["acknowledged"], counted["givenBack"], counted["dead"]) == (2, 1, 1)
+    assert (told["lagMessages"] + counted["claimed"], told["lost"]) == (8, 0)
+    assert told["lagSeconds"] >= 0

@@ -22,6 +22,7 @@ from lonnymq.spark.stream.claim_builder import (
     Cursor,
 )
 from lonnymq.spark.stream.claims import Claims, Selection
+from lonnymq.spark.stream.progress import Progress
 from lonnymq.spark.stream.reader import ClaimLost
 
 Offset = dict[str, Any]  # the number of a claim, and its token, which identifies the claim
@@ -42,6 +43,7 @@ class StreamDriver:
         self.claims = Claims(address, schema=options.schema, stream=self.stream)
         self.listener = Listener(address, schema=options.schema)
         self.builder, self.background = ClaimBuilder(), BackgroundWork()
+        self.progress = Progress()
         self.epoch = self.acknowledged = self.last_seq = 0
         self.inherited: set[int] = set()  # claims of an earlier run, which may have set outcomes
         # Whether messages of the last claim count in a limit; unknown for a claim from before a crash.
@@ -140,6 +142,7 @@ class StreamDriver:
             return
         found = list(self.claims.acknowledge(self.epoch, start["seq"], start["claim"]))
         self.acknowledged = start["seq"]
+        self.progress.add_settled(found)
         if lost := sum(each.lost for each in found):
             self.report_lost(f"claim {start['seq']} of stream {self.stream} lost {lost} messages")
 
@@ -157,6 +160,7 @@ class StreamDriver:
         if built == MESSAGES_PER_CALL and built != limit:
             built += self.builder.fill_claim(take, None if limit is None else limit - built)
         self.is_full = built == limit
+        self.progress.add_claimed(built)
         return built
 
     def take_messages(self, seq: int, limit: int, cursor: Cursor) -> ClaimTaken:
@@ -203,6 +207,13 @@ class StreamDriver:
             self.claims.reset(self.epoch, seq)
             self.inherited.discard(seq)
         return found
+
+    def report_progress(self) -> Offset | None:
+        """The progress of the query, once the stream is open."""
+        if not self.epoch:
+            return None
+        self.progress.measure_lag(self.claims)
+        return {"seq": self.last_seq, **self.progress.to_dict()}
 
     # Leases
 

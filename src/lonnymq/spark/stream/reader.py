@@ -99,6 +99,10 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         with plain_errors():
             return self.driver.latest_offset(start, most)
 
+    def reportLatestOffset(self) -> Offset | None:  # noqa: N802 (Spark's name)
+        """The progress of the query, for `lastProgress` and listeners."""
+        return None if self._driver is None else self._driver.report_progress()
+
     def partitions(self, start: Offset, end: Offset) -> Sequence[InputPartition]:
         """Split a batch among tasks."""
         with plain_errors():
