@@ -173,3 +173,22 @@ def test_a_port_that_is_taken_is_said_so(dsn_18, tmp_path):
         rejected = run("dashboard", "--port", port, dsn=dsn_18)
     assert rejected.code == 1
     assert "Try another --port" in rejected.err
+
+
+def test_a_proxy_on_this_machine_names_the_user_and_its_host_is_allowed(tmp_path, dsn_18):
+    options = ("--proxy-user-header", "X-User", "--allowed-host", "queue.example", "--actions")
+    with dashboard(tmp_path, *options, dsn=dsn_18) as page:
+        behind = {"Host": "queue.example", "X-User": "anna"}
+        session = httpx.get(f"{page.address}api/session", headers=behind).json()
+        assert (session["user"], session["login"], session["actions"]) == ("anna", "host", True)
+        path = f"{page.address}api/queues/lonnymq/overview"
+        assert httpx.get(path, headers=behind).status_code == 200
+        assert httpx.get(path, headers={"Host": "queue.example"}).status_code == 401
+        assert httpx.get(path, headers={**behind, "Host": "evil.example"}).status_code == 403
+    assert "Token" not in page.output()
+
+
+def test_the_header_of_a_proxy_is_not_trusted_where_others_can_send_it(dsn_18):
+    ended = run("dashboard", "--host", "0.0.0.0", "--proxy-user-header", "X-User", dsn=dsn_18)
+    assert ended.code == 2
+    assert "--proxy-user-header needs a proxy on this machine" in ended.err

@@ -6,6 +6,7 @@ import ipaddress
 import secrets
 import signal
 import socket
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -35,6 +36,22 @@ Actions = Annotated[bool, option("Let users with the token pause, redrive or can
 TokenFile = Annotated[
     Path | None, option("File with the sign-in token. Default with --actions: a new token.")
 ]
+AllowedHosts = Annotated[
+    list[str] | None,
+    option(
+        "Host name that browsers may use, for example that of your proxy. You can repeat this option.",
+        "--allowed-host",
+        metavar="NAME",
+    ),
+]
+UserHeader = Annotated[
+    str | None,
+    option(
+        "Header in which a proxy on this machine sends the name of the user who is signed in.",
+        "--proxy-user-header",
+        metavar="NAME",
+    ),
+]
 Report = Annotated[
     Path | None, option("Report to show under History, or a folder, to show its newest report.")
 ]
@@ -51,6 +68,8 @@ def dashboard(
     port: Port = 8321,
     actions: Actions = False,
     token_file: TokenFile = None,
+    allowed_host: AllowedHosts = None,
+    proxy_user_header: UserHeader = None,
     report: Report = None,
     lake: Lake = None,
     log_level: LogLevel = "warning",
@@ -64,13 +83,17 @@ def dashboard(
         from lonnymq.dashboard import create_app
 
         log_to_stderr(log_level, as_json=session.common.as_json)
-        token = read_token(token_file, needed=actions, host=host)
+        authenticate = read_user_header(proxy_user_header, host, token_file)
+        token = read_token(token_file, needed=actions and authenticate is None, host=host)
         served = create_app(
             list_queues(session, dsn or [], schema or []),
             actions=actions,
             token=token,
+            authenticate=authenticate,
             report=report or lake,
-            hosts={*LOOPBACK, host} if is_loopback(host) else None,
+            hosts={*LOOPBACK, host, *(allowed_host or [])}
+            if is_loopback(host) or allowed_host
+            else None,
         )
         with open_listener(host, port) as listener:
             lines = [f"LonnyMQ: {format_url(listener)}"]
@@ -98,6 +121,28 @@ def list_queues(session: Session, dsns: list[str], schemas: list[str]) -> dict[s
         f"{dsns.index(dsn) + 1}-{schema}" if several else schema: QueueAt(dsn, schema=schema)
         for dsn, schema in pairs
     }
+
+
+def read_user_header(
+    name: str | None, host: str, token_file: Path | None
+) -> Callable[[Any], str | None] | None:
+    """The sign-in by a header of a proxy, if only this machine can reach the dashboard and send the header."""
+    if name is None:
+        return None
+    if not is_loopback(host):
+        raise CommandError(
+            f"--proxy-user-header needs a proxy on this machine, but other machines can reach {host}: "
+            "listen on 127.0.0.1.",
+            Code.USAGE,
+        )
+    if token_file is not None:
+        raise CommandError("Give --proxy-user-header or --token-file, not both.", Code.USAGE)
+    return lambda request: clean_user(request.headers.get(name, ""))
+
+
+def clean_user(name: str) -> str | None:
+    """The name of a user without characters that cannot be printed, or None without a name."""
+    return "".join(each for each in name if each.isprintable()).strip()[:80] or None
 
 
 def read_token(file: Path | None, *, needed: bool, host: str) -> str | None:
