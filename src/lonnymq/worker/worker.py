@@ -279,17 +279,15 @@ class Worker:
         The queue is this argument, a queue or a DSN, else that of the worker. Messages that handlers create, retries
         that are due and runs of declared schedules that are due are handled too.
         """
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            found: list[dict[str, int]] = []
+        if asyncio._get_running_loop() is not None:
+            raise InvalidArgument("an event loop runs here: write await worker.drain_async(queue)")
+        found: list[dict[str, int]] = []
 
-            async def main() -> None:
-                found.append(await self.drain_async(queue))
+        async def main() -> None:
+            found.append(await self.drain_async(queue))
 
-            run_event_loop(main())
-            return found[0]
-        raise InvalidArgument("an event loop runs here: write await worker.drain_async(queue)")
+        run_event_loop(main())
+        return found[0]
 
     async def drain_async(self, queue: Queue | AsyncQueue | str | None = None) -> dict[str, int]:
         """Do the same as `drain` inside a running event loop."""

@@ -88,6 +88,19 @@ def test_drain_runs_declared_schedules_that_are_due(
     assert seen == ["nightly"]
 
 
+def test_the_error_of_a_handler_has_no_other_error_as_its_cause(lonnymq_queue: Queue) -> None:
+    worker, seen = Worker(), list[BaseException]()
+
+    @worker.handler(max_attempts=1)
+    async def fails() -> None:
+        raise ValueError("no video")
+
+    worker.error(lambda context, error: seen.append(error))
+    lonnymq_queue.create("acme", b"")
+    assert worker.drain(lonnymq_queue) == {"dead": 1}
+    assert [(str(error), error.__context__) for error in seen] == [("no video", None)]
+
+
 async def test_an_async_test_drains_an_async_queue(lonnymq_dsn: str) -> None:
     worker = Worker()
 
