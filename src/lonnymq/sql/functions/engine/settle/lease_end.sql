@@ -89,8 +89,7 @@ begin
 
   update lonnymq.message m
   set token = null, lease_until = null, dequeued_at = null, worker = null, slot = 0,
-    progress = null, progress_note = null,
-    dequeue_at = t.next_at, state = coalesce(t.state, m.state),
+    progress = null, progress_note = null, dequeue_at = t.next_at, state = coalesce(t.state, m.state),
     error = case when p_outcome = 'deferred' then m.error else t.error end,
     attempt = case when p_outcome = 'deferred' then m.attempt - 1 else m.attempt end
   from unnest(v_tids, v_next_ats, v_errors, v_states, v_died) as t (tid, next_at, error, state, died)
