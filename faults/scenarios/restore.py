@@ -67,7 +67,7 @@ def restore(server: Environment, file: Path) -> None:
         connection.execute("drop schema lonnymq cascade")
         connection.execute("drop table bill")
     client(
-        server, "pg_restore", "--no-owner", "--no-privileges", "--exit-on-error",
+        server, "pg_restore", "--no-owner", "--no-privileges", "--single-transaction",
         f"--dbname={server.dsn}", str(file),
     )  # fmt: skip
 
