@@ -1,6 +1,8 @@
 """The picture of a sweep: an SVG chart, or an HTML page with calibration, chart and tables.
 
 The chart has a panel per scenario, and a line per tenant from p50 to p99, with the tenant's share.
+
+The SVG is written here, because a file must show the same without a browser, and the wheel needs no plotting library.
 """
 
 from __future__ import annotations
