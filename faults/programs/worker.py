@@ -26,6 +26,7 @@ from lonnymq.worker.database import Database
 from lonnymq.worker.execution import execute
 from lonnymq.worker.handlers import Handler
 from lonnymq.worker.outcomes import COMPLETE, Outcome
+from lonnymq.worker.settings import Settings
 
 FUNCTION = re.compile(r"\.(message_\w+)\(")
 SETTLES = ("message_complete", "message_defer", "message_fail")
@@ -36,11 +37,11 @@ class RecordingDatabase(Database):
 
     call_log: CallLog
 
-    async def dequeue(self, **given: Any) -> Any:
+    async def dequeue(self, settings: Settings, **given: Any) -> Any:
         """Write down what was leased, before any handler sees it."""
         number = self.call_log.begin("dequeue")
         try:
-            dequeued = await super().dequeue(**given)
+            dequeued = await super().dequeue(settings, **given)
         except BaseException as error:
             self.call_log.failed(number, "dequeue", error)
             raise

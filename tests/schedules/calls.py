@@ -31,21 +31,25 @@ from .statements import (
     Settle,
     Sweep,
     Violation,
+    kind_of,
 )
 
 Connection = psycopg.Connection[Any]
 
-CREATE = "select * from lonnymq.message_create(%s, %s, %s, %s, %s)"
+CREATE = "select * from lonnymq.message_create(%s, %s, %s, %s, %s, %s)"
 CREATE_MANY = """
 select answer, id, reason, size, max_size
-from lonnymq.message_create_many(%s::text[], %s::bytea[], %s::bigint[], %s::bigint[], %s::text[]) order by ordinal
+from lonnymq.message_create_many(%s::text[], %s::bytea[], %s::bigint[], %s::bigint[], %s::text[],
+  %s::text[])
+order by ordinal
 """
-COPY = "copy lonnymq.message (channel, content, dequeue_at) from stdin"
+COPY = "copy lonnymq.message (channel, content, dequeue_at, kind) from stdin"
 BURST = """
 do $$
 begin
   for v_number in 0..{last} loop
-    perform lonnymq.message_create('{channel}', convert_to('{step}.' || v_number, 'UTF8'), p_delay_ms => {delay});
+    perform lonnymq.message_create('{channel}', convert_to('{step}.' || v_number, 'UTF8'), p_delay_ms => {delay},
+      p_kind => ('{{email,video}}'::text[])[({step} + v_number) % 3 + 1]);
     commit;
   end loop;
 end
@@ -55,7 +59,7 @@ IDS = "select convert_from(content, 'UTF8'), id from lonnymq.message where chann
 DEQUEUE = """
 select answer, convert_from(content, 'UTF8'), id, token::text, channel, dequeue_at, key, attempt, state, lease_until,
   retry_at, cursor
-from lonnymq.message_dequeue(%s, %s, null, %s::bigint[])
+from lonnymq.message_dequeue(%s, %s, null, %s::bigint[], %s::text[])
 """
 CLAIM = """
 select answer, token, retry_at, cursor
@@ -194,12 +198,20 @@ def create(connection: Connection, statement: Create) -> list[Created]:
     rows = statement.rows
     if len(rows) == 1:
         [row] = rows
-        values = (row.channel, row.tag.encode(), row.dequeue_at, row.delay_ms, row.key)
+        values = (
+            row.channel,
+            row.tag.encode(),
+            row.dequeue_at,
+            row.delay_ms,
+            row.key,
+            kind_of(row.tag),
+        )
         return [Created(*each) for each in connection.execute(CREATE, values).fetchall()]
     columns: list[list[Any]] = [
         [row.dequeue_at for row in rows],
         [row.delay_ms for row in rows],
         [row.key for row in rows],
+        [kind_of(row.tag) for row in rows],
     ]
     # What nobody asks for is left out: that is another way through message_create_many.
     given = [column if any(each is not None for each in column) else None for column in columns]
@@ -213,7 +225,7 @@ def copy(connection: Connection, statement: Create) -> list[Created]:
     with connection.transaction():
         with connection.cursor().copy(COPY) as rows:
             for row in statement.rows:
-                rows.write_row((row.channel, row.tag.encode(), row.dequeue_at))
+                rows.write_row((row.channel, row.tag.encode(), row.dequeue_at, kind_of(row.tag)))
         channels = sorted({row.channel for row in statement.rows})
         connection.execute("select lonnymq.message_announce(%s)", (channels,))
         return stored(connection, statement)
@@ -249,11 +261,12 @@ def stored(connection: Connection, statement: Create) -> list[Created]:
 
 def dequeue(connection: Connection, statement: Dequeue, run: Any) -> list[Leased] | Nothing:
     """Dequeue, and keep the cursor for the session's next one."""
+    kinds = None if statement.kinds is None else list(statement.kinds)
     rows = connection.execute(
-        DEQUEUE, (statement.limit, statement.lease_ms, statement.cursor)
+        DEQUEUE, (statement.limit, statement.lease_ms, statement.cursor, kinds)
     ).fetchall()
     session = next(name for name, each in run.stage.sessions.items() if each is connection)
-    run.cursors[session] = rows[-1][-1]
+    run.cursors[session, statement.kinds] = rows[-1][-1]
     if len(rows) == 1 and rows[0][0] != "leased":
         return Nothing(rows[0][0], rows[0][10])
     return [Leased(*row[1:10]) for row in rows]

@@ -147,7 +147,18 @@ class Contract(Settlements):
     def judge_dequeue(
         self, session: str, statement: Dequeue, answer: list[Leased] | Nothing
     ) -> None:
-        """What was leased was due, free, first in its line and within every limit."""
+        """What was leased was asked for, due, free, first in its line and within every limit."""
+        if statement.kinds is not None:
+            self.chooses = statement.chooses
+        try:
+            self.judge_dequeued(session, statement, answer)
+        finally:
+            self.chooses = everything
+
+    def judge_dequeued(
+        self, session: str, statement: Dequeue, answer: list[Leased] | Nothing
+    ) -> None:
+        """Judge a dequeue among the messages that it asks for."""
         transaction = self.open[session]
         if transaction.isolation != READ_COMMITTED or transaction.changes.has_written:
             raise Violation(
@@ -208,7 +219,7 @@ class Contract(Settlements):
             ]
             if wrong:
                 raise Violation("claim", f"{describe(statement)} was given {wrong}")
-            self.judge_dequeue(session, Dequeue(statement.limit, statement.lease_ms), answer)
+            self.judge_dequeued(session, Dequeue(statement.limit, statement.lease_ms), answer)
         finally:
             self.chooses = everything
 
@@ -258,6 +269,8 @@ class Contract(Settlements):
                 "twice",
                 f"{row.tag} was leased until {message.lease.until} and leased again at {self.now}",
             )
+        if not statement.chooses(message):
+            raise Violation("kind", f"{row.tag} was leased for {statement.kinds}")
         if message.dequeue_at > self.now:
             raise Violation(
                 "early", f"{row.tag} is due at {message.dequeue_at} and was leased at {self.now}"
@@ -350,12 +363,16 @@ class Contract(Settlements):
                 "retry_at", f"look again at {answer.retry_at}, but something is due at {moment}"
             )
 
-    def judge_sleep(self, session: str, retry_at: int | None) -> None:
+    def judge_sleep(self, session: str, retry_at: int | None, wanted: Dequeue) -> None:
         """Who was told to look again at `retry_at`, and was not notified since, misses nothing by waiting."""
-        # A lease that was extended may be looked at a second late.
-        if (retry_at is None or retry_at > self.now + 1000) and (
-            found := self.deliverable(session)
-        ):
+        if retry_at is not None and retry_at <= self.now + 1000:
+            return  # a lease that was extended may be looked at a second late
+        self.chooses = wanted.chooses
+        try:
+            found = self.deliverable(session)
+        finally:
+            self.chooses = everything
+        if found:
             raise Violation(
                 "asleep",
                 f"{session} waits until {retry_at}, nobody notified it, and these can be leased: {found}",

@@ -106,8 +106,9 @@ class Run:
         self.leases: list[Leased] = []
         self.owners: dict[str, str] = {}
         self.settled: set[str] = set()
-        self.cursors: dict[str, Any] = {}
-        self.turns: dict[str, Turns] = {}
+        self.cursors: dict[Any, Any] = {}
+        self.turns: dict[Any, Turns] = {}
+        self.asked: dict[str, Dequeue] = {}  # by session, what its last dequeue wanted
         self.channels: set[str] = set()
         self.relaxed: dict[str, Policy] = {}
         self.sleepers: dict[str, int | None] = {}  # who found nothing, and when to look again
@@ -216,7 +217,7 @@ class Run:
 
     def disturb(self, step: Step) -> None:
         """After most steps the count of turns begins anew."""
-        for session, turns in self.turns.items():
+        for (session, _), turns in self.turns.items():
             is_quiet = step.op in KEEPS_TURNS or (
                 step.op == "settle" and step.args["how"] == "complete"
             )
@@ -453,7 +454,7 @@ class Run:
             return
         try:
             for session, retry_at in self.sleepers.items():
-                self.contract.judge_sleep(session, retry_at)
+                self.contract.judge_sleep(session, retry_at, self.asked[session])
         except Violation:
             if step.op not in ENDS and not self.stage.hears(NOTIFY_SECONDS):
                 raise
@@ -542,14 +543,17 @@ class Run:
         """Dequeue, and after `contended` again at once, unless somebody is in the way; whether anything was leased."""
         session, args = step.session, step.args
         for _ in range(PATIENCE):
-            turns = self.turns.setdefault(session, Turns()) if args["cursor"] else None
+            kinds = tuple(args["kinds"]) if args.get("kinds") else None
+            consumer = session, kinds
+            turns = self.turns.setdefault(consumer, Turns()) if args["cursor"] else None
             if any(name != session for name in self.contract.open) and turns:
                 turns.forget()
-            cursor = self.cursors.get(session) if turns else None
+            cursor = self.cursors.get(consumer) if turns else None
             for other, each in self.turns.items():
-                if other != session or turns is None:
+                if other != consumer or turns is None:
                     each.forget()
-            statement = Dequeue(args["limit"], args["lease"], turns, cursor)
+            statement = Dequeue(args["limit"], args["lease"], turns, cursor, kinds)
+            self.asked[session] = statement
             self.stage.hears(0)
             self.sleepers.pop(session, None)
             answer = self.run_statement(step, statement, quiet=step.op == "flap")
@@ -591,9 +595,9 @@ class Run:
         for each in pair:
             statement = self.statement(each) if each.op not in ("commit", "rollback") else None
             if each.op == "dequeue":
-                statement = Dequeue(
-                    each.args["limit"], each.args["lease"], None, self.cursors.get(each.session)
-                )
+                kinds = tuple(each.args["kinds"]) if each.args.get("kinds") else None
+                cursor = self.cursors.get((each.session, kinds))
+                statement = Dequeue(each.args["limit"], each.args["lease"], None, cursor, kinds)
             if statement is not None:
                 self.contract.begins(each.session, statement)
             elif each.op not in ("commit", "rollback"):

@@ -25,6 +25,15 @@ class Lease:
     until: int
 
 
+KINDS = ("email", "video", None)
+
+
+def kind_of(tag: str) -> str | None:
+    """The kind of a message, which its name tells: the messages of a step are of all kinds in turn."""
+    step, index = tag.split(".")
+    return KINDS[(int(step) + int(index)) % len(KINDS)]
+
+
 @dataclass(frozen=True, slots=True)
 class Message:
     """A live message; `tag` is its content and its name in a schedule."""
@@ -101,12 +110,17 @@ class Created:
 
 @dataclass(frozen=True, slots=True)
 class Dequeue:
-    """message_dequeue; `turns` is the consumer, if it hands its cursor on from call to call."""
+    """message_dequeue, of some kinds or all; `turns` is the consumer, if it hands its cursor on from call to call."""
 
     limit: int
     lease_ms: int
     turns: Any = None
     cursor: Any = None
+    kinds: tuple[str | None, ...] | None = None
+
+    def chooses(self, message: Message) -> bool:
+        """Whether the dequeue wants a message."""
+        return self.kinds is None or kind_of(message.tag) in self.kinds
 
 
 @dataclass(frozen=True, slots=True)

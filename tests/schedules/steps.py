@@ -312,7 +312,13 @@ class Drawer:
             case "dequeue":
                 self.dequeue(session, is_open)
             case "nibble" | "grab":
-                self.add(session, op, count=self.size(op), lease=draw.choice(LEASES_MS))
+                self.add(
+                    session,
+                    op,
+                    count=self.size(op),
+                    lease=draw.choice(LEASES_MS),
+                    kinds=self.kinds(),
+                )
             case "complete" | "defer" | "fail" | "heartbeat":
                 self.settle(session, op)
             case "cancel":
@@ -437,7 +443,21 @@ class Drawer:
         """A dequeue of one message or many, with or without the cursor."""
         leases = LEASES_MS[:2] if self.theme == "time" else LEASES_MS
         limit, lease = self.size("dequeue"), self.random.choice(leases)
-        self.add(session, "dequeue", limit=limit, lease=lease, cursor=self.random.random() < 0.7)
+        cursor, kinds = self.random.random() < 0.7, self.kinds()
+        self.add(session, "dequeue", limit=limit, lease=lease, cursor=cursor, kinds=kinds)
+
+    def kinds(self) -> list[str | None] | None:
+        """What a dequeue asks for: all kinds, a single one, or two."""
+        if self.random.random() < 0.6:
+            return None
+        found: tuple[list[str | None], ...] = (
+            ["email"],
+            ["video"],
+            [None],
+            ["email", "video"],
+            ["video", None],
+        )
+        return self.random.choice(found)
 
     def settle(self, session: str, how: str) -> None:
         """Settle leases of this session, of anybody, or such as were settled before."""

@@ -248,6 +248,14 @@ def names(what: str, values: object) -> list[str]:
     return [name(f"one of the {what}", each) for each in check_collection(what, values, "str")]
 
 
+def kinds(what: str, values: object) -> list[str | None]:
+    """Kinds in a collection, None for messages without a kind."""
+    return [
+        None if each is None else name(f"one of the {what}", each)
+        for each in check_collection(what, values, "str or None")
+    ]
+
+
 def identifiers(what: str, values: object) -> Identifiers:
     """Message ids in a collection."""
     return Identifiers(
@@ -312,6 +320,7 @@ JsonOrEmpty = Annotated[
 MisfireArgument = Annotated[Misfire, Argument("text", "results.Misfire", text)]
 Flag = Annotated[bool, Argument("boolean", "bool", yes_or_no)]
 Names = Annotated[Iterable[str], Argument("text[]", "Iterable[str]", names)]
+Kinds = Annotated[Iterable[str | None], Argument("text[]", "Iterable[str | None]", kinds)]
 Ids = Annotated[Iterable[int], Argument("bigint[]", "Iterable[int]", identifiers)]
 Times = Annotated[Iterable[Moment], Argument("bigint[]", "Iterable[Moment]", moments)]
 ResultArgument = Annotated[Bytes, Argument("bytea", "Bytes", result)]

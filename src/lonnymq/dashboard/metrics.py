@@ -112,6 +112,7 @@ class QueueReading:
     totals: list[Row]
     attention: list[Row]
     server: Document
+    kinds: list[Row]
 
 
 async def read_queue(state: AppState, queue: MonitoredQueue) -> QueueReading | None:
@@ -127,6 +128,7 @@ async def read_queue(state: AppState, queue: MonitoredQueue) -> QueueReading | N
                     await transaction.rows(calls.attempt_totals, names),
                     await transaction.rows(calls.queue_attention, limit=1000),
                     await read_server(transaction),
+                    await transaction.rows(calls.kind_list),
                 )
     except (ApiError, TimeoutError):
         return None
@@ -223,6 +225,10 @@ class DashboardMetrics:
         self.problems = self.gauge(
             "doctor_problems", "Problems that the doctor has found, by check and level."
         )
+        self.unserved = self.gauge(
+            "messages_unserved",
+            "Waiting messages of a kind that no active worker takes, counted up to 1000.",
+        )
 
     def gauge(self, name: str, about: str) -> Family:
         """Add a gauge."""
@@ -251,6 +257,7 @@ class DashboardMetrics:
         self.add_channels(key, found)
         self.add_totals(key, found.totals)
         self.add_server(key, found.server)
+        self.add_kinds(key, found.kinds)
 
     def add_server(self, key: str, found: Document) -> None:
         """Add what was read of the server."""
@@ -293,6 +300,12 @@ class DashboardMetrics:
                 bounds = [bound / 1000 for bound in each["bounds_ms"]]
                 self.waited.add_histogram(bounds, each["waits"], each["wait_ms"] / 1000, queue=key)
                 self.ran.add_histogram(bounds, each["runs"], each["run_ms"] / 1000, queue=key)
+
+    def add_kinds(self, key: str, kinds: list[Row]) -> None:
+        """Add the kinds that no active worker takes."""
+        for each in kinds:
+            if not each["workers"] and each["waiting"]:
+                self.unserved.add(each["waiting"], queue=key, kind=each["kind"] or "")
 
 
 def find_value(document: Document, path: str) -> float | None:

@@ -42,15 +42,6 @@ join {schema}.message m on m.id = n.message_id
 where m.created_at < {schema}.epoch() - %s
 order by m.created_at limit 1
 """
-DUE_KINDS = """
-select k.kind, min(k.channel) from unnest(%s::text[]) as c (name)
-cross join lateral (
-  select m.kind, m.channel from {schema}.message m
-  where m.channel = c.name and m.dequeue_at <= {schema}.epoch() and m.token is null and m.kind is not null
-  order by m.dequeue_at, m.id limit 100
-) k
-group by 1 order by 1
-"""
 SERVED = "select i.library_version, array_to_string(i.serves_rank, '.') from {schema}.installed i"
 
 
@@ -179,23 +170,19 @@ def judge_version(
 
 
 def check_kinds(context: CheckContext) -> Iterator[Problem]:
-    """Kinds of due messages for which no active worker has a handler. A worker fails such messages."""
-    workers = [each for each in context.queue.worker_list(limit=1_000) if each.alive]
-    if not workers or any("kinds" not in each.about for each in workers):
+    """Kinds of due messages that no active worker takes. Such messages wait."""
+    if not any(each.alive for each in context.queue.worker_list(limit=1_000)):
         return
-    served = {kind for each in workers for kind in each.about["kinds"]}
-    if "*" in served:
-        return
-    active = [each.channel for each in context.queue.channel_active(limit=100, count=100)]
     found = [
-        (kind, channel) for kind, channel in context.rows(DUE_KINDS, active) if kind not in served
+        "messages without a kind" if each.kind is None else f"kind {each.kind!r}"
+        for each in context.queue.kind_list(limit=1_000)
+        if not each.workers and each.oldest_at is not None and each.oldest_at <= each.now_at
     ]
     if found:
         yield Problem(
             "kinds",
             "warning",
-            f"No active worker has a handler for messages of kind {format_names([repr(kind) for kind, _ in found])}, "
-            f"which are due in channel '{found[0][1]}'. Workers without the handler fail these messages.",
+            f"No worker serves {format_names(found)}. These messages wait until a worker with a handler starts.",
             "lonnymq worker module:object",
         )
 

@@ -250,6 +250,20 @@ class ScheduleRan:
 
 
 @dataclass(frozen=True, slots=True)
+class KindServed:
+    """A kind of live messages: how many wait, since when, and how many active workers take the kind.
+
+    `kind` is None for messages without a kind. `waiting` and `oldest_at` are read from up to `most` messages.
+    """
+
+    kind: str | None
+    waiting: int
+    oldest_at: int | None
+    workers: int
+    now_at: int
+
+
+@dataclass(frozen=True, slots=True)
 class WorkerSeen:
     """One worker that said that it is there; `about` is what it says of itself: host, process, kinds."""
 

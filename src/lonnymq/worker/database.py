@@ -18,6 +18,7 @@ from lonnymq.client.calls.lease import Dequeued
 from lonnymq.client.connection_state import TIMEOUT_SECONDS
 from lonnymq.results import LeasedMessage
 from lonnymq.worker.error_text import hide_password
+from lonnymq.worker.settings import Settings
 
 logger = logging.getLogger("lonnymq.worker")
 
@@ -52,16 +53,18 @@ class Database:
         return answer
 
     async def dequeue(
-        self, *, limit: int, lease_ms: int, worker: str, cursor: list[int] | None
+        self, settings: Settings, *, limit: int, cursor: list[int] | None
     ) -> Dequeued[LeasedMessage]:
-        """Lease messages in a transaction of their own."""
+        """Lease messages that this worker takes, in a transaction of their own."""
         call = calls.message_dequeue(
             self.schema,
             LeasedMessage,
             limit=limit,
-            lease_ms=lease_ms,
-            worker=worker,
+            lease_ms=settings.lease_ms,
+            worker=settings.name,
             cursor=cursor,
+            kinds=settings.kinds,
+            channels=settings.channels,
         )
         dequeued = await run_dequeue(self.source, call)
         self.mark_up()

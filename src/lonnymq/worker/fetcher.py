@@ -74,12 +74,7 @@ class Fetcher:
     async def fetch(self, limit: int) -> float | None:
         """Fetch and start messages. Return the seconds to wait then, or None if other workers held the channels."""
         expires_at = monotonic() + self.settings.lease_ms / 1000
-        dequeued = await self.database.dequeue(
-            limit=limit,
-            lease_ms=self.settings.lease_ms,
-            worker=self.settings.name,
-            cursor=self.cursor,
-        )
+        dequeued = await self.database.dequeue(self.settings, limit=limit, cursor=self.cursor)
         self.cursor, batch = dequeued.cursor, dequeued.batch
         if batch.messages:
             if self.is_stopping:

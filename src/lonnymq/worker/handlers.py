@@ -30,6 +30,7 @@ from lonnymq.worker.result_bytes import DEFAULT_RESULT_BYTES
 
 Function = Callable[..., Any]
 ANY = "*"
+MAX_KINDS = 1000
 CONTEXTS = (Context, SyncContext, Contexts, SyncContexts)
 EXAMPLE = "async def encode(video: Video, context: Context)"
 
@@ -90,6 +91,24 @@ class Handlers:
     def kinds(self) -> tuple[str | None, ...]:
         """The kinds that have a handler."""
         return tuple(self.by_kind)
+
+    def served(self, asked: tuple[str | None, ...] | None) -> tuple[str | None, ...] | None:
+        """Return the kinds to take: those that were asked for, or those with a handler. None is all kinds."""
+        if asked is None and ANY in self.by_kind:
+            return None
+        wanted = self.kinds if asked is None else asked
+        unknown = [each for each in wanted if self.get(each) is None]
+        if unknown:
+            raise InvalidArgument(
+                f"kinds: the worker has no handler for {', '.join(map(repr, unknown))}: "
+                "register a function with @worker.handler"
+            )
+        if not 1 <= len(wanted) <= MAX_KINDS:
+            raise InvalidArgument(
+                f"kinds: a worker takes from 1 to {MAX_KINDS} kinds, not {len(wanted)}: "
+                "register a handler for '*' to take all"
+            )
+        return wanted
 
     def add(
         self,

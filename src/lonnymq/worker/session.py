@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Coroutine, Iterable
+from dataclasses import replace
 from typing import Any
 
 from lonnymq.backoff import Backoff
@@ -43,6 +44,7 @@ class Session:
         hooks: Hooks,
         schedules: Iterable[DeclaredSchedule] = (),
     ) -> None:
+        settings = replace(settings, kinds=handlers.served(settings.kinds))
         self.settings, self.schedules = settings, tuple(schedules)
         dsn, schema, lease_ms = settings.dsn, settings.schema, settings.lease_ms
         leases: Leases = {}

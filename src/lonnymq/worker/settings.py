@@ -5,17 +5,19 @@ from __future__ import annotations
 import os
 import secrets
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from lonnymq.client.arguments import MAX_NAME_BYTES, Duration, milliseconds, number
+from lonnymq.client import arguments
+from lonnymq.client.arguments import MAX_NAME_BYTES, Duration, milliseconds, number, optional
 from lonnymq.client.connection_state import MAX_CONNECTIONS
 from lonnymq.errors import InvalidArgument
 
 MAX_PORT = 65_535
 LoggedErrors = Literal["location", "text", "traceback"]
 TenantClass = Callable[[str], str]
+MAX_CHANNELS = 1000
 MIN_HEARTBEAT_SECONDS, MIN_CALL_SECONDS, MAX_CALL_SECONDS = 0.25, 1.0, 30.0
 
 
@@ -34,6 +36,8 @@ class Settings:
     max_connections: int = MAX_CONNECTIONS
     log_errors: LoggedErrors = "location"
     tenant_class: TenantClass | None = None
+    kinds: tuple[str | None, ...] | None = None  # that the worker takes: all if None
+    channels: tuple[str, ...] | None = None
 
     @property
     def heartbeat_seconds(self) -> float:
@@ -73,6 +77,24 @@ def check_tenant_class(value: object) -> TenantClass | None:
             f"tenant_class must be a function from a channel to a class, not {value!r}"
         )
     return value
+
+
+def check_kinds(kinds: Iterable[str | None] | None) -> tuple[str | None, ...] | None:
+    """Check the kinds that a worker takes."""
+    found = optional(arguments.kinds, "kinds", kinds)
+    if found == []:
+        raise InvalidArgument(
+            "kinds must name at least one kind, or be None for all that have a handler"
+        )
+    return None if found is None else tuple(dict.fromkeys(found))
+
+
+def check_channels(channels: Iterable[str] | None) -> tuple[str, ...] | None:
+    """Check the channels that a worker takes messages from."""
+    found = optional(arguments.names, "channels", channels)
+    if found is not None and not 1 <= len(found) <= MAX_CHANNELS:
+        raise InvalidArgument(f"channels must be from 1 to {MAX_CHANNELS} names, not {len(found)}")
+    return None if found is None else tuple(found)
 
 
 def check_lease(value: Duration) -> int:

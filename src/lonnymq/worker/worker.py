@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -42,7 +42,9 @@ from lonnymq.worker.settings import (
     LoggedErrors,
     Settings,
     TenantClass,
+    check_channels,
     check_count,
+    check_kinds,
     check_lease,
     check_log_errors,
     check_tenant_class,
@@ -65,6 +67,7 @@ class Worker:
     The worker collects outcomes for `flush_interval_ms` and stores them together.
     The worker looks for messages at least every `poll_interval_ms`, even without a notification.
     The handlers of a process share `max_connections` connections for their transactions.
+    The worker takes only kinds of messages that have a handler, or only `kinds` of these, and only from `channels`.
     `embedded=True` starts an embedded server if no DSN is named.
     The log names the type and the line of an error. With `log_errors="text"` the log also has the text of the error,
     and with "traceback" the whole traceback. Both may quote a payload.
@@ -85,6 +88,8 @@ class Worker:
         poll_interval_ms: Duration | None = None,
         flush_interval_ms: Duration = 2,
         max_connections: int = 10,
+        kinds: Iterable[str | None] | None = None,
+        channels: Iterable[str] | None = None,
         metrics: str | int | None = None,
         embedded: bool = False,
         log_errors: LoggedErrors = "location",
@@ -105,6 +110,8 @@ class Worker:
             max_connections=connection_count(max_connections),
             log_errors=check_log_errors(log_errors),
             tenant_class=check_tenant_class(tenant_class),
+            kinds=check_kinds(kinds),
+            channels=check_channels(channels),
         )
         self.handlers, self.hooks = Handlers(), Hooks()
         self._schedules: dict[str, DeclaredSchedule] = {}
@@ -234,6 +241,8 @@ class Worker:
         concurrency: int | None = None,
         processes: int | None = None,
         shutdown_timeout_ms: Duration | None = None,
+        kinds: Iterable[str | None] | None = None,
+        channels: Iterable[str] | None = None,
         metrics: str | int | None = None,
     ) -> None:
         """Work until SIGTERM or SIGINT, and return when every message is settled or given back.
@@ -246,7 +255,7 @@ class Worker:
         if metrics is not None:
             self.metrics = checked_address(metrics)
         with self._server(dsn) as found:
-            settings = self._settings(found, concurrency, shutdown_timeout_ms)
+            settings = self._settings(found, concurrency, shutdown_timeout_ms, kinds, channels)
             if count == 1:
                 return run_event_loop(self._serve(settings))
             self._require_installed(settings)
@@ -265,13 +274,14 @@ class Worker:
         *,
         concurrency: int | None = None,
         shutdown_timeout_ms: Duration | None = None,
+        kinds: Iterable[str | None] | None = None,
+        channels: Iterable[str] | None = None,
     ) -> None:
         """Work inside a running event loop, without signal handlers, until `stop` or a cancellation."""
         self._require_handlers()
         with self._server(dsn) as found:
-            await self._work(
-                self._create_session(self._settings(found, concurrency, shutdown_timeout_ms))
-            )
+            settings = self._settings(found, concurrency, shutdown_timeout_ms, kinds, channels)
+            await self._work(self._create_session(settings))
 
     def drain(self, queue: Queue | AsyncQueue | str | None = None) -> dict[str, int]:
         """Handle the messages that are due until none is left, for tests. Return the number of each answer.
@@ -330,13 +340,23 @@ class Worker:
             yield server.dsn
 
     def _settings(
-        self, dsn: str, concurrency: int | None, shutdown_timeout_ms: Duration | None
+        self,
+        dsn: str,
+        concurrency: int | None,
+        shutdown_timeout_ms: Duration | None,
+        kinds: Iterable[str | None] | None = None,
+        channels: Iterable[str] | None = None,
     ) -> Settings:
         given: dict[str, Any] = {}
         if concurrency is not None:
             given["concurrency"] = check_count("concurrency", concurrency)
         if shutdown_timeout_ms is not None:
             given["shutdown_timeout_ms"] = milliseconds("shutdown_timeout_ms", shutdown_timeout_ms)
+        given["kinds"] = self.handlers.served(
+            self.settings.kinds if kinds is None else check_kinds(kinds)
+        )
+        if channels is not None:
+            given["channels"] = check_channels(channels)
         name = unique_worker_name(self.name)
         return replace(
             self.settings,

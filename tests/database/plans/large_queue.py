@@ -28,12 +28,12 @@ def disable_autovacuum(connection: Connection[Any]) -> None:
 
 
 def add_messages(
-    connection: Connection[Any], rows: int, channel: str, at: str = "1000 + i"
+    connection: Connection[Any], rows: int, channel: str, at: str = "1000 + i", kind: str = "null"
 ) -> None:
-    """Add messages, and a change per channel. `channel` and `at` are SQL over i, from 1 to the number of rows."""
+    """Add messages, and a change per channel. `channel`, `at` and `kind` are SQL over i, from 1."""
     connection.execute(
-        "with added as (insert into lonnymq.message (channel, content, dequeue_at)"
-        f" select {channel}, 'x', {at} from generate_series(1, {rows}) as i"
+        "with added as (insert into lonnymq.message (channel, content, dequeue_at, kind)"
+        f" select {channel}, 'x', {at}, {kind} from generate_series(1, {rows}) as i"
         " returning channel, dequeue_at, id)"
         " insert into lonnymq.change (channel, dequeue_at, message_id)"
         " select distinct on (channel) channel, dequeue_at, id from added"

@@ -15,8 +15,8 @@ from support import Target
 
 # What a statement reads at most, whatever is stored: what a call was asked for, times a small number.
 MOST_ROWS = 500
-# One row each, or one for each reader of history: however it is read.
-FEW_ROWS = ("queue", "seat_seq", "message_id_seq", "history_reader")
+# One row each, or one for each reader of history or each of at most 64 lists of kinds: however it is read.
+FEW_ROWS = ("queue", "seat_seq", "message_id_seq", "history_reader", "kind_filter")
 # Whether there is any such row at all: a look at the first entry of an index that has no others.
 # Notes are read by transaction; only people ask about one channel's.
 FOR_PEOPLE = [("explain", "note")]
@@ -37,6 +37,11 @@ CALLS = {
         p_keys => array(select 'n' || i from generate_series(1, 100) as i))""",
     "dequeue": "message_dequeue(20)",
     "dequeue, of one": "message_dequeue(1)",
+    "dequeue, of channels": "message_dequeue(20, p_channels => '{{channel 1,slow,narrow,none}}')",
+    "dequeue, of a kind": "message_dequeue(20, p_kinds => '{{NULL}}')",
+    "dequeue, of kinds": "message_dequeue(20, p_kinds => '{{NULL,video}}')",
+    "dequeue, of kinds and channels": "message_dequeue(20, p_kinds => '{{NULL}}', p_channels => '{{channel 1,slow}}')",
+    "dequeue, of new kinds": "message_dequeue(20, p_kinds => '{{NULL,new}}')",
     "heartbeat": "message_heartbeat({ids}, {tokens})",
     "complete": "message_complete({ids}, {tokens})",
     "complete, with stale tokens": "message_complete({ids}, array_fill(gen_random_uuid(), array[10]))",
@@ -95,6 +100,10 @@ def fill_queue(connection: psycopg.Connection[Any], rows: int) -> None:
     )
     fold(connection)
     connection.execute("select lonnymq.message_dequeue(50, 1)")
+    for kinds in ("{NULL}", "{NULL,video}"):
+        ask = "select answer = 'contended' from lonnymq.message_dequeue(1, 1, p_kinds => %s)"
+        while connection.execute(ask, (kinds,)).fetchone() == (True,):
+            pass
     # Ten leases, or ids that nobody knows where there are fewer.
     connection.execute(
         "create table taken as select id, token from lonnymq.message where token is not null"

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from lonnymq import Context, Dead, RetryAfter, SyncContext, Worker
+from lonnymq.errors import InvalidArgument
 from running_worker import outcomes, running_worker, session_of, soon
 
 
@@ -72,20 +73,84 @@ async def test_a_batch_handler_gets_many_at_once_and_each_has_its_end(dsn, queue
     }
 
 
-async def test_a_kind_that_nobody_takes_is_failed_by_policy_with_a_readable_error(
+async def test_a_kind_that_nobody_takes_waits_without_an_attempt_and_its_reason_is_told(
     dsn, queue
 ) -> None:
     worker = Worker()
     worker.handler("encode")(lambda content: None)
-    queue.channel_set("acme", retry_delays_ms=[600_000])
-    queue.create("acme", b"x", kind="new")
+    made = queue.create("acme", b"x", kind="new")
+    queue.create("acme", b"x", kind="encode")
     async with running_worker(worker, dsn):
-        await soon(lambda: outcomes(queue) == ["failed"])
+        await soon(lambda: outcomes(queue) == ["completed"])
+        await soon(lambda: queue.explain(made.id).answer == "unserved")
+        assert "No worker serves kind new." in queue.explain(made.id).explanation
     [message] = queue.peek("acme")
-    assert message.error == (
-        "this worker has no handler for messages of kind 'new' (kinds with a handler: encode)"
-    )
-    assert (message.attempt, message.leased) == (1, False)
+    assert (message.attempt, message.leased, message.error) == (0, False, None)
+
+
+async def test_two_services_on_a_queue_take_what_each_can_handle(dsn_18, queue_18) -> None:
+    services = []
+    for kind in ("email", "video"):
+        service = Worker(concurrency=7)
+        service.handler(kind)(lambda content: None)
+        services.append(service)
+    for number in range(400):
+        queue_18.create(f"channel {number % 50}", b"x", kind=("email", "video")[number // 50 % 2])
+    async with running_worker(services[0], dsn_18), running_worker(services[1], dsn_18):
+        await soon(lambda: len(outcomes(queue_18)) == 400)
+    assert outcomes(queue_18) == ["completed"] * 400
+    assert queue_18.dead_list() == []
+
+
+async def test_a_worker_of_the_old_version_leaves_the_new_kind_to_the_new_version(
+    dsn_18, queue_18
+) -> None:
+    old, new = Worker(), Worker()
+    for worker, kinds in ((old, ("encode",)), (new, ("encode", "publish", None))):
+        for kind in kinds:
+            worker.handler(kind)(lambda content: None)
+    async with running_worker(old, dsn_18):
+        for number in range(40):
+            kind = ("encode", "publish", None)[number % 3]
+            queue_18.create(f"channel {number % 5}", b"x", kind=kind)
+        await soon(lambda: len(outcomes(queue_18)) == 14)
+        async with running_worker(new, dsn_18):
+            await soon(lambda: len(outcomes(queue_18)) == 40)
+    assert outcomes(queue_18) == ["completed"] * 40
+
+
+async def test_a_worker_can_be_restricted_to_kinds_and_channels(dsn_18, queue_18) -> None:
+    worker = Worker(kinds=["encode"], channels=["a"])
+    worker.handler("*")(lambda content: None)
+    for channel in ("a", "b"):
+        for kind in ("encode", "publish"):
+            queue_18.create(channel, b"x", kind=kind)
+    async with running_worker(worker, dsn_18):
+        await soon(lambda: outcomes(queue_18) == ["completed"])
+    assert [(each.kind, each.waiting) for each in queue_18.kind_list()] == [
+        ("encode", 1),
+        ("publish", 2),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"kinds": ["nothing"]}, "kinds: the worker has no handler for 'nothing'"),
+        ({"kinds": []}, "kinds must name at least one kind"),
+        ({"kinds": "encode"}, "kinds must be a list"),
+        ({"channels": []}, "channels must be from 1 to 1000 names, not 0"),
+        ({"channels": [1]}, "one of the channels must be"),
+    ],
+)
+def test_kinds_and_channels_that_a_worker_cannot_take_are_refused(dsn_18, options, says) -> None:
+    def run() -> None:
+        worker = Worker(dsn_18, **options)
+        worker.handler("encode")(lambda content: None)
+        worker.run()
+
+    with pytest.raises(InvalidArgument, match=says):
+        run()
 
 
 async def test_a_payload_that_does_not_fit_is_dead_with_the_reason(dsn, queue) -> None:
@@ -218,7 +283,7 @@ async def test_a_database_without_the_queue_is_refused_with_advice(dsn_18) -> No
     for processes in (1, 2):
         with pytest.raises(NotInstalled):
             await asyncio.to_thread(
-                worker._require_installed, worker._settings(dsn_18, processes, None)
+                worker._require_installed, worker._settings(dsn_18, processes, None, None, None)
             )
 
 

@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from importlib import import_module
 from threading import Event
 from types import ModuleType
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from lonnymq.cli.errors import Code, CommandError, missing_queue_error, no_database_error
 from lonnymq.cli.options import WorkerAddress, option, read_duration
@@ -44,6 +44,17 @@ LogErrors = Annotated[
         metavar="PART",
     ),
 ]
+Kinds = Annotated[
+    list[str] | None,
+    option(
+        "Take only messages of this kind, of the kinds that have a handler. Repeat the option for more kinds.",
+        "--kind",
+    ),
+]
+Channels = Annotated[
+    list[str] | None,
+    option("Take only messages of this channel. Repeat the option for more channels.", "--channel"),
+]
 NumWorkers = Annotated[
     int | None,
     option("Number of workers at the same time. Default: the parallelism of the cluster.", min=1),
@@ -63,6 +74,8 @@ def worker(
     concurrency: Concurrency = None,
     processes: Processes = None,
     shutdown_timeout: ShutdownTimeout = None,
+    kinds: Kinds = None,
+    channels: Channels = None,
     metrics: Metrics = None,
     log_level: LogLevel = "info",
     log_errors: LogErrors = None,
@@ -93,6 +106,8 @@ def worker(
             concurrency=concurrency,
             processes=processes,
             shutdown_timeout_ms=timeout_ms,
+            kinds=kinds,
+            channels=channels,
             metrics=metrics,
         )
     except NotInstalled:
@@ -108,6 +123,8 @@ def spark_worker(
     duration: Duration = "10s",
     concurrency: Concurrency = None,
     shutdown_timeout: ShutdownTimeout = None,
+    kinds: Kinds = None,
+    channels: Channels = None,
     conf: Conf = None,
     ship: Ship = True,
     log_level: LogLevel = "info",
@@ -122,7 +139,11 @@ def spark_worker(
     log_to_stderr(log_level, as_json=session.out.as_json)
     worker, until = load_worker(address, session), Event()
     send_modules(worker)
-    options = {"duration": read_duration(duration, "--duration"), "concurrency": concurrency}
+    options: dict[str, Any] = {
+        "duration": read_duration(duration, "--duration"),
+        "concurrency": concurrency,
+    }
+    options |= {"kinds": kinds, "channels": channels}
     if shutdown_timeout is not None:
         options["shutdown_timeout_ms"] = read_duration(shutdown_timeout, "--shutdown-timeout")
     check_worker(session, worker)

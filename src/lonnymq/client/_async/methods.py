@@ -434,8 +434,12 @@ class AsyncMethods(AsyncBase):
         stopping: bool = False,
         about: Mapping[str, Any] | None = None,
         interval_ms: Duration = 10_000,
+        kinds: Iterable[str | None] | None = None,
     ) -> results.WorkerSeenAnswer:
-        """Report that a worker is alive. The next report is due within `interval_ms`."""
+        """Report that a worker is alive, and the kinds of messages that it takes, all by default.
+
+        The next report is due within `interval_ms`.
+        """
         return await self._run(
             calls.worker_seen(
                 self.schema,
@@ -445,8 +449,13 @@ class AsyncMethods(AsyncBase):
                 stopping=stopping,
                 about=about,
                 interval_ms=interval_ms,
+                kinds=kinds,
             )
         )
+
+    async def kind_list(self, *, limit: int = 100, most: int = 1000) -> list[results.KindServed]:
+        """List the kinds of live messages, and how many active workers take each kind."""
+        return await self._run(calls.kind_list(self.schema, limit=limit, most=most))
 
     async def worker_gone(self, name: str) -> results.WorkerGoneAnswer:
         """Report that a worker has ended."""

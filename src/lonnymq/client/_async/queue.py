@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Self, Unpack
@@ -241,20 +241,35 @@ class AsyncQueue(AsyncMethods):
         return await copy_messages(self._source, Bulk(self.schema, messages, channel=channel))
 
     async def dequeue(
-        self, limit: int = 1, *, lease_ms: Duration = 30_000, worker: str | None = None
+        self,
+        limit: int = 1,
+        *,
+        lease_ms: Duration = 30_000,
+        worker: str | None = None,
+        kinds: Collection[str | None] | None = None,
+        channels: Collection[str] | None = None,
     ) -> results.Batch[AsyncMessage]:
-        """Lease up to `limit` messages, fair to all channels. An empty batch says why, and when to dequeue again."""
+        """Lease up to `limit` messages, fair to all channels. An empty batch says why, and when to dequeue again.
+
+        `kinds` selects messages by kind, None among the kinds is messages without a kind. `channels` selects channels.
+        """
         for pause in retry_pauses():
-            batch = await self._dequeue_once(limit, lease_ms, worker)
+            batch = await self._dequeue_once(limit, lease_ms, worker, kinds, channels)
             if batch.reason != "contended":
                 break
             await asyncio.sleep(pause)
         return batch
 
     async def _dequeue_once(
-        self, limit: int, lease_ms: Duration, worker: str | None
+        self,
+        limit: int,
+        lease_ms: Duration,
+        worker: str | None,
+        kinds: Collection[str | None] | None,
+        channels: Collection[str] | None,
     ) -> results.Batch[AsyncMessage]:
-        with self._cursors.lend() as cursor:
+        asked = None if kinds is None and channels is None else (repr(kinds), repr(channels))
+        with self._cursors.lend(asked) as cursor:
             call = calls.message_dequeue(
                 self.schema,
                 partial(AsyncMessage, queue=self),
@@ -262,6 +277,8 @@ class AsyncQueue(AsyncMethods):
                 lease_ms=lease_ms,
                 worker=worker,
                 cursor=cursor.position,
+                kinds=kinds,
+                channels=channels,
             )
             dequeued = await run_dequeue(self._source, call)
             cursor.position = dequeued.cursor

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Self, Unpack
@@ -234,20 +234,35 @@ class Queue(Methods):
         return copy_messages(self._source, Bulk(self.schema, messages, channel=channel))
 
     def dequeue(
-        self, limit: int = 1, *, lease_ms: Duration = 30_000, worker: str | None = None
+        self,
+        limit: int = 1,
+        *,
+        lease_ms: Duration = 30_000,
+        worker: str | None = None,
+        kinds: Collection[str | None] | None = None,
+        channels: Collection[str] | None = None,
     ) -> results.Batch[Message]:
-        """Lease up to `limit` messages, fair to all channels. An empty batch says why, and when to dequeue again."""
+        """Lease up to `limit` messages, fair to all channels. An empty batch says why, and when to dequeue again.
+
+        `kinds` selects messages by kind, None among the kinds is messages without a kind. `channels` selects channels.
+        """
         for pause in retry_pauses():
-            batch = self._dequeue_once(limit, lease_ms, worker)
+            batch = self._dequeue_once(limit, lease_ms, worker, kinds, channels)
             if batch.reason != "contended":
                 break
             time.sleep(pause)
         return batch
 
     def _dequeue_once(
-        self, limit: int, lease_ms: Duration, worker: str | None
+        self,
+        limit: int,
+        lease_ms: Duration,
+        worker: str | None,
+        kinds: Collection[str | None] | None,
+        channels: Collection[str] | None,
     ) -> results.Batch[Message]:
-        with self._cursors.lend() as cursor:
+        asked = None if kinds is None and channels is None else (repr(kinds), repr(channels))
+        with self._cursors.lend(asked) as cursor:
             call = calls.message_dequeue(
                 self.schema,
                 partial(Message, queue=self),
@@ -255,6 +270,8 @@ class Queue(Methods):
                 lease_ms=lease_ms,
                 worker=worker,
                 cursor=cursor.position,
+                kinds=kinds,
+                channels=channels,
             )
             dequeued = run_dequeue(self._source, call)
             cursor.position = dequeued.cursor

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -64,22 +64,24 @@ class DequeueCursors:
 
     A cursor has one user at a time, so that W calls at once are W consumers, each with its own round of the channels.
     A single cursor for all would jump back when a slow call ends after a quick one, and favour the channels there.
+    Calls that ask for other kinds or channels have cursors of their own: they go round other channels.
     """
 
     def __init__(self) -> None:
-        self.idle: list[DequeueCursor] = []
+        self.idle: dict[Hashable, list[DequeueCursor]] = {}
 
     @contextmanager
-    def lend(self) -> Iterator[DequeueCursor]:
-        """Lend the cursor that was used last, or a new one if all are in use."""
+    def lend(self, asked: Hashable = None) -> Iterator[DequeueCursor]:
+        """Lend the cursor that was used last for what is asked, or a new one if all are in use."""
+        idle = self.idle.setdefault(asked, [])
         try:
-            cursor = self.idle.pop()
+            cursor = idle.pop()
         except IndexError:
             cursor = DequeueCursor()
         try:
             yield cursor
         finally:
-            self.idle.append(cursor)
+            idle.append(cursor)
 
 
 def retry_pauses() -> Iterator[float]:
@@ -108,6 +110,8 @@ def message_dequeue(
     lease_ms: Duration,
     worker: str | None,
     cursor: list[int] | None,
+    kinds: Iterable[str | None] | None = None,
+    channels: Iterable[str] | None = None,
 ) -> Call[Dequeued[results.Handle]]:
     """Lease up to `limit` messages. `make` gets the values of each message in the order of LeasedMessage."""
 
@@ -122,9 +126,11 @@ def message_dequeue(
         check.milliseconds("lease_ms", lease_ms),
         check.optional(check.name, "worker", worker),
         cursor,
+        check.optional(check.kinds, "kinds", kinds),
+        check.optional(check.names, "channels", channels),
     )
-    sql = statement(schema, "message_dequeue", "integer bigint text bigint[]", DEQUEUED_COLUMNS)
-    return Call(sql, values, parse)
+    types = "integer bigint text bigint[] text[] text[]"
+    return Call(statement(schema, "message_dequeue", types, DEQUEUED_COLUMNS), values, parse)
 
 
 def lease_values(row: Row) -> Sequence[Any]:

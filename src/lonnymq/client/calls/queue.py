@@ -14,6 +14,7 @@ from lonnymq.client.arguments import (
     Identifier,
     Json,
     JsonOrEmpty,
+    Kinds,
     MisfireArgument,
     Name,
     Names,
@@ -255,8 +256,17 @@ def worker_seen(
     stopping: Flag = False,
     about: JsonOrEmpty = None,
     interval_ms: Period = 10_000,
+    kinds: Kinds | None = None,
 ) -> results.WorkerSeenAnswer:
-    """Report that a worker is alive. The next report is due within `interval_ms`."""
+    """Report that a worker is alive, and the kinds of messages that it takes, all by default.
+
+    The next report is due within `interval_ms`.
+    """
+
+
+@sql_function(READER)
+def kind_list(*, limit: Count = 100, most: Count = 1000) -> list[results.KindServed]:
+    """List the kinds of live messages, and how many active workers take each kind."""
 
 
 @sql_function(CONSUMER)

@@ -24,7 +24,7 @@ from lonnymq.spark.connect import count_slots
 from lonnymq.spark.read.schemas import spark_schema
 from lonnymq.worker import Handlers, Worker
 from lonnymq.worker.handlers import resolve_annotations
-from lonnymq.worker.settings import check_count, check_lease
+from lonnymq.worker.settings import check_channels, check_count, check_kinds, check_lease
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -51,11 +51,14 @@ def run_workers(
     concurrency: int | None = None,
     lease_ms: Duration | None = None,
     shutdown_timeout_ms: Duration | None = None,
+    kinds: Iterable[str | None] | None = None,
+    channels: Iterable[str] | None = None,
 ) -> DataFrame:
     """Run your handlers on executors for a while, and return a row for each message that was settled.
 
     `handlers` is a Worker, its handlers, or a function for all messages. The settings of a Worker are the defaults.
     `num_workers` workers run at the same time, each in a task. The default is the parallelism of the cluster.
+    The workers take only kinds of messages that have a handler, or only `kinds` of these, and only from `channels`.
     Each worker ends after `duration`, or with `until_empty` as soon as no message is due.
     The work is done when the call returns: you can read the rows as often as you like.
     """
@@ -68,6 +71,8 @@ def run_workers(
         concurrency=concurrency,
         lease_ms=lease_ms,
         shutdown_timeout_ms=shutdown_timeout_ms,
+        kinds=kinds,
+        channels=channels,
     )
     check_database(plan)
     # The rows stay on their executors: to read the rows of a lost executor fails and does not run the workers again.
@@ -108,6 +113,8 @@ def create_plan(
     concurrency: int | None = None,
     lease_ms: Duration | None = None,
     shutdown_timeout_ms: Duration | None = None,
+    kinds: Iterable[str | None] | None = None,
+    channels: Iterable[str] | None = None,
 ) -> WorkerPlan:
     """The settings for the tasks: the arguments, or else the settings of the worker."""
     settings, dsn = worker.settings, url or worker.dsn
@@ -130,6 +137,8 @@ def create_plan(
         ends_at=time.time() + seconds,
         seconds=seconds,
         until_empty=until_empty,
+        kinds=worker.handlers.served(settings.kinds if kinds is None else check_kinds(kinds)),
+        channels=settings.channels if channels is None else check_channels(channels),
     )
 
 

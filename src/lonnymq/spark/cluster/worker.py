@@ -65,6 +65,8 @@ class WorkerPlan:
     ends_at: float
     seconds: float
     until_empty: bool
+    kinds: tuple[str | None, ...] | None
+    channels: tuple[str, ...] | None
 
     def load_handlers(self) -> tuple[Handlers, Hooks]:
         """The handlers, registered on this executor, and the hooks."""
@@ -147,13 +149,15 @@ class ClusterWorker:
             shutdown_timeout_ms=plan.shutdown_timeout_ms,
             poll_interval_ms=None,
             flush_interval_ms=2,
+            kinds=plan.kinds,
+            channels=plan.channels,
         )
         handlers, hooks = plan.load_handlers()
         session = Session(settings, handlers=handlers, hooks=hooks)
         session.reporter.listener = self.add_row
         if plan.until_empty:
             fetcher = UntilEmptyFetcher(
-                session.database, session.runner, session.heartbeats, settings
+                session.database, session.runner, session.heartbeats, session.settings
             )
             fetcher.on_empty = self.end
             session.fetcher = fetcher

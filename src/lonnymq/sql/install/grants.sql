@@ -49,6 +49,7 @@ from (
   ('history_recent', 'owner', '{viewer,admin}'),
   ('history_resume', 'owner', '{consumer,viewer,admin}'),
   ('history_snapshot', 'owner', '{consumer,viewer,admin}'),
+  ('kind_list', 'owner', '{consumer,viewer,admin}'),
   ('load_begin', 'owner', '{producer,admin}'),
   ('load_end', 'owner', '{producer,admin}'),
   ('load_list', 'owner', '{viewer,admin}'),

@@ -87,7 +87,9 @@ begin
       (v_dequeue_at, id) >= (coalesce(p.gap_end_at, p.floor_at), coalesce(p.gap_end_id, p.floor_id))
     into v_seat, v_hold, v_wake_at, v_is_ahead
     from lonnymq.channel_position p where p.channel_id = v_channel_id order by p.version desc limit 1;
-    v_told := v_seat is null and v_hold is null and (v_wake_at > v_dequeue_at) is not false;
+    v_told := v_seat is null and v_hold is null and (v_wake_at > v_dequeue_at) is not false
+      -- Whoever asks for this kind may wait although others find something in the channel.
+      or exists (select from lonnymq.kind_filter f where coalesce(p_kind, '') = any (f.kinds));
   end if;
   v_told := v_told and lonnymq.queue_notify();
   -- A change can wait where a dequeue finds the message without it. Only read committed knows that, and

@@ -23,6 +23,7 @@ set jit = off
 as $$
 #variable_conflict use_column
 declare
+  v_is_asked boolean;
   v_now bigint := lonnymq.epoch();
   v_begin bigint := lonnymq.epoch(now());
   v_channels text[];
@@ -50,12 +51,14 @@ begin
     );
   end if;
 
+  -- Whoever asks for one of these kinds may wait although others find something in the channels.
+  v_is_asked := lonnymq.kind_is_asked(p_kinds);
   -- Each channel with its first message, and where it stands. Plain: no keys, and no channel among
   -- them has a capacity or is being retired.
   select bool_and(p_keys is null and s.name is null and c.max_size is null
       and (c.id is not null or q.default_max_size is null)),
     array_agg(f.channel), array_agg(f.dequeue_at), array_agg(f.id),
-    array_agg(f.count), array_agg(not v_is_fresh or (p.seat is null and p.hold is null
+    array_agg(f.count), array_agg(not v_is_fresh or v_is_asked or (p.seat is null and p.hold is null
       and (p.wake_at > f.dequeue_at) is not false)),
     array_agg((f.dequeue_at, f.id) >= (coalesce(p.gap_end_at, p.floor_at),
       coalesce(p.gap_end_id, p.floor_id)) and v_is_fresh)

@@ -1,7 +1,7 @@
 -- Explains why a message is not running: as a word, as a sentence and as fields.
 --
 -- Answers: `not_found`, `dead`, `leased`, `scheduled`, `new` (the message is committed, and no
---   dequeue has run since), `paused`, `throttled`, `saturated`, `queue_saturated`, `behind` (other
+--   dequeue has run since), `paused`, `unserved` (no active worker takes the kind), `throttled`, `saturated`, `queue_saturated`, `behind` (other
 --   messages of the channel come first), `next`.
 create or replace function lonnymq.message_explain(
   p_id bigint, out answer text, out explanation text, out fields jsonb
@@ -49,7 +49,7 @@ begin
     limit 10000
   ) a;
   fields := jsonb_strip_nulls(jsonb_build_object(
-    'id', p_id, 'channel', v_message.channel, 'attempt', v_message.attempt,
+    'id', p_id, 'channel', v_message.channel, 'kind', v_message.kind, 'attempt', v_message.attempt,
     'max_attempts', v_policy.max_attempts, 'dequeue_at', v_message.dequeue_at, 'now_at', v_now,
     'ahead', v_ahead, 'worker', v_message.worker, 'lease_until', v_message.lease_until,
     'in_flight', case when v_policy.max_concurrency is not null then v_in_flight end,
@@ -65,6 +65,10 @@ begin
     when v_message.token is not null then 'leased'
     when v_message.dequeue_at > v_now then 'scheduled'
     when v_policy.paused then 'paused'
+    -- Without any worker that reports nobody knows who takes what.
+    when lonnymq.kind_workers(coalesce(v_message.kind, ''), v_now) = 0 and exists (
+      select from lonnymq.worker w where w.name > '' and w.seen_at + 3 * w.interval_ms >= v_now and not w.stopping
+    ) then 'unserved'
     when v_channel.name is null or exists (
       select from lonnymq.change n where n.channel = v_message.channel and not n.can_wait
         and (n.rescan or (n.dequeue_at, n.message_id) <= (v_message.dequeue_at, v_message.id))
@@ -83,6 +87,8 @@ begin
       case when v_message.attempt > 0 then format(', after attempt %s of %s failed',
         v_message.attempt, v_policy.max_attempts) else '' end)
     when 'paused' then 'The channel is paused.'
+    when 'unserved' then format('No worker serves %s.',
+      coalesce('kind ' || v_message.kind, 'messages without a kind'))
     when 'new' then 'The message is new. No dequeue has read the channel since the commit.'
     when 'saturated' then format('The channel is at its limit: %s of %s messages are running.', v_in_flight,
       v_policy.max_concurrency)

@@ -15,6 +15,8 @@ as $$
   select * from lonnymq.queue_check_channels()
   union all
   select * from lonnymq.queue_check_lookups()
+  union all
+  select * from lonnymq.queue_check_kinds()
 $$;
 
 comment on function lonnymq.queue_check() is

@@ -40,6 +40,8 @@ begin
   if lonnymq.fold_lock() then
     select s.expired, s.died into expired, died from lonnymq.lease_cleanup(v_now, p_limit) s;
     forgotten := lonnymq.channel_forget(v_now, p_limit);
+    perform lonnymq.kind_filter_drop(array_agg(f.id))
+    from lonnymq.kind_filter f where f.used_at < v_now - 3600000 having count(*) > 0;
   end if;
   partitions_dropped := lonnymq.history_prune();
   perform lonnymq.history_extend(v_now, 3);

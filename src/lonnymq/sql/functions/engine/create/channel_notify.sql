@@ -14,7 +14,9 @@ begin
     select * from lonnymq.channel_position p where p.channel_id = c.id order by p.version desc limit 1
   ) p
   where c.name = p_channel and not lonnymq.snapshot_is_fixed()
-    and (p.seat is not null or p.hold is not null or p.wake_at <= p_due_at);
+    and (p.seat is not null or p.hold is not null or p.wake_at <= p_due_at)
+    -- Whoever asks for some kinds may wait although others find something in the channel.
+    and not exists (select from lonnymq.kind_filter f where f.id > 0);
   if found then
     return false;
   end if;

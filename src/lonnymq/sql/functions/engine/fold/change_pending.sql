@@ -22,7 +22,7 @@ begin
         select n.channel, n.message_id,
           case when n.recount then -9223372036854775808 else n.dequeue_at end as dequeue_at
         from lonnymq.change n
-        where n.can_wait = any (case when p_walk.has_moved then '{false,true}' else '{false}' end::boolean[])
+        where n.can_wait = any (case when p_walk.has_moved or p_walk.filter_id is not null then '{false,true}' else '{false}' end::boolean[])
           and n.xid >= p_walk.until_xid and n.message_ids is null
         limit c_most
       )

@@ -75,6 +75,7 @@ begin
   delete from lonnymq.channel_counter m where m.channel_id = any (v_ids);
   delete from lonnymq.channel_position p where p.channel_id = any (v_ids);
   delete from lonnymq.channel_total t where t.channel = any (v_names);
+  delete from lonnymq.kind_position p where p.channel_id = any (v_ids);
   delete from lonnymq.channel c where c.id = any (v_ids);
   delete from lonnymq.channel_setting s where s.name = any (v_names) and s.retiring;
   return coalesce(cardinality(v_ids), 0);

@@ -1,8 +1,8 @@
 -- Folds changes, and times that have passed, into channels: seats, counters and floors. The caller holds
 -- the fold lock (fold_lock), in a dequeue or in maintenance.
 --
---   lease_unlocked ─▶ fold_leases ─▶ lease_reclaim ─▶ channel_wake_due
---   ─▶ fold_read ─▶ channel_apply_settings ─▶ channel_apply_changes ─▶ fold_mark
+--   lease_unlocked ─▶ fold_leases ─▶ lease_reclaim ─▶ fold_wake ─▶ fold_read
+--   ─▶ channel_apply_settings ─▶ channel_apply_changes ─▶ kind_apply_changes ─▶ fold_mark
 --
 -- Only the folder writes lease, gives seats and moves floors. Other transactions that hold a channel
 -- back write a change. So the marks are right even if transactions commit late.
@@ -28,6 +28,8 @@ begin
   select * into v_checkpoint from lonnymq.checkpoint_now();
   if v_checkpoint.until_xid = '0' then
     perform lonnymq.sequence_advance();
+    -- Their rings are built anew: nobody knows what they have missed.
+    perform lonnymq.kind_filter_drop(array_agg(f.id)) from lonnymq.kind_filter f;
   end if;
   v_old := v_checkpoint;
 
@@ -46,7 +48,7 @@ begin
     died := died + v_expired.died;
     exit when not v_expired.is_more or expired + died >= 250;
   end loop;
-  select * into v_woken from lonnymq.channel_wake_due(v_checkpoint.wake_mark, p_now, 1000);
+  select * into v_woken from lonnymq.fold_wake(v_checkpoint.wake_mark, p_now, 1000);
   v_checkpoint.wake_mark := v_woken.mark;
   if exists (select from lonnymq.early_lease u where u.channel_id >= 0) then
     perform lonnymq.limit_check(1000);
@@ -69,6 +71,9 @@ begin
       where r.recount and c.name = r.name and c.max_size is not null;
     end if;
     perform lonnymq.channel_apply_changes(v_batch, p_now);
+  end if;
+  if v_woken.has_kinds and v_batch.tids is not null then
+    perform lonnymq.kind_apply_changes(v_batch.tids, p_now);
   end if;
   if v_batch.queue_slots <> 0 then
     perform lonnymq.channel_counter_add(0, -v_batch.queue_slots, 0);

@@ -29,6 +29,13 @@ begin
     p_walk := lonnymq.change_pending(p_walk);
   end if;
 
+  if p_walk.filter_id is not null then
+    p_walk := lonnymq.kind_floor(p_walk);
+    if p_walk.filter_id = 0 then
+      p_walk.is_contended := true;
+      p_walk.remaining := 0;
+    end if;
+  end if;
   -- A cursor of another queue, or of this one before it was restored, means nothing.
   if (p_walk.seat between 0 and p_walk.seat_last
     and p_walk.lap between -p_walk.seat_last and p_walk.seat_last) is not true

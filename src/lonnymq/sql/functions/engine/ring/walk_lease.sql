@@ -84,7 +84,7 @@ begin
       where w.id = any (v_window.locked);
     end if;
     if p_walk.is_folder then
-      perform lonnymq.walk_review(v_window, v_taken.taken, p_walk.seat, p_walk.now_at, v_started);
+      perform lonnymq.walk_review(p_walk, v_window, v_taken.taken, v_started);
     end if;
 
     exit when v_window.is_whole and not exists (
@@ -96,7 +96,7 @@ begin
 
   if v_ids is null then
     return next lonnymq.walk_nothing(p_walk, p_walk.visits >= 8 * v_most,
-      p_choice.channels is null and p_choice.pattern is null and p_choice.last_at is null);
+      p_choice.token is null or (p_choice.channels, p_choice.pattern, p_choice.last_at) is null);
     return;
   end if;
   -- Whoever folds next sees to it that somebody looks when the first of these leases ends.

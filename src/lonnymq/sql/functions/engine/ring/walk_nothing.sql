@@ -61,7 +61,12 @@ begin
   if v_row.answer = 'empty' then
     v_row.retry_at := least(
       (select p.wake_at from lonnymq.channel_position p
-        where p.wake_at > p_walk.now_at order by p.wake_at limit 1),
+        where p_walk.filter_id is null and p.wake_at > p_walk.now_at order by p.wake_at limit 1),
+      (select p.wake_at from lonnymq.kind_position p
+        where p.filter_id = p_walk.filter_id and p.wake_at > p_walk.now_at
+        order by p.wake_at limit 1),
+      -- The ring of a filter is dropped when nobody has asked for long.
+      case when p_walk.filter_id is not null then p_walk.now_at + 900000 end,
       (select l.due_at from lonnymq.lease l
         where l.due_at > p_walk.now_at order by l.due_at limit 1),
       case when p_walk.visits > 0 and p_is_whole then p_walk.now_at + 20 end,

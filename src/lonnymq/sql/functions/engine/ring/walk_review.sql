@@ -2,7 +2,7 @@
 -- may be empty. Floors are moved up now and then, those of a window together, which is cheaper, and when
 -- the walk was slow: then it passed much that is gone.
 create or replace function lonnymq.walk_review(
-  p_window lonnymq.ring_window, p_taken bigint[], p_seat bigint, p_now bigint, p_started timestamptz
+  p_walk lonnymq.walk, p_window lonnymq.ring_window, p_taken bigint[], p_started timestamptz
 )
 returns void
 language plpgsql
@@ -17,14 +17,19 @@ begin
     or random() * (84 + 16 * cardinality(p_window.seats)) < v_count;
   select array_agg(w.id) into v_ids
   from unnest(p_window.ids, p_window.quotas, p_taken) with ordinality as w (id, quota, taken, place)
-  where w.place <= array_position(p_window.seats, p_seat) and (w.taken < w.quota or v_is_due);
+  where w.place <= array_position(p_window.seats, p_walk.seat)
+    and (w.taken < w.quota or v_is_due
+      or (p_walk.filter_id is not null and (w.quota = 0 or w.id = any (p_window.locked))));
   if v_ids is not null then
-    perform lonnymq.channel_advance_floor(v_ids, p_now);
+    perform lonnymq.channel_advance_floor(v_ids, p_walk.now_at);
+    if p_walk.filter_id is not null then
+      perform lonnymq.kind_review(p_walk, v_ids);
+    end if;
   end if;
 end
 $$;
 
 comment on function lonnymq.walk_review(
-  lonnymq.ring_window, bigint[], bigint, bigint, timestamptz
+  lonnymq.walk, lonnymq.ring_window, bigint[], timestamptz
 ) is
 'Looks at the channels of a window again: empty ones leave, floors are moved up.';

@@ -15,7 +15,7 @@ declare
   v_place integer;
 begin
   taken := array_fill(0::bigint, array[cardinality(p_window.seats)]);
-  if cardinality(p_window.seats) = 1 and not v_has_gaps then
+  if cardinality(p_window.seats) = 1 and not v_has_gaps and p_walk.filter_id is null then
     select array_agg(m.tid), array_agg(m.id) into tids, ids
     from (
       select m.ctid as tid, m.id
@@ -33,7 +33,10 @@ begin
     return;
   end if;
 
-  if v_has_gaps then
+  if p_walk.filter_id is not null then
+    select t.tids, t.ids, t.places into tids, ids, places
+    from lonnymq.walk_take_kinds(p_walk, p_window) t;
+  elsif v_has_gaps then
     select g.tids, g.ids, g.places into tids, ids, places
     from lonnymq.walk_take_gaps(p_walk, p_window, p_choice) g;
   else
