@@ -27,6 +27,7 @@ PARTS = {
     "producer": ("Producers", "restrict logins to some channels"),
     "queue": ("The queue", "set options, run maintenance, check and repair the queue"),
     "history": ("History", "read ended attempts, in order and without gaps"),
+    "kind": ("Kinds", "show the kinds of messages, and the workers that take them"),
     "attempt": ("Attempts", "show outcomes and durations, by channel and by kind"),
     "epoch": ("The clock", "read the time of the database"),
     "sample": ("Samples", "read samples for charts"),

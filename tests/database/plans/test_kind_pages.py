@@ -54,7 +54,7 @@ def compare(queues: Queues, what: str) -> None:
         )
         fold(connection)
         connection.execute("vacuum analyze")
-        touched[rows] = [count_pages(connection, EMAIL), pages(connection, BOTH)]
+        touched[rows] = [count_pages(connection, EMAIL), count_pages(connection, BOTH)]
         connection.execute(
             "delete from lonnymq.message where kind = 'email' and dequeue_at < 6000000"
         )
