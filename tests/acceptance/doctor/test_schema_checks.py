@@ -195,11 +195,12 @@ def test_kinds_that_no_worker_handles_are_found(queue_dsn: str) -> None:
         queue.create("acme", b"x", kind="known")
         queue.maintain()
     assert is_fixed(queue_dsn, "kinds")  # nobody works
-    see_worker(queue_dsn, lonnymq.__version__, '["known"]')
-    assert "'resize'" in found(queue_dsn, "kinds").message
-    for kinds in ('["known", "resize"]', '["*"]'):
-        see_worker(queue_dsn, lonnymq.__version__, kinds)
-        assert is_fixed(queue_dsn, "kinds")
+    with lonnymq.Queue(queue_dsn) as queue:
+        queue.worker_seen("worker", concurrency=1, kinds=["known"])
+        assert "No worker serves kind 'resize'." in found(queue_dsn, "kinds").message
+        for kinds in (["known", "resize"], None):
+            queue.worker_seen("worker", concurrency=1, kinds=kinds)
+            assert is_fixed(queue_dsn, "kinds")
 
 
 def test_changes_that_no_dequeue_will_read_are_found(queue_dsn: str) -> None:
