@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
+from dataclasses import replace
 from time import monotonic
 from typing import Any
 
@@ -38,6 +39,7 @@ class Fetcher:
         self.is_listening = False
         self.is_stopping = False
         self.cursor: list[int] | None = None
+        self.kinds: tuple[str | None, ...] | None = None
 
     def stop(self) -> None:
         """Fetch nothing new. A running dequeue may end, or nobody would have the messages that it leased."""
@@ -74,7 +76,12 @@ class Fetcher:
     async def fetch(self, limit: int) -> float | None:
         """Fetch and start messages. Return the seconds to wait then, or None if other workers held the channels."""
         expires_at = monotonic() + self.settings.lease_ms / 1000
-        dequeued = await self.database.dequeue(self.settings, limit=limit, cursor=self.cursor)
+        kinds = self.runner.handlers.served(self.settings.kinds)  # a handler may be new
+        if kinds != self.kinds:
+            self.kinds, self.cursor = kinds, None
+        dequeued = await self.database.dequeue(
+            replace(self.settings, kinds=kinds), limit=limit, cursor=self.cursor
+        )
         self.cursor, batch = dequeued.cursor, dequeued.batch
         if batch.messages:
             if self.is_stopping:

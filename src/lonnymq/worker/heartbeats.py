@@ -125,7 +125,7 @@ class Presence:
             stopping=self.is_stopping,
             about=self.describe(),
             interval_ms=int(PRESENCE_SECONDS * 1000),
-            kinds=self.settings.kinds,
+            kinds=self.runner.handlers.served(self.settings.kinds),
         )
         await self.database.ignore_errors(self.database.run(call))
 

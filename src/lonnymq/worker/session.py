@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Coroutine, Iterable
-from dataclasses import replace
 from typing import Any
 
 from lonnymq.backoff import Backoff
@@ -44,7 +43,7 @@ class Session:
         hooks: Hooks,
         schedules: Iterable[DeclaredSchedule] = (),
     ) -> None:
-        settings = replace(settings, kinds=handlers.served(settings.kinds))
+        handlers.served(settings.kinds)  # raises if a kind has no handler
         self.settings, self.schedules = settings, tuple(schedules)
         dsn, schema, lease_ms = settings.dsn, settings.schema, settings.lease_ms
         leases: Leases = {}

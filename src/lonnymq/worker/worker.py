@@ -352,9 +352,8 @@ class Worker:
             given["concurrency"] = check_count("concurrency", concurrency)
         if shutdown_timeout_ms is not None:
             given["shutdown_timeout_ms"] = milliseconds("shutdown_timeout_ms", shutdown_timeout_ms)
-        given["kinds"] = self.handlers.served(
-            self.settings.kinds if kinds is None else check_kinds(kinds)
-        )
+        if kinds is not None:
+            given["kinds"] = check_kinds(kinds)
         if channels is not None:
             given["channels"] = check_channels(channels)
         name = unique_worker_name(self.name)
