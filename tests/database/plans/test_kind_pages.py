@@ -36,7 +36,7 @@ def dequeue(connection: psycopg.Connection[Any], call: str) -> str:
             return str(row and row[0])
 
 
-def compare(queues: Queues, what: str) -> None:
+def compare(queues: Queues, what: str, higher: int = HIGHER) -> None:
     """A dequeue with something to give, and one with nothing, touch as many pages among few as among many."""
     touched: dict[int, list[int]] = {}
     for rows, connection in queues.items():
@@ -63,7 +63,7 @@ def compare(queues: Queues, what: str) -> None:
             touched[rows].append(count_pages(connection, call))
     print(f"pages touched by a dequeue of kinds, {what}: {touched}")
     for few, many in zip(touched[FEW], touched[MANY], strict=True):
-        assert many <= few + HIGHER
+        assert many <= few + higher
 
 
 @pytest.mark.parametrize("others", first_quick(*OTHERS, quick=2))
@@ -94,4 +94,5 @@ def test_a_dequeue_of_kinds_touches_no_more_pages_among_100_000_saturated_channe
         connection.execute("""select lonnymq.queue_set('{"default_max_concurrency": 1}')""")
         add_messages(connection, 2 * rows, f"'channel ' || i % {rows}", "i", "'email'")
         fold(connection)
-    compare(queues, "saturated channels with messages of the kinds")
+    # A channel with a limit takes twice the probes: its counter, its row and both of its positions.
+    compare(queues, "saturated channels with messages of the kinds", 2 * HIGHER)
