@@ -54,7 +54,7 @@ as $$ select c.answer from lonnymq.message_complete(array[p_id], array[p_token])
 LIMIT_INSIDE_IN = """
 create or replace function lonnymq.message_dequeue(
   p_limit integer default 1, p_lease_ms bigint default 30000, p_worker text default null,
-  p_cursor bigint[] default null
+  p_cursor bigint[] default null, p_kinds text[] default null, p_channels text[] default null
 )
 returns table (
   answer text, id bigint, token uuid, channel text, content bytea, state bytea, attempt integer,

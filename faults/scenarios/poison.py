@@ -13,9 +13,7 @@ SIZES = {
 }
 MAX_ATTEMPTS = 3
 LEASES_MS = (60_000, 1_000)  # no lease runs out but those of the killed
-KINDS = dict.fromkeys(
-    ("raises", "hangs", "kills", "nul", "surrogate", "huge", "nobody"), MAX_ATTEMPTS
-)
+KINDS = dict.fromkeys(("raises", "hangs", "kills", "nul", "surrogate", "huge"), MAX_ATTEMPTS)
 KINDS |= {"unfit": 1, "dead": 1}  # the next attempt would end the same way
 
 

@@ -70,9 +70,9 @@ def test_the_demo_keeps_every_promise_and_leaves_no_files(tmp_path: Path) -> Non
 
 BROKEN = """
 import sys
-from examples.demo import show, verdict
-verdict.AT_ONCE = 3
-sys.exit(show.run())
+from examples.demo import promises, run
+promises.AT_ONCE = 3
+sys.exit(run.run())
 """
 
 

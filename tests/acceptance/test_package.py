@@ -39,7 +39,7 @@ GIVES = {
     "tracing": "import opentelemetry.trace, lonnymq.tracing",
     "spark": "import lonnymq.spark; lonnymq.spark.LonnyMQDataSource",
 }
-OWN_TESTS = ["tests/unit/test_calls.py", "tests/unit/test_demo_verdict.py"]
+OWN_TESTS = ["tests/unit/test_calls.py", "tests/unit/test_demo_promises.py"]
 pytestmark = [pytest.mark.long, pytest.mark.timeout(900), pytest.mark.xdist_group("package")]
 
 

@@ -237,3 +237,14 @@ def test_what_no_dequeue_can_ask_for_is_refused(
 ) -> None:
     with pytest.raises(InvalidArgument, match=says):
         queue_18.dequeue(**given)
+
+
+def test_a_restored_queue_gives_the_kinds_that_were_asked_for_before(
+    queue_18: Queue, dsn_18: str
+) -> None:
+    fill(queue_18, 3, 2, "video", "email")
+    assert len(queue_18.dequeue(2, kinds=["email"])) == 2
+    with psycopg.connect(dsn_18, autocommit=True) as connection:
+        # As a restore leaves it: written by a transaction of another cluster.
+        connection.execute("update lonnymq.checkpoint set made_by = '3'")
+    assert len(queue_18.dequeue(10, kinds=["email"])) == 4

@@ -12,7 +12,6 @@ begin
   p_walk.kinds := array(
     select distinct coalesce(k.kind, '') collate "C" from unnest(p_kinds) as k (kind) order by 1);
   select * into v_filter from lonnymq.kind_filter f where f.hash = md5(p_walk.kinds::text)::uuid;
-  -- A fold of a restored queue drops all filters, so that none begins before it.
   if p_walk.is_folder and p_walk.until_xid <> '0' then
     if v_filter.id is null then
       v_filter := lonnymq.kind_filter_add(p_walk.kinds, p_walk.now_at);
@@ -24,7 +23,9 @@ begin
       update lonnymq.kind_filter f set used_at = p_walk.now_at where f.id = v_filter.id;
     end if;
   end if;
-  p_walk.filter_id := case when v_filter.built = cardinality(v_filter.kinds) then v_filter.id else 0 end;
+  -- The fold of a restored queue drops the filters, this one too.
+  p_walk.filter_id := case when p_walk.until_xid <> '0' and v_filter.built = cardinality(v_filter.kinds)
+    then v_filter.id else 0 end;
   p_walk.is_late := p_walk.is_late or p_walk.until_xid = '0' or exists (
     select from lonnymq.change n where n.can_wait and n.xid >= p_walk.until_xid and n.message_ids is null
   ) or exists (

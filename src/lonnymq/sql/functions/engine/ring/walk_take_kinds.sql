@@ -8,7 +8,7 @@ as $$
 #variable_conflict use_column
 declare
   v_left bigint := p_walk.remaining;
-  v_rounds bigint[] := '{}';
+  v_rounds bigint[];
   v_taken record;
 begin
   for v_place in 1 .. cardinality(p_window.seats) loop
