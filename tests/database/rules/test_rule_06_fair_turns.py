@@ -308,7 +308,8 @@ def test_a_channel_that_cannot_be_served_is_not_scanned(
         session.drain(10, most=10)
         session.rows("vacuum analyze")
         session.drain(10, most=30)
-        touched.append(sorted(session.dequeue_buffers() for _ in range(9))[4])
+        # The least: a call that comes 20 ms after the last fold folds again, which a slow machine makes more of.
+        touched.append(min(session.dequeue_buffers() for _ in range(9)))
     assert touched[1] <= touched[0] * 1.3 + 10
 
 
