@@ -12,10 +12,12 @@ from support import eventually
 
 
 @contextmanager
-def served(app: Any) -> Iterator[str]:
+def served(app: Any, **settings: Any) -> Iterator[str]:
     """Serve an app; yields its address, without a slash at the end."""
     listener = socket.create_server(("127.0.0.1", 0))
-    config = uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=1)
+    config = uvicorn.Config(
+        app, log_config=None, access_log=False, timeout_graceful_shutdown=1, **settings
+    )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()

@@ -19,11 +19,12 @@ from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lonnymq.dashboard import metrics, security
-from lonnymq.dashboard.actions.routes import action_routes
+from lonnymq.dashboard.access import Role, load_access
+from lonnymq.dashboard.actions.routes import ACTIONS, action_routes
 from lonnymq.dashboard.api import endpoints
 from lonnymq.dashboard.api.openapi import send_openapi
 from lonnymq.dashboard.errors import ApiError
@@ -34,11 +35,13 @@ from lonnymq.dashboard.files import (
     send_report,
     send_report_picture,
 )
+from lonnymq.dashboard.guard import guard_route
 from lonnymq.dashboard.queues import build_queues, logger
 from lonnymq.dashboard.security import Authenticate, Authenticator
 from lonnymq.dashboard.state import AppState
 from lonnymq.errors import InvalidArgument
 
+QUEUE: Final = "/api/queues/{queue}"
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; font-src 'self'; frame-src 'self'; base-uri 'none'; "
@@ -61,9 +64,11 @@ def create_app(
     actions: bool = False,
     token: str | None = None,
     authenticate: Authenticate | None = None,
+    access: str | Path | None = None,
     report: str | Path | None = None,
     lake: str | Path | None = None,
     hosts: Collection[str] | None = None,
+    session_salt: bytes = b"",
 ) -> Starlette:
     """Build the dashboard as an ASGI app, to serve or to mount under any path.
 
@@ -71,18 +76,28 @@ def create_app(
     With a `token`, or with `authenticate`, only users who are signed in see anything. `authenticate` gets the request
     and returns the name of the user, or None. Without both, everybody who reaches the dashboard can read.
     `actions` lets users act, and needs `token` or `authenticate`.
+    `access` is an access file, which gives every user a role, in some queues and channels, instead of `actions`.
     `report` is a report for the History page, or a folder whose newest report is shown. `lake` is a folder of a lake.
     `hosts` are the host names that browsers may use. With None, the app that mounts the dashboard checks host names.
+    `session_salt` ends all sessions when it changes. `lonnymq dashboard` passes new random bytes at every start.
     """
     load_assets()  # before the first browser waits for them
-    authenticator = Authenticator(token, authenticate)
+    rules = load_access(access) if access is not None else None
+    if rules is not None and actions:
+        raise InvalidArgument(
+            "pass actions or access, not both: the access file has a role per user"
+        )
+    authenticator = Authenticator(token, authenticate, rules=rules, salt=session_salt)
     if actions and authenticator.login == "none":
         raise InvalidArgument("actions=True needs token or authenticate")
+    has_actions = actions or (rules is not None and rules.highest >= Role.ACT)
     folder = report or lake
     state = AppState(
         build_queues(queues),
         authenticator,
-        actions=actions,
+        rules=rules,
+        actions=has_actions,
+        action_roles={name: each.role for name, each in ACTIONS.items()} if has_actions else {},
         report=Path(folder) if folder else None,
     )
 
@@ -106,24 +121,26 @@ def create_app(
 
 
 def build_routes(state: AppState) -> list[BaseRoute]:
-    """All routes. Actions that are not enabled have no routes."""
+    """All routes, each with the role that it needs. Actions that are not enabled have no routes."""
     return [
-        Route("/", send_page),
-        Route("/static/{path:path}", send_file),
-        Route("/api/session", security.show_session, methods=["GET"]),
-        Route("/api/session", security.sign_in, methods=["POST"]),
-        Route("/api/session/end", security.sign_out, methods=["POST"]),
+        guard_route("/", send_page, role=None),
+        guard_route("/static/{path:path}", send_file, role=None),
+        guard_route("/api/session", security.show_session, role=None),
+        guard_route("/api/session", security.sign_in, role=None, methods=["POST"]),
+        guard_route("/api/session/end", security.sign_out, role=None, methods=["POST"]),
         *(endpoint.route() for endpoint in endpoints.ENDPOINTS),
-        Route("/api/queues/{queue}/messages/{id}/content", endpoints.send_message_content),
-        Route("/api/queues/{queue}/events", endpoints.send_events),
-        Route("/api/report", endpoints.send_report_details),
-        Route("/report/", send_report),
-        Route("/report/{name}", send_report_picture),
+        guard_route(
+            f"{QUEUE}/messages/{{id}}/content", endpoints.send_message_content, role=Role.VIEW
+        ),
+        guard_route(f"{QUEUE}/events", endpoints.send_events, role=Role.VIEW),
+        guard_route("/api/report", endpoints.send_report_details, role=Role.VIEW),
+        guard_route("/report/", send_report, role=Role.VIEW),
+        guard_route("/report/{name}", send_report_picture, role=Role.VIEW),
         *(action_routes() if state.actions else []),
-        Route("/openapi.json", send_openapi),
-        Route("/metrics", metrics.send_metrics),
-        Route("/health", metrics.send_health),
-        Route("/ready", metrics.send_readiness),
+        guard_route("/openapi.json", send_openapi, role=None),
+        guard_route("/metrics", metrics.send_metrics, role=Role.VIEW),
+        guard_route("/health", metrics.send_health, role=None),
+        guard_route("/ready", metrics.send_readiness, role=None),
     ]
 
 

@@ -11,6 +11,7 @@ STATUS = {
     "forbidden": 403,
     "not_found": 404,
     "method_not_allowed": 405,
+    "too_slow": 408,
     "conflict": 409,
     "too_large": 413,
     "unsupported": 415,

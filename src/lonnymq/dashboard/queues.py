@@ -161,6 +161,7 @@ class QueueTransaction:
 
     connection: AsyncConnection[Any]
     schema: str
+    allows: Callable[[str], bool] = lambda _: True  # whether the user may act in a channel
 
     async def call(self, function: Function, *arguments: Any, **options: Any) -> Any:
         """Call a function, and return the answer."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from starlette.requests import Request
 from lonnymq.dashboard.errors import ApiError, invalid
 
 MAX_BODY_BYTES = 64 * 1024
+BODY_SECONDS = 15.0
 MAX_TEXT_LENGTH = 1024
 MAX_ID = 2**63 - 1
 MIN_ID = -MAX_ID
@@ -37,15 +39,25 @@ async def read_body(request: Request, kind: type[SomeBody]) -> SomeBody:
     content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if content_type != "application/json":
         raise ApiError("unsupported", "Send JSON, with Content-Type: application/json.")
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            data = await read_bytes(request)
+    except TimeoutError:
+        raise ApiError("too_slow", f"The body did not arrive within {BODY_SECONDS:g} s.") from None
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except (ValueError, RecursionError) as error:
+        raise invalid(f"The body is not allowed: {error}.") from None
+
+
+async def read_bytes(request: Request) -> bytes:
+    """The body of a request, up to the maximum size."""
     data = b""
     async for part in request.stream():
         data += part
         if len(data) > MAX_BODY_BYTES:
             raise ApiError("too_large", f"The maximum size of a request is {MAX_BODY_BYTES} bytes.")
-    try:
-        return msgspec.json.decode(data, type=kind)
-    except (ValueError, RecursionError) as error:
-        raise invalid(f"The body is not allowed: {error}.") from None
+    return data
 
 
 def check_text(value: str, name: str) -> str:

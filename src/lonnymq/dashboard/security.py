@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import inspect
+import json
 import secrets
 import time
 from collections import deque
@@ -20,6 +21,7 @@ from urllib.parse import urlsplit
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from lonnymq.dashboard.access import AccessRules, Role
 from lonnymq.dashboard.errors import ApiError
 from lonnymq.dashboard.queues import logger
 from lonnymq.dashboard.request import Body, check_text, decode_base64, encode_base64, read_body
@@ -40,40 +42,65 @@ TOKEN_USER = "token"  # noqa: S105 - the name of users who give none
 CSRF_LENGTH = 32
 ADVICE = {
     "none": None,
+    "oidc": "Open the page and sign in.",
     "token": "Enter the token on the page, or send the header Authorization: Bearer <token>.",
     "host": "Sign in to the application that contains this dashboard.",
 }
 Authenticate = Callable[[Request], "str | Awaitable[str | None] | None"]
-Login = Literal["none", "token", "host"]
+Login = Literal["none", "token", "host", "oidc"]
 
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """Somebody who may read: a name, if one is known, and whether the token came in a header."""
+    """Somebody who is signed in: a name, if one is known, and whether the token came in a header.
+
+    A name is verified unless the user typed the name together with a token that several users share.
+    """
 
     name: str | None
     by_header: bool = False
+    groups: tuple[str, ...] = ()
+    is_verified: bool = True
+
+    @property
+    def audit_name(self) -> str:
+        """The name for the audit log."""
+        name = self.name or "unknown"
+        return name if self.is_verified else f"{name} (unverified)"
 
 
 class Authenticator:
     """Finds the user of a request by token or by the host app. Without either, everybody may read."""
 
-    def __init__(self, token: str | None, authenticate: Authenticate | None) -> None:
+    def __init__(
+        self,
+        token: str | None,
+        authenticate: Authenticate | None,
+        *,
+        rules: AccessRules | None = None,
+        salt: bytes = b"",
+    ) -> None:
         if token is not None and len(token) < MIN_TOKEN_LENGTH:
             raise InvalidArgument(
                 f"token is too short: the minimum is {MIN_TOKEN_LENGTH} characters"
             )
         if token is not None and authenticate is not None:
             raise InvalidArgument("pass token or authenticate, not both")
-        self.token, self.authenticate = token, authenticate
+        if rules is not None:
+            check_rules(rules, token=token, has_host=authenticate is not None)
+        self.token, self.authenticate, self.rules = token, authenticate, rules
         self.ended: dict[bytes, None] = {}  # the signatures of sessions that were signed out
         self.failures: deque[tuple[float, str]] = deque(maxlen=MAX_FAILURES_OF_ALL)
-        self.key = hashlib.sha256(b"lonnymq dashboard session\0" + (token or "").encode()).digest()
+        secret = repr((token, rules and sorted(rules.tokens.items()), rules and rules.oidc))
+        self.key = hashlib.sha256(b"lonnymq dashboard session\0" + salt + secret.encode()).digest()
 
     @property
     def login(self) -> Login:
         """How users sign in."""
-        return "token" if self.token else "host" if self.authenticate else "none"
+        if self.rules is not None and self.rules.oidc is not None:
+            return "oidc"
+        has_token = self.token or (self.rules is not None and self.rules.tokens)
+        return "token" if has_token else "host" if self.authenticate else "none"
 
     async def find_user(self, request: Request) -> User | None:
         """The user of a request, or None for somebody who may not read."""
@@ -81,13 +108,23 @@ class Authenticator:
             found = self.authenticate(request)
             name = await found if inspect.isawaitable(found) else found
             return User(str(name)) if name else None
-        if self.token is None:
+        if self.login == "none":
             return User(None)
         kind, _, given = request.headers.get("authorization", "").partition(" ")
         if kind.lower() == "bearer":
-            return User(TOKEN_USER, by_header=True) if self.is_token(given.strip()) else None
-        name = self.read_session(request.cookies.get(cookie_name(request, SESSION_COOKIE), ""))
-        return User(name) if name else None
+            return self.find_user_of_token(given.strip(), by_header=True)
+        return self.read_session(request.cookies.get(cookie_name(request, SESSION_COOKIE), ""))
+
+    def find_user_of_token(
+        self, given: str, *, name: str = "", by_header: bool = False
+    ) -> User | None:
+        """The user of a token. The name of a personal token is verified, a name beside a shared token is not."""
+        if self.rules is not None:
+            found = self.rules.find_user(given)
+            return User(found, by_header=by_header) if found is not None else None
+        if not self.is_token(given):
+            return None
+        return User(name or TOKEN_USER, by_header=by_header, is_verified=not name)
 
     async def require_user(self, request: Request) -> User:
         """The user of a request, or an error for somebody who may not read."""
@@ -100,14 +137,15 @@ class Authenticator:
         """Compare with the token, in constant time."""
         return self.token is not None and hmac.compare_digest(given.encode(), self.token.encode())
 
-    def create_session(self, name: str) -> str:
-        """The cookie that a browser holds instead of the token: the name and the end of the session, signed."""
+    def create_session(self, user: User) -> str:
+        """The cookie that a browser holds instead of the token: the user and the end of the session, signed."""
         until = int(time.time()) + SESSION_SECONDS
-        content = f"{until}:{secrets.token_hex(8)}:{name}".encode()
+        parts = [until, secrets.token_hex(8), user.name, user.groups, user.is_verified]
+        content = json.dumps(parts).encode()
         return f"{encode_base64(content)}.{encode_base64(self.sign(content))}"
 
-    def read_session(self, cookie: str) -> str | None:
-        """The user's name, or None if the session has ended or the signature is wrong."""
+    def read_session(self, cookie: str) -> User | None:
+        """The user, or None if the session has ended or the signature is wrong."""
         content, _, signature = cookie.partition(".")
         try:
             text, sign = decode_base64(content), decode_base64(signature)
@@ -115,8 +153,10 @@ class Authenticator:
             return None
         if not hmac.compare_digest(sign, self.sign(text)) or sign in self.ended:
             return None
-        until, _, name = text.decode().split(":", 2)
-        return name if int(until) > time.time() else None
+        until, _, name, groups, is_verified = json.loads(text)
+        if until <= time.time():
+            return None
+        return User(name, groups=tuple(groups), is_verified=is_verified)
 
     def end_session(self, cookie: str) -> None:
         """End a session: the cookie is worthless from now on, wherever a copy of it is."""
@@ -136,8 +176,21 @@ class Authenticator:
             )
 
     def sign(self, content: bytes) -> bytes:
-        """Sign the content of a session with a key that is derived from the token."""
+        """Sign the content of a session with a key that is derived from the tokens."""
         return hmac.digest(self.key, content, "sha256")
+
+
+def check_rules(rules: AccessRules, *, token: str | None, has_host: bool) -> None:
+    """Reject an access file without a way to sign in, or with two ways that contradict each other."""
+    if token is not None:
+        raise InvalidArgument(
+            "pass token or access, not both: the access file has a token per user"
+        )
+    ways = [bool(rules.tokens) or rules.oidc is not None, has_host]
+    if all(ways):
+        raise InvalidArgument("the access file has tokens or oidc, so pass no authenticate")
+    if not any(ways):
+        raise InvalidArgument("nobody can sign in: add [tokens] or [oidc] to the access file")
 
 
 def check_csrf(request: Request, user: User | None) -> None:
@@ -205,24 +258,32 @@ async def sign_in(request: Request) -> Response:
     authenticator = get_state(request).authenticator
     check_csrf(request, None)
     body = await read_body(request, SignInBody)
-    if authenticator.login != "token":
+    if authenticator.login not in ("token", "oidc"):
         raise ApiError("not_found", "This dashboard has no token to sign in with.")
     address = request.client.host if request.client else "unknown"
     authenticator.check_failures(address)
-    if not authenticator.is_token(check_text(body.token, "token")):
+    token, name = check_text(body.token, "token"), clean_name(body.name or "")
+    user = authenticator.find_user_of_token(token, name=name)
+    if user is None:
         authenticator.failures.append((time.monotonic(), address))
         logger.warning("sign-in from %s failed: wrong token", address)
         raise ApiError(
             "unauthorized",
             "The token is wrong.",
-            advice="`lonnymq dashboard` printed the token when it started.",
+            advice="The access file has a token per user."
+            if authenticator.rules
+            else "`lonnymq dashboard` printed the token when it started.",
         )
-    name = clean_name(body.name or "") or TOKEN_USER
-    logger.info("%s signed in from %s", name, address)
-    response = send_session(request, User(name))
-    session, key = authenticator.create_session(name), cookie_name(request, SESSION_COOKIE)
-    response.set_cookie(key, session, **cookie_settings(request))
+    logger.info("%s signed in from %s", user.audit_name, address)
+    response = send_session(request, user)
+    set_session(request, response, user)
     return response
+
+
+def set_session(request: Request, response: Response, user: User) -> None:
+    """Give the browser the cookie of a new session."""
+    session = get_state(request).authenticator.create_session(user)
+    response.set_cookie(cookie_name(request, SESSION_COOKIE), session, **cookie_settings(request))
 
 
 async def sign_out(request: Request) -> Response:
@@ -230,7 +291,8 @@ async def sign_out(request: Request) -> Response:
     check_csrf(request, None)
     authenticator, key = get_state(request).authenticator, cookie_name(request, SESSION_COOKIE)
     authenticator.end_session(request.cookies.get(key, ""))
-    response = send_session(request, None if authenticator.login == "token" else User(None))
+    has_session = authenticator.login in ("token", "oidc")
+    response = send_session(request, None if has_session else User(None))
     response.delete_cookie(key, **cookie_settings(request))
     return response
 
@@ -245,17 +307,28 @@ def send_session(request: Request, user: User | None) -> Response:
 
 def describe_session(state: AppState, user: User | None, csrf: str) -> dict[str, Any]:
     """The session as JSON. Only users who are signed in see the queues."""
-    queues = state.queues.values() if user is not None else ()
+    roles = state.find_roles(user) if user is not None else {}
     return {
         "signed_in": user is not None,
         "user": user.name if user else None,
         "login": state.authenticator.login,
-        "actions": state.actions and user is not None,
+        "actions": any((each.role or 0) >= Role.ACT for each in roles.values()),
+        "shared_token": state.authenticator.token is not None,
         "csrf": csrf,
         "version": version("lonnymq"),
         "queues": [
-            {name: getattr(each, name) for name in ("key", "database", "schema", "label")}
-            for each in queues
+            {
+                **{name: getattr(each, name) for name in ("key", "database", "schema", "label")},
+                "role": roles[each.key].role_name,
+                "channels": roles[each.key].patterns,
+                "actions": [
+                    name
+                    for name, role in state.action_roles.items()
+                    if (roles[each.key].role or 0) >= role
+                ],
+            }
+            for each in state.queues.values()
+            if each.key in roles
         ],
         "report": state.report is not None and user is not None,
     }

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.requests import Request
 
+from lonnymq.dashboard.access import EVERYTHING, Access, AccessRules, Role
 from lonnymq.dashboard.errors import ApiError, not_found
 from lonnymq.dashboard.queues import MonitoredQueue
 
 if TYPE_CHECKING:
-    from lonnymq.dashboard.security import Authenticator
+    from lonnymq.dashboard.security import Authenticator, User
     from lonnymq.doctor import Report
 
 CACHE_SECONDS = 1.0
@@ -120,12 +121,27 @@ class AppState:
 
     queues: Mapping[str, MonitoredQueue]
     authenticator: Authenticator
+    rules: AccessRules | None = None
     actions: bool = False
+    action_roles: Mapping[str, Role] = field(
+        default_factory=dict
+    )  # of the actions that are enabled
     report: Path | None = None
     cache: ResponseCache = field(default_factory=ResponseCache)
     doctor_cache: ResponseCache = field(default_factory=lambda: ResponseCache(DOCTOR_SECONDS))
     reports: dict[str, Report] = field(default_factory=dict)  # the last of the doctor, by queue
     streams: dict[str, EventStream] = field(default_factory=dict)
+
+    def find_access(self, user: User, queue: str) -> Access:
+        """What a user may do in a queue."""
+        if self.rules is not None:
+            return self.rules.find_access(user.name, user.groups, queue)
+        return EVERYTHING[Role.ADMINISTER if self.actions else Role.VIEW]
+
+    def find_roles(self, user: User) -> dict[str, Access]:
+        """What a user may do, by queue, without queues that the user may not see."""
+        found = {key: self.find_access(user, key) for key in self.queues}
+        return {key: access for key, access in found.items() if access.role is not None}
 
     def get_stream(
         self, queue: MonitoredQueue, read: Callable[[MonitoredQueue], Awaitable[Any]]

@@ -1,19 +1,27 @@
 """`lonnymq dashboard`: a real process that serves the page, to this machine alone unless told otherwise."""
 
+import asyncio
 import contextlib
+import hashlib
 import re
 import signal
+import socket
 import subprocess
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx
 import psycopg
 import pytest
 
 from commands import PROGRAM, environment, run
+from dashboard.server import served
 from lonnymq import Queue, install
+from lonnymq.dashboard.protocol import TimedProtocol
 from support import eventually
 
 
@@ -192,3 +200,73 @@ def test_the_header_of_a_proxy_is_not_trusted_where_others_can_send_it(dsn_18):
     ended = run("dashboard", "--host", "0.0.0.0", "--proxy-user-header", "X-User", dsn=dsn_18)
     assert ended.code == 2
     assert "--proxy-user-header needs a proxy on this machine" in ended.err
+
+
+def test_an_access_file_gives_every_user_a_role_and_a_restart_ends_sessions(tmp_path, dsn_18):
+    digest = hashlib.sha256(b"the-token-of-anna").hexdigest()
+    file = tmp_path / "access.toml"
+    file.write_text(f'[tokens]\nanna = "{digest}"\n[[grant]]\nuser = "anna"\nrole = "act"\n')
+    cookies: dict[str, str] = {}
+    for is_first in (True, False):
+        options = ("--access", str(file), "--host", "0.0.0.0")
+        with dashboard(tmp_path, *options, dsn=dsn_18) as page:
+            address = page.address.replace("0.0.0.0", "127.0.0.1")
+            with httpx.Client(base_url=address) as client:
+                port = httpx.URL(address).port
+                name = f"lonnymq_session_{port}"
+                if is_first:
+                    csrf = client.get("api/session").json()["csrf"]
+                    body, headers = {"token": "the-token-of-anna"}, {"X-CSRF-Token": csrf}
+                    session = client.post("api/session", json=body, headers=headers).json()
+                    assert (session["user"], session["queues"][0]["role"]) == ("anna", "act")
+                    cookies["value"] = client.cookies[name]
+                else:
+                    client.cookies.set(name, cookies["value"])
+                    assert client.get("api/session").json()["signed_in"] is False
+    file.write_text("[[grant]]")
+    rejected = run("dashboard", "--access", file, "--port", "0", dsn=dsn_18)
+    assert rejected.code == 2
+    assert "role" in rejected.err
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"",
+        b"GET / HTTP/1.1\r\nHost: x",
+        b"POST /api/session HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{",
+    ],
+)
+def test_a_request_that_does_not_arrive_is_ended(sent, monkeypatch):
+    monkeypatch.setattr(TimedProtocol, "request_seconds", 0.2)
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        while scope["type"] == "http" and (await receive())["type"] != "http.disconnect":
+            pass
+
+    with served(app, http=TimedProtocol) as address:
+        url = httpx.URL(address)
+        with socket.create_connection((url.host, url.port), timeout=60) as connection:
+            connection.sendall(sent)
+            assert connection.recv(100) == b""
+
+
+def test_a_whole_request_may_take_longer_to_be_answered():
+    arrived, release = threading.Event(), threading.Event()
+
+    class Watched(TimedProtocol):
+        def stop_deadline(self) -> None:
+            super().stop_deadline()
+            arrived.set()
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            await asyncio.to_thread(release.wait, 60)
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            await send({"type": "http.response.body", "body": b"done"})
+
+    with served(app, http=Watched) as address, ThreadPoolExecutor(1) as threads:
+        answer = threads.submit(httpx.get, address, timeout=60)
+        assert arrived.wait(60)  # while the app still works
+        release.set()
+        assert answer.result().text == "done"

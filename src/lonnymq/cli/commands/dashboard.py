@@ -36,6 +36,10 @@ Actions = Annotated[bool, option("Let users with the token pause, redrive or can
 TokenFile = Annotated[
     Path | None, option("File with the sign-in token. Default with --actions: a new token.")
 ]
+AccessFile = Annotated[
+    Path | None,
+    option("TOML file with the role of each user, per queue and channel.", "--access"),
+]
 AllowedHosts = Annotated[
     list[str] | None,
     option(
@@ -68,6 +72,7 @@ def dashboard(
     port: Port = 8321,
     actions: Actions = False,
     token_file: TokenFile = None,
+    access: AccessFile = None,
     allowed_host: AllowedHosts = None,
     proxy_user_header: UserHeader = None,
     report: Report = None,
@@ -77,19 +82,24 @@ def dashboard(
     """Serve the dashboard: every channel, message, worker and schedule, live.
 
     Without --dsn the dashboard shows the server of the variable LONNYMQ_DSN. The dashboard shows each --schema of
-    each --dsn. The command listens on this machine only. Any other address needs a token.
+    each --dsn. The command listens on this machine only. Any other address needs a token or --access.
     """
     with open_session(Common(embedded=embedded).merge(context.obj)) as session:
         from lonnymq.dashboard import create_app
 
         log_to_stderr(log_level, as_json=session.common.as_json)
         authenticate = read_user_header(proxy_user_header, host, token_file)
-        token = read_token(token_file, needed=actions and authenticate is None, host=host)
+        if access is None:
+            token = read_token(token_file, needed=actions and authenticate is None, host=host)
+        else:
+            token = None if token_file is None else read_token(token_file, needed=True, host=host)
         served = create_app(
             list_queues(session, dsn or [], schema or []),
             actions=actions,
             token=token,
             authenticate=authenticate,
+            access=access,
+            session_salt=secrets.token_bytes(16),
             report=report or lake,
             hosts={*LOOPBACK, host, *(allowed_host or [])}
             if is_loopback(host) or allowed_host
@@ -191,6 +201,8 @@ def serve(app: Any, listener: socket.socket, message: str) -> None:
     """Print the message once the server is ready, and serve until SIGTERM or Ctrl-C."""
     import uvicorn
 
+    from lonnymq.dashboard.protocol import TimedProtocol
+
     class Server(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
@@ -200,6 +212,7 @@ def serve(app: Any, listener: socket.socket, message: str) -> None:
         signal.signal(number, lambda *_: None)
     config = uvicorn.Config(
         app,
+        http=TimedProtocol,
         log_config=None,
         access_log=False,
         server_header=False,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from lonnymq.dashboard.access import Role
 from lonnymq.dashboard.errors import not_found
 from lonnymq.dashboard.queues import Function, QueueTransaction
 from lonnymq.dashboard.request import Body
@@ -37,15 +38,24 @@ class ActionResult:
 Run = Callable[[QueueTransaction, Any], Awaitable[ActionResult]]
 
 
+class ActionBody(Body):
+    """The body of an action, which knows the channels that the action changes."""
+
+    async def find_channels(self, transaction: QueueTransaction) -> Iterable[str | None]:
+        """The channels in which the user needs the role of the action. None is the whole queue."""
+        raise NotImplementedError
+
+
 @dataclass(frozen=True, slots=True)
 class Action:
     """An action. With `needs_trial` the preview runs the action and rolls it back."""
 
     about: str
-    body: type[Body]
+    body: type[ActionBody]
     preview: Callable[[QueueTransaction, Any], Awaitable[Preview]]
     run: Run
     needs_trial: bool = False
+    role: Role = Role.ACT
 
 
 def call_on_subject(function: Function, done: str) -> Run:

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from lonnymq.client import calls
-from lonnymq.dashboard.actions import ActionResult, Preview, format_messages
+from lonnymq.dashboard.actions import ActionBody, ActionResult, Preview, format_messages
 from lonnymq.dashboard.errors import invalid, not_found
 from lonnymq.dashboard.queues import QueueTransaction, Row
 from lonnymq.dashboard.request import Body, MessageId, Text, parse_id
@@ -17,10 +17,14 @@ MAX_PURGED = 10_000
 MAX_VALUE_LENGTH = 60
 
 
-class ChannelBody(Body):
+class ChannelBody(ActionBody):
     """The channel to act on."""
 
     channel: Text
+
+    async def find_channels(self, _: QueueTransaction) -> list[str]:
+        """The channel."""
+        return [self.channel]
 
     @property
     def subject(self) -> str:
@@ -48,10 +52,9 @@ class ChannelOptions(Body):
     retry_jitter: float | UnsetType | None = UNSET
 
 
-class LimitsBody(Body):
+class LimitsBody(ChannelBody):
     """The channel, and the settings to change."""
 
-    channel: Text
     options: ChannelOptions
 
     def changes(self) -> dict[str, Any]:

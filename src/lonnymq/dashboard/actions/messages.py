@@ -8,11 +8,17 @@ from typing import Annotated, Any
 from msgspec import UNSET, Meta, UnsetType
 
 from lonnymq.client import calls
-from lonnymq.dashboard.actions import ActionResult, Preview, format_messages, require_found
+from lonnymq.dashboard.actions import (
+    ActionBody,
+    ActionResult,
+    Preview,
+    format_messages,
+    require_found,
+)
 from lonnymq.dashboard.api.content import summarize_error
 from lonnymq.dashboard.errors import ApiError, invalid, not_found
 from lonnymq.dashboard.queues import QueueTransaction
-from lonnymq.dashboard.request import MAX_ID, Body, MessageId, Text, parse_id
+from lonnymq.dashboard.request import MAX_ID, MessageId, Text, parse_id
 
 BATCH = 1000
 MAX_COUNTED = 10_000
@@ -23,10 +29,20 @@ NOT_CANCELLED = {
 }
 
 
-class MessageBody(Body):
+class MessageBody(ActionBody):
     """The message to act on."""
 
     id: MessageId
+
+    async def find_channels(self, transaction: QueueTransaction) -> list[str]:
+        """The channel of the message."""
+        return await find_channels(transaction, [parse_id(self.id)])
+
+
+async def find_channels(transaction: QueueTransaction, ids: list[int]) -> list[str]:
+    """The channels of messages. A message that does not exist has none."""
+    rows = await transaction.rows(calls.message_status_many, ids)
+    return sorted({each["channel"] for each in rows if each["channel"] is not None})
 
 
 async def preview_cancel(transaction: QueueTransaction, body: MessageBody) -> Preview:
@@ -58,7 +74,7 @@ async def cancel(transaction: QueueTransaction, body: MessageBody) -> ActionResu
     return ActionResult(done, answer, str(message_id), parameters=known)
 
 
-class DeadFilter(Body):
+class DeadFilter(ActionBody):
     """The dead messages to act on: by ids, by group, channel and kind, or all.
 
     `died_before` is the time of the preview: messages that died later stay.
@@ -70,6 +86,12 @@ class DeadFilter(Body):
     kind: Text | None = None
     all: bool = False
     died_before: MessageId | None = None
+
+    async def find_channels(self, transaction: QueueTransaction) -> list[str]:
+        """The channels of the ids, or the channel. Without both, `find` leaves out other channels."""
+        if self.ids is not UNSET:
+            return await find_channels(transaction, [parse_id(each) for each in self.ids])
+        return [self.channel] if self.channel else []
 
     def result(self, message: str, answer: str, count: int, found: FoundDead) -> ActionResult:
         """The result of an action on these messages, with the subject and the filter for the audit log."""
@@ -107,7 +129,9 @@ class DeadFilter(Body):
                 head_bytes=0,
             )
             for each in rows:
-                if each["id"] is not None and each["died_at"] <= until:
+                if each["id"] is None or not transaction.allows(each["channel"]):
+                    continue
+                if each["died_at"] <= until:
                     found.ids.append(each["id"])
                     found.error = found.error or summarize_error(each["error"])
             if rows[0]["upto"] is None:

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Any
+from dataclasses import asdict, replace
+from functools import partial
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute
 
 from lonnymq.client import calls
-from lonnymq.dashboard.actions import Action, call_on_subject, channels, messages, schedules
-from lonnymq.dashboard.errors import not_found
-from lonnymq.dashboard.queues import logger
+from lonnymq.dashboard.access import Role
+from lonnymq.dashboard.actions import (
+    Action,
+    ActionBody,
+    call_on_subject,
+    channels,
+    messages,
+    schedules,
+)
+from lonnymq.dashboard.guard import get_access, guard_route, require_channel
+from lonnymq.dashboard.queues import QueueTransaction, logger
 from lonnymq.dashboard.request import read_body
-from lonnymq.dashboard.security import check_csrf
-from lonnymq.dashboard.state import get_queue, get_state
+from lonnymq.dashboard.state import get_queue
 
 PAUSE = call_on_subject(calls.channel_pause, "The channel is paused.")
 RESUME = call_on_subject(calls.channel_resume, "The channel is resumed.")
@@ -26,43 +33,55 @@ ACTIONS = {
     "pause": Action("Stop a channel.", CHANNEL, channels.preview_pause, PAUSE),
     "resume": Action("Resume a channel.", CHANNEL, channels.preview_resume, RESUME),
     "set_limits": Action("Change the limits of a channel.", channels.LimitsBody, channels.preview_limits,
-                         channels.set_limits, needs_trial=True),  # the database checks the values
+                         channels.set_limits, needs_trial=True,  # the database checks the values
+                         role=Role.ADMINISTER),
     "cancel": Action("Delete a message that no worker is running.", messages.MessageBody,
                      messages.preview_cancel, messages.cancel),
     "purge": Action("Delete the waiting messages of a channel.", channels.PurgeBody, channels.preview_purge,
-                    channels.purge),
+                    channels.purge, role=Role.ADMINISTER),
     "redrive": Action("Queue dead messages again.", DEAD, messages.preview_redrive, messages.redrive),
-    "purge_dead": Action("Delete dead messages.", DEAD, messages.preview_purge, messages.purge),
+    "purge_dead": Action("Delete dead messages.", DEAD, messages.preview_purge, messages.purge,
+                         role=Role.ADMINISTER),
     "run_schedule": Action("Create the message of a schedule now.", SCHEDULE, schedules.preview_run,
                            schedules.run_now),
-    "pause_schedule": Action("Stop a schedule.", SCHEDULE, schedules.preview_pause, PAUSE_SCHEDULE),
-    "resume_schedule": Action("Resume a schedule.", SCHEDULE, schedules.preview_resume, RESUME_SCHEDULE),
+    "pause_schedule": Action("Stop a schedule.", SCHEDULE, schedules.preview_pause, PAUSE_SCHEDULE,
+                             role=Role.ADMINISTER),
+    "resume_schedule": Action("Resume a schedule.", SCHEDULE, schedules.preview_resume, RESUME_SCHEDULE,
+                              role=Role.ADMINISTER),
 }  # fmt: skip
 
 
-def action_routes() -> list[Route]:
+def action_routes() -> list[BaseRoute]:
     """The routes of all actions."""
     return [
-        Route("/api/queues/{queue}/actions/{action}/preview", preview_action, methods=["POST"]),
-        Route("/api/queues/{queue}/actions/{action}", run_action, methods=["POST"]),
+        guard_route(
+            f"/api/queues/{{queue}}/actions/{name}{suffix}",
+            partial(handler, name=name),
+            role=ACTIONS[name].role,
+            methods=["POST"],
+        )
+        for name in ACTIONS
+        for suffix, handler in (("/preview", preview_action), ("", run_action))
     ]
 
 
-async def preview_action(request: Request) -> Response:
+async def preview_action(request: Request, *, name: str) -> Response:
     """Say what an action will do, and to how many messages. Nothing changes."""
-    _, action, body = await read_request(request)
-    queue = get_queue(request)
+    action, queue = ACTIONS[name], get_queue(request)
+    body = await read_body(request, action.body)
     transaction = queue.trial_transaction() if action.needs_trial else queue.read_transaction()
     async with transaction as opened:
-        preview = await action.preview(opened, body)
+        preview = await action.preview(await limit_to_access(request, opened, action, body), body)
     return JSONResponse({**asdict(preview), "exact": not preview.at_least})
 
 
-async def run_action(request: Request) -> Response:
+async def run_action(request: Request, *, name: str) -> Response:
     """Run an action and write the audit log, in one transaction."""
-    user, action, body = await read_request(request)
-    queue, name = get_queue(request), request.path_params["action"]
-    async with queue.write_transaction() as transaction:
+    action, queue = ACTIONS[name], get_queue(request)
+    body = await read_body(request, action.body)
+    user = request.state.user.audit_name
+    async with queue.write_transaction() as opened:
+        transaction = await limit_to_access(request, opened, action, body)
         result = await action.run(transaction, body)
         audit_id = await transaction.call(
             calls.audit_add,
@@ -84,12 +103,13 @@ async def run_action(request: Request) -> Response:
     )
 
 
-async def read_request(request: Request) -> tuple[str, Action, Any]:
-    """The user, the action and the body of a request, after all checks."""
-    user = await get_state(request).authenticator.require_user(request)
-    check_csrf(request, user)
-    get_queue(request)
-    action = ACTIONS.get(request.path_params["action"])
-    if action is None:
-        raise not_found("This action does not exist.", f"The actions are: {', '.join(ACTIONS)}.")
-    return user.name or "unknown", action, await read_body(request, action.body)
+async def limit_to_access(
+    request: Request, transaction: QueueTransaction, action: Action, body: ActionBody
+) -> QueueTransaction:
+    """The transaction, limited to the channels in which the user has the role of the action."""
+    access = get_access(request)
+    if access.allows(action.role):
+        return transaction
+    for channel in await body.find_channels(transaction):
+        require_channel(access, channel, action.role)
+    return replace(transaction, allows=lambda channel: access.allows(action.role, channel))

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from lonnymq.client import calls
-from lonnymq.dashboard.actions import ActionResult, Preview, require_found
+from lonnymq.dashboard.actions import ActionBody, ActionResult, Preview, require_found
 from lonnymq.dashboard.errors import ApiError, not_found
 from lonnymq.dashboard.queues import QueueTransaction, Row
-from lonnymq.dashboard.request import Body, Text
+from lonnymq.dashboard.request import Text
 
 MAX_SCHEDULES = 10_000
 
 
-class ScheduleBody(Body):
+class ScheduleBody(ActionBody):
     """The schedule to act on."""
 
     name: Text
+
+    async def find_channels(self, transaction: QueueTransaction) -> list[str]:
+        """The channel in which the schedule creates messages."""
+        return [(await read_schedule(transaction, self.name))["channel"]]
 
     @property
     def subject(self) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from lonnymq.client import calls
+from lonnymq.dashboard.access import Access, Role, matches
 from lonnymq.dashboard.api.schemas import (
     OUTCOMES,
     SETTINGS,
@@ -36,12 +37,17 @@ async def list_channels(
     state: str | None,
     cursor: str | None,
     limit: int,
+    access: Access,
 ) -> dict[str, Any]:
     """A page of channels: by name, or the leading channels by activity.
 
     The cost of a page does not depend on the number of channels.
     """
     if sort == "name" and not state:
+        if access.patterns is not None:
+            return await list_allowed(
+                queue, access.patterns, search=search, cursor=cursor, limit=limit
+            )
         return await list_by_name(queue, search=search, cursor=cursor, limit=limit)
     (start,) = decode_cursor(cursor, (0,), int)
     if not 0 <= start <= 2000:
@@ -54,7 +60,11 @@ async def list_channels(
         if state:
             in_state = set(await transaction.call(calls.channel_in_state, state))
             names = [name for name in names if name in in_state] + sorted(in_state - set(names))
-        names = [name for name in names if search.lower() in name.lower()]
+        names = [
+            name
+            for name in names
+            if search.lower() in name.lower() and access.allows(Role.VIEW, name)
+        ]
         chosen = names[start : start + limit]
         is_exact = await is_ranked_exactly(transaction, sort, state, len(in_state))
         estimates = ranks if sort == "waiting" and not is_exact else {}
@@ -113,6 +123,46 @@ async def list_by_name(
         "ranked": "exact",
         "complete": following is None,
         "searched": found[0]["looked_at"] if part == "contains" else 0,
+    }
+
+
+async def list_allowed(
+    queue: MonitoredQueue,
+    patterns: tuple[str, ...],
+    *,
+    search: str,
+    cursor: str | None,
+    limit: int,
+) -> dict[str, Any]:
+    """Channels by name that these patterns allow, one pattern after the other."""
+    number, after = decode_cursor(cursor, (0, ""), int, str)
+    if not 0 <= number < len(patterns):
+        raise cursor_error()
+    pattern = patterns[number]
+    async with queue.read_transaction() as transaction:
+        found = await transaction.rows(
+            calls.channel_names, pattern.removesuffix("*"), text=search, after=after, limit=limit
+        )
+        earlier = patterns[:number]
+        names = [
+            each["channel"]
+            for each in found
+            if each["channel"] is not None
+            and matches(each["channel"], pattern)
+            and not any(matches(each["channel"], other) for other in earlier)
+        ]
+        page = await read_rows(transaction, names)
+    upto = found[0]["upto"] if pattern.endswith("*") else None
+    following = encode_cursor(number, upto) if upto is not None else None
+    if following is None and number + 1 < len(patterns):
+        following = encode_cursor(number + 1, "")
+    return {
+        **page,
+        "total": build_count(len(names), at_least=following is not None or number > 0),
+        "next": following,
+        "ranked": "exact",
+        "complete": following is None,
+        "searched": found[0]["looked_at"],
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lonnymq.client import calls
+from lonnymq.dashboard.access import Access, Role
 from lonnymq.dashboard.api.content import (
     PREVIEW_BYTES,
     format_content,
@@ -36,10 +37,12 @@ OUTCOME_TEXTS = {
     "cancelled": "Message cancelled",
 }
 MAX_GROUPED = 10_000
+MAX_GROUPED_CHANNELS = 50  # for users who may see only some channels
+MAX_RANKED = 1000
 
 
 async def list_messages(
-    queue: MonitoredQueue, *, channel: str, cursor: str | None, limit: int
+    queue: MonitoredQueue, *, channel: str, cursor: str | None, limit: int, access: Access
 ) -> dict[str, Any]:
     """A page of the live messages of a channel."""
     at, after = decode_cursor(cursor, (MIN_ID, MIN_ID), int, int)
@@ -54,20 +57,21 @@ async def list_messages(
     last = rows[-1] if len(rows) == limit else None
     return {
         "now_at": now_at,
-        "messages": [format_row(each) for each in rows],
+        "messages": [format_row(each, access) for each in rows],
         "next": encode_cursor(last["dequeue_at"], last["id"]) if last else None,
     }
 
 
-def format_row(row: Row) -> dict[str, Any]:
+def format_row(row: Row, access: Access) -> dict[str, Any]:
     """A message in a list."""
+    head = access.redact_content(row["channel"], row["head"], row["size"])
     return select_fields(
         MessageRow,
         row,
         id=str(row["id"]),
         state=find_state(row),
         error=summarize_error(row["error"]),
-        preview=format_preview(row["head"], row["size"]),
+        preview=format_preview(head, row["size"]),
     )
 
 
@@ -82,16 +86,20 @@ async def read_message(
     queue: MonitoredQueue,
     *,
     id: int,  # noqa: A002 - the parameter's name in the address
+    access: Access,
 ) -> dict[str, Any]:
     """One message: live, dead, or completed recently."""
     async with queue.read_transaction() as transaction:
         found = await transaction.rows(calls.message_show, id)
         ended = await transaction.rows(calls.message_attempts, id)
         (explained,) = await transaction.rows(calls.message_explain, id)
+        channels = {each["channel"] for each in (*found, *ended)}
+        if not all(access.allows(Role.VIEW, each) for each in channels):
+            found, ended = [], []
         if not found and not ended:
             (figures,) = await transaction.rows(calls.queue_metrics)
             raise explain_missing(id, last_id=figures["last_id"])
-    row = format_message(found[0]) if found else format_ended(ended[-1], id)
+    row = format_message(found[0], access) if found else format_ended(ended[-1], id, access)
     attempts = [format_attempt(each) for each in ended]
     return {
         "now_at": (found or ended)[0]["now_at"],
@@ -119,20 +127,41 @@ def explain_missing(message_id: int, *, last_id: int) -> ApiError:
     )
 
 
-def format_message(row: Row) -> dict[str, Any]:
+def format_message(row: Row, access: Access) -> dict[str, Any]:
     """A message that is live or dead."""
     return select_fields(
         MessageDetails,
         row,
         id=str(row["id"]),
         state="dead" if row["died_at"] is not None else find_state(row),
-        headers=parse_json(row["headers"]),
-        content=format_content(row["content"], row["size"]),
-        state_content=format_content(row["state"], row["state_size"]),
+        payloads=access.find_payloads(row["channel"]),
+        headers=show_headers(row, access),
+        content=show_content(row, access),
+        state_content=show_content(row, access, "state", "state_size"),
     )
 
 
-def format_ended(row: Row, message_id: int) -> dict[str, Any]:
+def show_content(
+    row: Row, access: Access, content: str = "content", size: str = "size"
+) -> dict[str, Any] | None:
+    """A payload as the user may see it."""
+    data = access.redact_content(row["channel"], row[content], row[size])
+    is_changed = data is not None and data != row[content]
+    return format_content(data, len(data or b"") if is_changed else row[size])
+
+
+def show_headers(row: Row, access: Access) -> Any:
+    """The headers as the user may see them."""
+    headers = parse_json(row["headers"])
+    match access.find_payloads(row["channel"]):
+        case "hidden":
+            return None
+        case "redacted":
+            return access.redact_json(headers)
+    return headers
+
+
+def format_ended(row: Row, message_id: int, access: Access) -> dict[str, Any]:
     """A message that only history contains."""
     known = {word: row[word] for word in ("channel", "kind", "key", "attempt", "created_at")}
     return {
@@ -141,8 +170,9 @@ def format_ended(row: Row, message_id: int) -> dict[str, Any]:
         "id": str(message_id),
         "state": "completed" if row["outcome"] == "completed" else "gone",
         "dequeue_at": row["dequeue_at"],
-        "headers": parse_json(row["headers"]),
-        "content": format_content(row["content"], row["size"]),
+        "payloads": access.find_payloads(row["channel"]),
+        "headers": show_headers(row, access),
+        "content": show_content(row, access),
     }
 
 
@@ -158,12 +188,14 @@ def format_attempt(row: Row) -> dict[str, Any]:
     )
 
 
-async def read_content(queue: MonitoredQueue, message_id: int) -> bytes:
-    """The whole payload of a message."""
+async def read_content(queue: MonitoredQueue, message_id: int, access: Access) -> bytes:
+    """The whole payload of a message, as the user may see it."""
     rows = await queue.rows(calls.message_show, message_id, head_bytes=WHOLE_CONTENT)
-    if not rows:
+    if not rows or not access.allows(Role.VIEW, rows[0]["channel"]):
         raise not_found(f"Message {message_id} is not in the queue.")
-    data: bytes = rows[0]["content"]
+    data = access.redact_content(rows[0]["channel"], rows[0]["content"], rows[0]["size"])
+    if data is None:
+        raise ApiError("forbidden", "Payloads of this channel are hidden from you.")
     return data
 
 
@@ -220,9 +252,13 @@ def build_step(
 
 
 async def group_dead(
-    queue: MonitoredQueue, *, channel: str | None, kind: str | None
+    queue: MonitoredQueue, *, channel: str | None, kind: str | None, access: Access
 ) -> dict[str, Any]:
     """The newest ten thousand dead messages, grouped by error."""
+    if not access.allows(Role.VIEW, channel):
+        if channel is not None:
+            raise ApiError("forbidden", "You may not see this channel.")
+        return await group_allowed(queue, kind, access)
     async with queue.read_transaction() as transaction:
         rows = await transaction.rows(calls.dead_groups, channel, kind=kind)
         (figures,) = await transaction.rows(calls.queue_metrics)
@@ -237,6 +273,46 @@ async def group_dead(
         "looked_at": looked_at,
         "complete": looked_at < MAX_GROUPED,
         "groups": [format_group(each) for each in rows if each["error_group"] is not None],
+    }
+
+
+async def group_allowed(queue: MonitoredQueue, kind: str | None, access: Access) -> dict[str, Any]:
+    """The dead messages of the allowed channels with the most dead messages, grouped by error."""
+    async with queue.read_transaction() as transaction:
+        now_at = await transaction.call(calls.epoch)
+        ranks = await transaction.rows(calls.channel_rank, "dead")
+        allowed = [each["channel"] for each in ranks if access.allows(Role.VIEW, each["channel"])]
+        groups: dict[str, Row] = {}
+        looked_at = 0
+        for channel in allowed[:MAX_GROUPED_CHANNELS]:
+            rows = await transaction.rows(calls.dead_groups, channel, kind=kind)
+            looked_at += rows[0]["looked_at"]
+            for each in rows:
+                if each["error_group"] is not None:
+                    known = groups.get(each["error_group"])
+                    groups[each["error_group"]] = merge_groups(known, each) if known else each
+    found = sorted(groups.values(), key=lambda each: -each["messages"])
+    complete = len(allowed) <= MAX_GROUPED_CHANNELS and len(ranks) < MAX_RANKED
+    return {
+        "now_at": now_at,
+        "total": build_count(sum(each["messages"] for each in found), at_least=not complete),
+        "looked_at": looked_at,
+        "complete": complete,
+        "groups": [format_group(each) for each in found],
+    }
+
+
+def merge_groups(one: Row, other: Row) -> Row:
+    """Dead messages with similar errors of several channels as one group."""
+    return {
+        **one,
+        "messages": one["messages"] + other["messages"],
+        "channels": one["channels"] + other["channels"],
+        "example_channels": [*one["example_channels"], *other["example_channels"]][:5],
+        "kinds": sorted({*one["kinds"], *other["kinds"]})[:5],
+        "first_at": min(one["first_at"], other["first_at"]),
+        "last_at": max(one["last_at"], other["last_at"]),
+        "newest_id": max(one["newest_id"], other["newest_id"]),
     }
 
 
@@ -259,8 +335,9 @@ async def list_dead(
     kind: str | None,
     cursor: str | None,
     limit: int,
+    access: Access,
 ) -> dict[str, Any]:
-    """A page of dead messages, newest first."""
+    """A page of dead messages, newest first. Messages of channels that the user may not see are left out."""
     (before,) = decode_cursor(cursor, (MAX_ID,), int)
     rows = await queue.rows(
         calls.dead_match,
@@ -274,17 +351,22 @@ async def list_dead(
     upto = rows[0]["upto"]
     return {
         "now_at": rows[0]["now_at"],
-        "messages": [format_dead(each) for each in rows if each["id"] is not None],
+        "messages": [
+            format_dead(each, access)
+            for each in rows
+            if each["id"] is not None and access.allows(Role.VIEW, each["channel"])
+        ],
         "next": encode_cursor(upto) if upto is not None else None,
     }
 
 
-def format_dead(row: Row) -> dict[str, Any]:
+def format_dead(row: Row, access: Access) -> dict[str, Any]:
     """A dead message in a list."""
+    head = access.redact_content(row["channel"], row["head"], row["size"])
     return select_fields(
         DeadRow,
         row,
         id=str(row["id"]),
         summary=summarize_error(row["error"]),
-        preview=format_preview(row["head"], row["size"]),
+        preview=format_preview(head, row["size"]),
     )

@@ -21,13 +21,15 @@ QUEUES = "/api/queues/{queue}"
 REF = "#/components/schemas/{name}"
 ERRORS = {
     401: "You are not signed in.",
+    403: "Your role does not include this.",
     404: "The thing does not exist.",
     422: "A parameter is not allowed.",
     503: "The database does not answer.",
 }
 WRITE_ERRORS = {
     **ERRORS,
-    403: "The request may come from a page of another site.",
+    403: "Your role does not include this, or the request may come from a page of another site.",
+    408: "The body did not arrive in time.",
     409: "The action is not possible now.",
     413: "The body is too large.",
     415: "The body is not JSON.",

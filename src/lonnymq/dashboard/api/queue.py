@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from lonnymq.client import calls
+from lonnymq.dashboard.access import Access, Role
 from lonnymq.dashboard.api import schemas
 from lonnymq.dashboard.api.channels import HOUR_MS, format_stats
 from lonnymq.dashboard.api.content import parse_json
@@ -18,6 +19,7 @@ SPANS = {"hour": (3_600_000, 10_000), "day": (86_400_000, 300_000)}
 RATE_WINDOW_MS = 10_000
 MAX_BUSIEST = 10
 MAX_ATTENTION = 100
+MAX_ATTENTION_OF_SOME = 1000  # for users who may see only some channels
 MAX_KINDS = 50
 COPIED_FIELDS = (
     "now_at", "oldest_at", "next_at", "last_id", "max_concurrency", "in_flight", "history",
@@ -159,15 +161,19 @@ def measure_fairness(active: Iterable[Row]) -> dict[str, Any]:
     }
 
 
-async def list_attention(queue: MonitoredQueue, *, target_s: int) -> dict[str, Any]:
+async def list_attention(queue: MonitoredQueue, *, target_s: int, access: Access) -> dict[str, Any]:
     """What needs attention: the queue without workers, and channels in trouble, the gravest first."""
-    rows, now_at = await queue.rows_and_now(
-        calls.queue_attention, target_s * 1000, limit=MAX_ATTENTION
-    )
+    limit = MAX_ATTENTION if access.allows(Role.VIEW) else MAX_ATTENTION_OF_SOME
+    rows, now_at = await queue.rows_and_now(calls.queue_attention, target_s * 1000, limit=limit)
+    allowed = [
+        each
+        for each in rows
+        if each["channel"] is None or access.allows(Role.VIEW, each["channel"])
+    ]
     return {
         "now_at": now_at,
-        "rows": [select_fields(schemas.AttentionRow, each) for each in rows],
-        "complete": len(rows) < MAX_ATTENTION,
+        "rows": [select_fields(schemas.AttentionRow, each) for each in allowed[:MAX_ATTENTION]],
+        "complete": len(rows) < limit and len(allowed) <= MAX_ATTENTION,
     }
 
 

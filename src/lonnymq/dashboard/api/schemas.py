@@ -60,6 +60,9 @@ class SessionQueue(Document):
     database: str
     schema: str
     label: str
+    role: Literal["view", "act", "administer"]
+    channels: list[str] | None
+    actions: list[str]
 
 
 class Session(Document):
@@ -67,7 +70,8 @@ class Session(Document):
     actions: bool
     report: bool
     user: str | None
-    login: Literal["none", "token", "host"]
+    login: Literal["none", "token", "host", "oidc"]
+    shared_token: bool
     csrf: str
     version: str
     queues: list[SessionQueue]
@@ -298,6 +302,7 @@ class MessageDetails(LiveMessage):
     dequeued_at: Time | None
     lease_until: Time | None
     died_at: Time | None
+    payloads: Literal["shown", "redacted", "hidden"]
     headers: Any
     content: Content | None
     state_content: Content | None

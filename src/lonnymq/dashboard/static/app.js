@@ -46,7 +46,8 @@ function SignedIn({ session, onSession, reload }) {
   const [isPaused, setPaused] = useState(false);
   const live = useLiveOverview(queue, { onSignedOut: reload, isPaused });
   const page = findPage(route.page);
-  const actions = useActionState(session.actions);
+  const access = session.queues.find((one) => one.key === queue);
+  const actions = useActionState(access?.actions ?? []);
   const where = `${queue} ${route.page} ${route.rest.join("/")}`;
   const first = useRef(true);
 
@@ -64,7 +65,7 @@ function SignedIn({ session, onSession, reload }) {
   }, [where]);
 
   const link = (to, rest, search) => buildHash(queue, to, rest, search);
-  const here = { queue, live, session, link, search: route.search, beat: live.beat, isPaused, setPaused };
+  const here = { queue, live, session, link, access, search: route.search, beat: live.beat, isPaused, setPaused };
   return html`<${QueueContext.Provider} value=${here}><${ActionContext.Provider} value=${actions}>
     <a class="skip" href="#main" onClick=${skipToContent}>Skip to content</a>
     <div class="shell">
@@ -93,7 +94,8 @@ function useActionState(allowed) {
   const [pending, setPending] = useState(null);
   const [toasts, setToasts] = useState([]);
   return {
-    allowed, pending, toasts,
+    pending, toasts,
+    may: (action) => allowed.includes(action),
     ask: (action) => setPending({ ...action, key: number += 1 }),
     close: () => setPending(null),
     notify: (toast) => setToasts((before) => [...before, { ...toast, id: number += 1 }].slice(-3)),

@@ -10,7 +10,7 @@ export const useActions = () => useContext(ActionContext);
 /** A button that opens a preview of an action. Without the right to act there is no button. */
 export function ActionButton({ label, action, body, title, verb, grave = false, small = false, main = false, children, onDone }) {
   const actions = useActions();
-  if (!actions.allowed) return null;
+  if (!actions.may(action)) return null;
   const open = () => actions.ask({ action, body, title, verb: verb ?? label, grave, onDone, children });
   return html`<button type="button" class=${`button ${grave ? "grave" : ""} ${small ? "small" : ""} ${main ? "main" : ""}`} onClick=${open}>${label}</button>`;
 }

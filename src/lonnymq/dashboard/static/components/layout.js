@@ -64,11 +64,11 @@ function ThemePicker() {
 }
 
 function Nav({ page }) {
-  const { link, live } = useQueue();
+  const { link, live, access } = useQueue();
   const current = findParent(page);
   const many = { dead: live.overview?.dead.value, workers: live.overview?.workers.alive };
   return html`<nav class="nav" aria-label="Pages"><ul>
-    ${NAV.map((one) => html`<li key=${one.page}>
+    ${NAV.filter((one) => !one.isWhole || !access?.channels).map((one) => html`<li key=${one.page}>
       <a href=${link(one.page)} aria-current=${current === one.page ? "page" : undefined}>${one.title}
         ${many[one.page] > 0 && html`<span class=${`many ${one.page === "dead" ? "grave" : ""}`}>${formatCompact(many[one.page])}</span>`}</a></li>`)}
   </ul></nav>`;
@@ -80,7 +80,7 @@ function PauseButton() {
 }
 
 function UserInfo({ session, onSession }) {
-  if (session.login !== "token") return session.user && html`<p class="soft">Signed in as <bdi>${session.user}</bdi></p>`;
+  if (session.login !== "token" && session.login !== "oidc") return session.user && html`<p class="soft">Signed in as <bdi>${session.user}</bdi></p>`;
   return html`<div class="who"><p class="soft brief"><span class="unseen">Signed in as </span><bdi>${session.user ?? "token"}</bdi></p>
     <button type="button" class="button small" onClick=${() => signOut().then(onSession)}>Sign out</button></div>`;
 }

@@ -23,6 +23,10 @@ export function useLiveOverview(queue, { onSignedOut, isPaused }) {
         ...before, state: "live", isHeld: false, overview, trouble: null, beat: before.beat + 1,
         since: before.state === "live" ? before.since : Date.now(),
       })),
+      onTime: () => setLive((before) => ({
+        ...before, state: "live", trouble: null, isHeld: paused.current || isReading(),
+        beat: before.beat + (paused.current || isReading() ? 0 : 1), since: before.state === "live" ? before.since : Date.now(),
+      })),
       onTrouble: (trouble) => setLive((before) => ({ ...before, state: "trouble", trouble })),
       onLost: () => {
         setLive((before) => ({ ...before, state: "lost", since: before.state === "lost" ? before.since : Date.now() }));
@@ -38,7 +42,7 @@ const isReading = () => scrollY > READING_PX;
 
 /** Listen until the returned function is called. A hidden window does not listen: browsers open at most six
     connections to a server, and more windows than that may be open. */
-function listen(address, { onOverview, onTrouble, onLost }) {
+function listen(address, { onOverview, onTime, onTrouble, onLost }) {
   let source = null, again = null, silence = null;
   const close = () => {
     source?.close();
@@ -61,6 +65,11 @@ function listen(address, { onOverview, onTrouble, onLost }) {
       syncClock(overview.now_at);
       wait();
       onOverview(overview);
+    });
+    source.addEventListener("time", (event) => { // for users who may see only some channels
+      syncClock(JSON.parse(event.data).now_at);
+      wait();
+      onTime();
     });
     source.addEventListener("trouble", (event) => {
       wait();

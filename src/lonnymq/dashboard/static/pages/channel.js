@@ -22,11 +22,11 @@ export function Channel({ rest }) {
   const of = (words) => html`${words} <${Name} of=${name} />?`;
   return html`
     <${PageTitle} over=${html`<a href=${link("channels")}>Channels</a>`} title=${html`<${Name} of=${name} /> ${row && html`<${StateBadge} of=${row.state} />`}`}>
-      ${row && actions.allowed && html`
+      ${row && html`
         ${row.paused
           ? html`<${ActionButton} label="Resume" action="resume" body=${body} title=${of("Resume")} onDone=${found.reload} />`
           : html`<${ActionButton} label="Pause" action="pause" body=${body} title=${of("Pause")} onDone=${found.reload} />`}
-        <button type="button" class="button" onClick=${() => setEditing(true)}>Edit limits</button>
+        ${actions.may("set_limits") && html`<button type="button" class="button" onClick=${() => setEditing(true)}>Edit limits</button>`}
         <${ActionButton} label="Purge waiting" action="purge" body=${body} title=${of("Delete all waiting messages of")} verb="Delete" grave onDone=${found.reload} />`}
     <//>
     <${Loaded} of=${found}>${({ channel, stats }) => html`

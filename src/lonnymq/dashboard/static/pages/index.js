@@ -16,12 +16,13 @@ const PAGES = {
   message: { title: "Message", view: Message, parent: "channels" },
   dead: { title: "Dead", view: Dead },
   dead_group: { title: "Dead", view: DeadGroup, parent: "dead" },
-  workers: { title: "Workers", view: Workers },
-  schedules: { title: "Schedules", view: Schedules },
-  history: { title: "History", view: History },
-  audit: { title: "Audit", view: Audit },
+  workers: { title: "Workers", view: Workers, isWhole: true },
+  schedules: { title: "Schedules", view: Schedules, isWhole: true },
+  history: { title: "History", view: History, isWhole: true },
+  audit: { title: "Audit", view: Audit, isWhole: true },
 };
 
-export const NAV = Object.entries(PAGES).filter(([, { parent }]) => !parent).map(([page, { title }]) => ({ page, title }));
+/** The pages of the sidebar. `isWhole` marks pages about the whole queue, for users who may see all channels. */
+export const NAV = Object.entries(PAGES).filter(([, { parent }]) => !parent).map(([page, { title, isWhole }]) => ({ page, title, isWhole }));
 export const findPage = (word) => PAGES[word] ?? PAGES.overview;
 export const findParent = (word) => PAGES[word]?.parent ?? (PAGES[word] ? word : "overview");

@@ -22,7 +22,7 @@ export function Message({ rest }) {
     ${found.error && !found.data ? html`<div class="card"><${ErrorMessage} error=${found.error} /></div>` : html`<${Loaded} of=${found}>${(data) => html`
       <${Explanation} data=${data} />
       <${MessageDetails} message=${data.message} />
-      <${ContentCard} title="Content" content=${data.message.content} download=${buildUrl(queuePath(queue, `messages/${encodeURIComponent(id)}/content`)).href} missing=${explainMissing(data.message)} />
+      <${ContentCard} title="Content" content=${data.message.content} note=${data.message.payloads === "redacted" && "fields redacted"} download=${buildUrl(queuePath(queue, `messages/${encodeURIComponent(id)}/content`)).href} missing=${explainMissing(data.message)} />
       ${data.message.state_content && html`<${ContentCard} title="State of the deferred message" content=${data.message.state_content} />`}
       ${data.message.headers && Object.keys(data.message.headers).length > 0 && html`<section class="card"><header><h2>Headers</h2></header><${Code} label="Headers">${JSON.stringify(data.message.headers, null, 2)}<//></section>`}
       <div class="columns">
@@ -31,7 +31,11 @@ export function Message({ rest }) {
       </div>`}<//>`}`;
 }
 
-const explainMissing = (message) => (message.state === "completed"
+const HIDDEN = {
+  hidden: "Payloads of this channel are hidden from you.",
+  redacted: "You see payloads with redacted fields. This payload is not JSON, or too large to redact.",
+};
+const explainMissing = (message) => HIDDEN[message.payloads] ?? (message.state === "completed"
   ? "The message is completed, and the history of this queue stores no contents."
   : "The content does not exist any more.");
 
@@ -42,7 +46,7 @@ function MessageActions({ message, onDone }) {
       <${ActionButton} main label="Redrive" action="redrive" body=${ids} title=${`Queue message ${message.id} again?`} verb="Redrive" onDone=${onDone} />
       <${ActionButton} grave label="Purge" action="purge_dead" body=${ids} title=${`Delete message ${message.id}?`} verb="Delete" onDone=${onDone} />`;
   }
-  if (message.state === "waiting" || message.state === "scheduled") {
+  if (["waiting", "scheduled", "leased"].includes(message.state)) {
     return html`<${ActionButton} grave label="Cancel" action="cancel" body=${{ id: message.id }} title=${`Cancel message ${message.id}?`} verb="Cancel message" onDone=${onDone} />`;
   }
   return null;
@@ -102,13 +106,13 @@ function Code({ label, children }) {
   return html`<pre class="code" tabindex="0" role="region" aria-label=${label}><code dir="auto">${children}</code></pre>`;
 }
 
-function ContentCard({ title, content, download, missing }) {
+function ContentCard({ title, content, download, missing, note }) {
   const [view, setView] = useState(null);
   if (!content) return html`<section class="card"><header><h2>${title}</h2></header><p class="soft">${missing}</p></section>`;
   const views = [content.kind === "json" && ["text", "JSON"], content.kind === "text" && ["text", "Text"], ["hex", "Hex"]].filter(Boolean);
   const shown = view ?? views[0][0];
   return html`<section class="card"><header><h2>${title}</h2>
-      <p>${formatBytes(content.size)}${content.cut && `, first ${formatBytes(content.shown)} shown`}${download && html` · <a href=${download} download>Download</a>`}</p>
+      <p>${formatBytes(content.size)}${content.cut && `, first ${formatBytes(content.shown)} shown`}${note && `, ${note}`}${download && html` · <a href=${download} download>Download</a>`}</p>
       ${views.length > 1 && html`<${RadioGroup} label=${`Format of the ${title.toLowerCase()}`} options=${views} value=${shown} onChange=${setView} />`}
     </header>
     ${content.size === 0 ? html`<p class="soft">Empty.</p>` : html`<${Code} label=${title}>${shown === "hex" ? formatHexDump(content.hex) : content.text}<//>`}

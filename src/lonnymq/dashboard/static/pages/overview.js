@@ -13,6 +13,21 @@ import { formatCount, formatDecimal, formatRate } from "../lib/format.js";
 import { useQueue, useQueueResource } from "../lib/queue.js";
 
 export function Overview() {
+  const { access } = useQueue();
+  return access?.channels ? html`<${OverviewOfSome} channels=${access.channels} />` : html`<${OverviewOfAll} />`;
+}
+
+/** The overview for users who may see only some channels: nothing about the others. */
+function OverviewOfSome({ channels }) {
+  const busiest = useQueueResource("channels", { sort: "waiting", limit: 10 }, { every: 2 });
+  return html`
+    <${PageTitle} title="Overview" over="Your channels" />
+    <p class="soft">You see ${channels.map((name, i) => html`${i > 0 && ", "}<code>${name}</code>`)}.</p>
+    <${Attention} />
+    <${Busiest} found=${busiest} />`;
+}
+
+function OverviewOfAll() {
   const { live, session, queue } = useQueue();
   const [span, setSpan] = useState("hour");
   const series = useQueueResource("series", { span }, { every: 4 });

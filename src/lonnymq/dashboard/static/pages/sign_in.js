@@ -22,8 +22,8 @@ export function SignIn({ session, onSession }) {
     <h1><${Logo} />LonnyMQ</h1>
     ${session.login === "host" ? html`<${Notice} tone="warn" title="Please sign in"><p>Sign in to the application that contains this dashboard, then come back.</p><//>` : html`
       <form onSubmit=${submit}>
-        <label class="field"><span>Token</span><input class="input" type="password" name="token" required autocomplete="current-password" /><span class="hint">printed when the dashboard started</span></label>
-        <label class="field"><span>Your name</span><input class="input" name="name" maxlength="100" autocomplete="username" /><span class="hint">optional, for the audit log</span></label>
+        <label class="field"><span>Token</span><input class="input" type="password" name="token" required autocomplete="current-password" /><span class="hint">${session.shared_token ? "printed when the dashboard started" : "your own token"}</span></label>
+        ${session.shared_token && html`<label class="field"><span>Your name</span><input class="input" name="name" maxlength="100" autocomplete="username" /><span class="hint">optional, for the audit log</span></label>`}
         <div role="alert">${error && html`<${Notice} tone="bad" title=${error.code === "unauthorized" ? "The token is wrong." : error.message}><p>${error.advice}</p><//>`}</div>
         <button class="button main" disabled=${busy}>Sign in</button>
       </form>`}
