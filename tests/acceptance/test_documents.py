@@ -25,7 +25,7 @@ LONG = {
     "testing.md",
     "what-if.md",
 }
-LANGUAGES = {"python", "sql", "sh", "console", "text", "ini"}
+LANGUAGES = {"python", "sql", "sh", "console", "text", "ini", "toml"}
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)(#[^)]+)?\)")
 OWN_LINK = re.compile(
     r"https://github\.com/lonnymq/lonnymq-python/(blob|tree|raw)/main/([^\s)#>]+)"  # works on PyPI
