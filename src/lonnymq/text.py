@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from unicodedata import east_asian_width
 
 NOTHING = "-"
 UNITS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"))
+UNIT_MS = {"ms": 1, "s": 1_000, "m": 60_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
+DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|min|m|h|d)")
 BUCKETS = {86_400_000: "day", 3_600_000: "hour", 60_000: "minute", 1_000: "second"}
 
 
@@ -29,6 +32,15 @@ def format_duration(ms: float | None) -> str:
         if len(parts) == 2:
             break
     return " ".join(filter(None, parts))
+
+
+def parse_duration(text: str) -> int:
+    """Milliseconds of a duration like 250ms, 1.5s, 10m, 2h, 1d or 1h30m; a number without a unit raises ValueError."""
+    if text.strip() == "0":
+        return 0
+    if not re.fullmatch(rf"(?:\s*{DURATION.pattern})+\s*", text):
+        raise ValueError(f"'{text}' is not a duration: write 250ms, 1.5s, 10m, 2h or 1d")
+    return round(sum(float(number) * UNIT_MS[unit] for number, unit in DURATION.findall(text)))
 
 
 def format_count(number: float, noun: str) -> str:

@@ -15,13 +15,16 @@ from lonnymq.simulate import (
     Scenario,
     WorkloadShape,
     build_workload,
+    evaluate_on_spark,
     generate_spark_history,
     make_history,
     make_trials,
+    parse_objective,
     parse_setting,
     run_trials,
     run_trials_on_spark,
     to_arrow_table,
+    tune,
 )
 from lonnymq.spark.read.schemas import HISTORY, arrow_schema, spark_schema
 
@@ -155,3 +158,15 @@ def test_history_at_scale_is_history_that_could_have_been(large) -> None:
 def test_history_that_cannot_be_is_refused(spark: SparkSession, wrong) -> None:
     with pytest.raises(InvalidArgument, match="at least 1"):
         generate_spark_history(spark, **wrong)
+
+
+def test_a_search_on_spark_finds_what_a_plain_one_finds(spark: SparkSession) -> None:
+    shape = WorkloadShape(messages=4_000, tenants=6, workers=8, load=0.95, noisy=0.5, seed=3)
+    history = build_workload(make_history(shape))
+    wanted = [parse_objective("tenant-2: p95 wait <= 300ms")]
+    plain = tune(history, Scenario(8), wanted)
+    assert plain.replays > 10
+    on_spark = tune(
+        history, Scenario(8), wanted, make_evaluate=lambda *each: evaluate_on_spark(spark, *each)
+    )
+    assert on_spark == plain

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from lonnymq.cli.options import parse_duration, parse_time
+from lonnymq.cli.options import parse_time
 from lonnymq.cli.output import (
     content_fields,
     escape_controls,
@@ -13,6 +13,7 @@ from lonnymq.cli.output import (
     format_number,
     format_timestamp,
 )
+from lonnymq.text import parse_duration
 
 
 @pytest.mark.parametrize(

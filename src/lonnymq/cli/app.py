@@ -56,6 +56,7 @@ COMMANDS = {
     "lake": source("lake", "lonnymq.lake"),
     "report": source("report", "lonnymq.spark"),
     "simulate": source("simulate", "lonnymq.simulate"),
+    "tune": source("tune", "lonnymq.simulate"),
 }
 
 

@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from lonnymq.cli.options import option, parse_duration
+from lonnymq.cli.options import option
+from lonnymq.text import parse_duration
 
 NONE = ("none", "null", "")
 

@@ -11,11 +11,10 @@ from typing import Annotated, Any
 import typer
 
 from lonnymq.cli.errors import Code, CommandError
+from lonnymq.text import parse_duration
 
 DSN_VARIABLE = "LONNYMQ_DSN"
 CONNECTION_PANEL = "Connection and output"
-UNITS = {"ms": 1, "s": 1_000, "m": 60_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
-DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|min|m|h|d)")
 FIRST_DAY, LAST_DAY = datetime(1900, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
 
 
@@ -110,15 +109,6 @@ class Common:
         return self.schema or "lonnymq"
 
 
-def parse_duration(text: str) -> int:
-    """Milliseconds of a duration like 250ms, 1.5s, 10m, 2h, 1d or 1h30m; a number without a unit raises ValueError."""
-    if text.strip() == "0":
-        return 0
-    if not re.fullmatch(rf"(?:\s*{DURATION.pattern})+\s*", text):
-        raise ValueError(f"'{text}' is not a duration: write 250ms, 1.5s, 10m, 2h or 1d")
-    return round(sum(float(number) * UNITS[unit] for number, unit in DURATION.findall(text)))
-
-
 def read_duration(text: str, option: str) -> int:
     """The duration of an option in milliseconds, or the error that names the option."""
     try:
@@ -161,6 +151,12 @@ def read_day(text: str | None, option: str, *, is_last: bool = False) -> datetim
         )
     is_day = re.fullmatch(r"\s*\d{4}-?\d\d-?\d\d\s*|\s*\d{4}-?W\d\d-?\d\s*", text) is not None
     return read + timedelta(days=1) if is_last and is_day else read
+
+
+def read_epoch(text: str | None, option: str, *, is_last: bool = False) -> int | None:
+    """A day or a time in epoch milliseconds."""
+    read = read_day(text, option, is_last=is_last)
+    return None if read is None else round(read.timestamp() * 1000)
 
 
 def parse_settings(given: list[str] | None, option: str) -> dict[str, Any]:

@@ -41,11 +41,12 @@ class SparkSettings:
 
     master: str | None = None
     conf: Sequence[str] = ()
+    app: str = "lonnymq simulate"
 
     def open(self) -> AbstractContextManager[SparkSession]:
         """A Spark session with the library on its executors."""
         settings = [*QUIET, *self.conf]
-        return open_spark(self.master or "local[*]", settings, ship=True, app="lonnymq simulate")
+        return open_spark(self.master or "local[*]", settings, ship=True, app=self.app)
 
 
 class Simulation:

@@ -7,6 +7,7 @@ from lonnymq.simulate.lake_history import (
     to_arrow_table,
     write_synthetic_history,
 )
+from lonnymq.simulate.objective import Measured, Objective, parse_class, parse_objective
 from lonnymq.simulate.picture import render_page, render_svg
 from lonnymq.simulate.replay import Calibration, ReplayInaccurate, calibrate, replay, run_scenario
 from lonnymq.simulate.result import ReplayResult, WaitStats, summarize_replay
@@ -18,6 +19,13 @@ from lonnymq.simulate.synthetic import (
     generate_spark_history,
     make_history,
     make_workload,
+)
+from lonnymq.simulate.tuning import (
+    ObjectiveAnswer,
+    TooLittleHistory,
+    Tuning,
+    evaluate_on_spark,
+    tune,
 )
 from lonnymq.simulate.workload import (
     RecordedWorkload,
@@ -31,23 +39,31 @@ __all__ = [
     "Calibration",
     "LakeHistory",
     "Limits",
+    "Measured",
     "NoHistory",
+    "Objective",
+    "ObjectiveAnswer",
     "RecordedWorkload",
     "ReplayInaccurate",
     "ReplayResult",
     "ReplayTimes",
     "Scenario",
     "Setting",
+    "TooLittleHistory",
     "Trial",
+    "Tuning",
     "WaitStats",
     "Workload",
     "WorkloadShape",
     "build_workload",
     "calibrate",
+    "evaluate_on_spark",
     "generate_spark_history",
     "make_history",
     "make_trials",
     "make_workload",
+    "parse_class",
+    "parse_objective",
     "parse_setting",
     "read_lake_history",
     "render_page",
@@ -59,5 +75,6 @@ __all__ = [
     "scale_workload",
     "summarize_replay",
     "to_arrow_table",
+    "tune",
     "write_synthetic_history",
 ]

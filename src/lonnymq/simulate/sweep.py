@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from threading import Event
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
 from lonnymq.simulate.replay import run_scenario
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 POLL_SECONDS = 0.2
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+unpacked: dict[str, RecordedWorkload] = {}  # of the last sweep, in a process of an executor
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +77,28 @@ def run_trials_on_spark(
     on_progress: Callable[[int], object] = lambda done: None,
 ) -> list[ReplayResult]:
     """The same results as `run_trials`; `on_progress` is called with the number of finished trials."""
-    if not trials:
+
+    def run_trial(history: RecordedWorkload, trial: Trial) -> ReplayResult:  # on an executor
+        return run_scenario(history, trial.scenario, growth=trial.growth, seed=seed)
+
+    order = order_trials(trials)
+    found = run_on_spark(
+        spark, history, [trials[each] for each in order], run_trial, on_progress=on_progress
+    )
+    given = dict(zip(order, found, strict=True))
+    return [given[place] for place in range(len(trials))]
+
+
+def run_on_spark(
+    spark: SparkSession,
+    history: RecordedWorkload,
+    items: Sequence[Item],
+    run_item: Callable[[RecordedWorkload, Item], Result],
+    *,
+    on_progress: Callable[[int], object] = lambda done: None,
+) -> list[Result]:
+    """The results of `run_item(history, item)`, in the order of the items, each as a task of Spark."""
+    if not items:
         return []
     from pyspark import InheritableThread
 
@@ -83,22 +107,17 @@ def run_trials_on_spark(
     require_classic(spark, "a sweep", "call run_trials, or use lonnymq simulate --spark never")
     context = spark.sparkContext
     sent = context.broadcast(pack_workload(history))
-    order = order_trials(trials)
     group, ended = f"lonnymq sweep {uuid4()}", Event()
-    found: list[ReplayResult] = []
+    found: list[Result] = []
     wrong: list[BaseException] = []
 
-    def run_trial(each: Trial) -> ReplayResult:  # on an executor
-        work = unpack_workload(sent.value)
-        return run_scenario(work, each.scenario, growth=each.growth, seed=seed)
+    def run_task(item: Item) -> Result:  # on an executor
+        return run_item(unpack_once(group, sent), item)
 
     def run() -> None:  # beside this thread, which looks how far it is
         try:
-            context.setJobGroup(group, f"{len(trials)} scenarios", interruptOnCancel=True)
-            tasks = context.parallelize([trials[place] for place in order], len(trials))
-            answers = tasks.map(run_trial).collect()
-            given = dict(zip(order, answers, strict=True))
-            found.extend(given[place] for place in range(len(trials)))
+            context.setJobGroup(group, f"{len(items)} scenarios", interruptOnCancel=True)
+            found.extend(context.parallelize(items, len(items)).map(run_task).collect())
         except BaseException as error:
             wrong.append(error)
         finally:
@@ -119,7 +138,7 @@ def run_trials_on_spark(
         sent.destroy()
     if wrong:
         raise wrong[0]
-    on_progress(len(trials))
+    on_progress(len(items))
     return found
 
 
@@ -168,3 +187,11 @@ def unpack_workload(sent: tuple[Any, ...]) -> RecordedWorkload:
     return RecordedWorkload(
         work, ReplayTimes([], []), 0, None if counted is None else counted.tolist()
     )
+
+
+def unpack_once(key: str, sent: Any) -> RecordedWorkload:
+    """The history of a broadcast: a process of an executor unpacks the history once for all its tasks."""
+    if key not in unpacked:
+        unpacked.clear()
+        unpacked[key] = unpack_workload(sent.value)
+    return unpacked[key]

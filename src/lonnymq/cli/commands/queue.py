@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 
 from lonnymq.cli.limit_options import LIMITS, Setting, limit_options, parse_integer, read_limits
-from lonnymq.cli.options import option, parse_duration
+from lonnymq.cli.options import option
 from lonnymq.cli.output import make_list
 from lonnymq.cli.session import Session, command, create_group
 from lonnymq.client import calls
-from lonnymq.text import format_count
+from lonnymq.text import format_count, parse_duration
 
 PAGE = 100
 HIDDEN = ("written_by", "table_oid", "limit_epoch", "generation")

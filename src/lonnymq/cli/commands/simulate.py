@@ -10,7 +10,7 @@ from typing import Annotated, Literal, TypeVar
 import typer
 
 from lonnymq.cli.errors import Code, CommandError
-from lonnymq.cli.options import StorageOptions, option, parse_settings, read_day
+from lonnymq.cli.options import StorageOptions, option, parse_settings, read_epoch
 from lonnymq.cli.session import Conf, Session, command, create_group
 from lonnymq.cli.simulation import Simulation, SparkSettings
 
@@ -190,12 +190,6 @@ def simulate(
         end=read_epoch(end, "--to", is_last=True), workers=recorded_workers,
         storage_options=storage_options,
     )  # fmt: skip
-
-
-def read_epoch(text: str | None, option: str, *, is_last: bool = False) -> int | None:
-    """A day or a time in epoch milliseconds."""
-    read = read_day(text, option, is_last=is_last)
-    return None if read is None else round(read.timestamp() * 1000)
 
 
 def parse_numbers(
