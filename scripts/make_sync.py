@@ -20,13 +20,14 @@ REPLACEMENTS = [
     (r"\bawait ", ""),
     (r"\b_async\b", "_sync"),
     (r"\(asyncio\.CancelledError, KeyboardInterrupt\)", "KeyboardInterrupt"),
-    (r"\b(install|run_using|time_limit|wait)_async\b", r"\1"),
+    (r"\b(install|run_using|time_limit|wait|wait_event|read_notifications)_async\b", r"\1"),
     (
         r"\bimport asyncio\n",
         "import threading\nimport time\n",
     ),  # ruff takes away the one that is not used
     (r"\basyncio\.sleep\b", "time.sleep"),
     (r"\basyncio\.Lock\b", "threading.RLock"),
+    (r"\basyncio\.Event\b", "threading.Event"),
     (r"\bAbstractAsyncContextManager\b", "AbstractContextManager"),
     (r"\basynccontextmanager\b", "contextmanager"),
     (r"\b__a(enter|exit)__\b", r"__\1__"),

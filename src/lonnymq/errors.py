@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import NoReturn
 
@@ -61,6 +61,16 @@ class Unreachable(LonnyMQError):
 
 class PoolTimeout(LonnyMQError, TimeoutError):
     """All connections of this queue are busy: raise `max_connections`, make fewer calls at once, or give a pool."""
+
+
+class WaitTimeout(LonnyMQError, TimeoutError):
+    """The messages have not ended in time: wait again, or ask `queue.explain` why a message does not run."""
+
+    def __init__(self, ids: Sequence[int], seconds: float | None, state: str | None) -> None:
+        which = f"message {ids[0]} has" if len(ids) == 1 else f"{len(ids)} messages have"
+        shown = state if len(ids) == 1 else f"{state} for message {ids[0]}"
+        super().__init__(f"{which} not ended within {seconds:g} s: the state is {shown}")
+        self.ids = list(ids)
 
 
 class EmbeddedUnavailable(LonnyMQError):

@@ -25,6 +25,8 @@ OF_QUEUE: dict[str, dict[str, Any]] = {
     "schedule_set": {"name": "acme", "channel": "acme", "every_ms": 5000},
     "create_many": {**BATCH, "channel": "acme"},
     "copy": {**BATCH, "channel": "acme"},
+    "wait": {"message_id": 1, "timeout_ms": 0},
+    "wait_many": {"message_ids": [1], "timeout_ms": 0},
 }
 OF_CHANNEL = {"create_many": BATCH, "copy": BATCH}
 

@@ -193,3 +193,15 @@ def test_a_channel_is_purged_in_chunks_and_what_runs_stays(
     ran = run("message", "purge", "acme", "--yes", "--json", dsn=dsn_18)
     assert ran.json == {"channel": "acme", "deleted": 11_999}
     assert len(contents(queue, "acme")) == 1
+
+
+def test_a_wait_ends_with_the_messages_or_when_the_time_is_up(
+    queue: lonnymq.Queue, dsn_18: str
+) -> None:
+    done, other = (message_id(queue.create("acme", b"x")) for _ in range(2))
+    queue.dequeue()[0].complete()
+    document = run("message", "wait", done, "--json", dsn=dsn_18).json
+    assert [each["state"] for each in document["messages"]] == ["completed"]
+    late = run("message", "wait", done, other, "--timeout", "10ms", dsn=dsn_18)
+    assert late.code == 1
+    assert f"message {other} has not ended within 0.01 s: the state is waiting" in late.err

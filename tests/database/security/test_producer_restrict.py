@@ -194,3 +194,17 @@ def test_a_restricted_producer_finds_no_status_and_no_result_of_other_channels(
     assert (producer.result(own), producer.result(other)) == (b"r", None)
     assert producer.status(other).channel is None
     assert admin.result(other) == b"r"
+
+
+def test_a_restricted_producer_waits_for_messages_of_its_own_channels_only(
+    admin: lonnymq.Queue, producer: lonnymq.Queue, root
+) -> None:
+    admin.producer_restrict("a_producer", channels=["acme"])
+    own, other = (message_id(admin.create(each, b"x")) for each in ("acme", "globex"))
+    with pytest.raises(lonnymq.errors.WaitTimeout, match=f"message {own} has not ended"):
+        producer.wait_many([own, other], timeout_ms=0)
+    watched = root.execute("select id from lonnymq.message where watched").fetchall()
+    assert watched == [(own,)]
+    admin.complete_many(admin.dequeue(2))
+    states = [each.state for each in producer.wait_many([own, other])]
+    assert states == ["completed", "not_found"]

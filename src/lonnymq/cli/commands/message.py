@@ -1,4 +1,4 @@
-"""`lonnymq message`: create messages, also from files, and peek, explain, cancel, purge, status and result."""
+"""`lonnymq message`: create messages, also from files, and peek, explain, cancel, purge, status, wait and result."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from lonnymq.cli.output import (
     make_table,
 )
 from lonnymq.cli.session import Session, command, create_group
+from lonnymq.errors import WaitTimeout
 from lonnymq.text import format_count
 
 if TYPE_CHECKING:
@@ -67,8 +68,13 @@ Delay = Annotated[str | None, option("Time to wait: 90s, 2h.", metavar="TIME")]
 At = Annotated[
     str | None, option("Time to run at: 2030-01-31T08:00:00+01:00.", "--at", metavar="TIME")
 ]
+Timeout = Annotated[
+    str | None, option("Time to wait at most: 90s, 2h. No limit by default.", metavar="TIME")
+]
 
-app = create_group("Create, peek, explain, cancel and purge messages, show status and result.")
+app = create_group(
+    "Create, peek, explain, cancel and purge messages, show status and result, wait for the end."
+)
 
 
 @command(app, "create")
@@ -243,6 +249,17 @@ def render_statuses(found: list[MessageStatus]) -> Any:
 def format_error_line(error: str | None) -> str:
     """The last line of an error, which says what went wrong."""
     return error.strip().rsplit("\n", 1)[-1][:80] if error else ""
+
+
+@command(app, "wait")
+def wait_for_messages(session: Session, message_ids: Ids, timeout: Timeout = None) -> None:
+    """Wait until messages have ended, and show what became of the messages."""
+    limit = None if timeout is None else read_duration(timeout, "--timeout")
+    try:
+        found = session.queue.wait_many(message_ids, timeout_ms=limit)
+    except WaitTimeout as error:
+        raise CommandError(f"Time is up: {error}.") from None
+    session.out.print_result({"messages": found}, lambda: render_statuses(found))
 
 
 @command(app, "result")

@@ -13,7 +13,8 @@ from lonnymq.client import calls
 from lonnymq.client._async.connections import copy_messages, remove_limit, run_dequeue
 from lonnymq.client._async.install import install_async
 from lonnymq.client._async.methods import AsyncMethods
-from lonnymq.client.arguments import Bytes, Duration, Moment
+from lonnymq.client._async.waits import AsyncWaits
+from lonnymq.client.arguments import Bytes, Duration, Moment, identifier, identifiers
 from lonnymq.client.arguments import name as checked_name
 from lonnymq.client.bulk import Bulk
 from lonnymq.client.calls.lease import DequeueCursors, retry_pauses
@@ -160,6 +161,7 @@ class AsyncQueue(AsyncMethods):
             source, schema=schema, max_connections=max_connections, timeout_ms=timeout_ms
         )
         self._cursors = DequeueCursors()
+        self._waits = AsyncWaits(self._source, self.schema)
 
     async def __aenter__(self) -> Self:
         return self
@@ -239,6 +241,19 @@ class AsyncQueue(AsyncMethods):
                     self._source, Bulk(self.schema, carrying, channel=channel)
                 )
         return await copy_messages(self._source, Bulk(self.schema, messages, channel=channel))
+
+    async def wait(
+        self, message_id: int, *, timeout_ms: Duration | None = None
+    ) -> results.MessageStatus:
+        """Wait until a message has ended, and tell what became of it. Raises WaitTimeout after `timeout_ms`."""
+        [status] = await self._waits.wait([identifier("message_id", message_id)], timeout_ms)
+        return status
+
+    async def wait_many(
+        self, message_ids: Iterable[int], *, timeout_ms: Duration | None = None
+    ) -> list[results.MessageStatus]:
+        """Wait until all of these messages have ended. The answers have the order of the ids."""
+        return await self._waits.wait(identifiers("message_ids", message_ids), timeout_ms)
 
     async def dequeue(
         self,

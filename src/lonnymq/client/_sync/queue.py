@@ -14,7 +14,8 @@ from lonnymq.client import calls
 from lonnymq.client._sync.connections import copy_messages, remove_limit, run_dequeue
 from lonnymq.client._sync.install import install
 from lonnymq.client._sync.methods import Methods
-from lonnymq.client.arguments import Bytes, Duration, Moment
+from lonnymq.client._sync.waits import Waits
+from lonnymq.client.arguments import Bytes, Duration, Moment, identifier, identifiers
 from lonnymq.client.arguments import name as checked_name
 from lonnymq.client.bulk import Bulk
 from lonnymq.client.calls.lease import DequeueCursors, retry_pauses
@@ -159,6 +160,7 @@ class Queue(Methods):
             source, schema=schema, max_connections=max_connections, timeout_ms=timeout_ms
         )
         self._cursors = DequeueCursors()
+        self._waits = Waits(self._source, self.schema)
 
     def __enter__(self) -> Self:
         return self
@@ -232,6 +234,17 @@ class Queue(Methods):
             with tracing.creating_many(self.schema, messages, NewMessage) as carrying:
                 return copy_messages(self._source, Bulk(self.schema, carrying, channel=channel))
         return copy_messages(self._source, Bulk(self.schema, messages, channel=channel))
+
+    def wait(self, message_id: int, *, timeout_ms: Duration | None = None) -> results.MessageStatus:
+        """Wait until a message has ended, and tell what became of it. Raises WaitTimeout after `timeout_ms`."""
+        [status] = self._waits.wait([identifier("message_id", message_id)], timeout_ms)
+        return status
+
+    def wait_many(
+        self, message_ids: Iterable[int], *, timeout_ms: Duration | None = None
+    ) -> list[results.MessageStatus]:
+        """Wait until all of these messages have ended. The answers have the order of the ids."""
+        return self._waits.wait(identifiers("message_ids", message_ids), timeout_ms)
 
     def dequeue(
         self,

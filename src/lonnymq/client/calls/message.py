@@ -210,6 +210,11 @@ def message_status_many(message_ids: Ids) -> list[results.MessageStatus]:
     """Tell what became of many messages. The answers have the order of the ids."""
 
 
+@sql_function(EVERYBODY, method=False)
+def message_watch(message_ids: Ids) -> list[results.MessageStatus]:
+    """Ask for a notification when messages end, and tell what became of them so far."""
+
+
 @sql_function(EVERYBODY, using=True)
 def message_result(message_id: Identifier) -> bytes | None:
     """Return the result of a completed message, or None if no result was stored."""

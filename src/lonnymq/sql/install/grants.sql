@@ -70,6 +70,7 @@ from (
   ('message_result', 'owner', '{producer,consumer,viewer,admin}'),
   ('message_show', 'owner', '{viewer,admin}'),
   ('message_status', 'owner', '{producer,consumer,viewer,admin}'),
+  ('message_watch', 'owner', '{producer,consumer,viewer,admin}'),
   ('producer_list', 'owner', '{viewer,admin}'),
   ('producer_restrict', 'owner', '{admin}'),
   ('producer_unrestrict', 'owner', '{admin}'),

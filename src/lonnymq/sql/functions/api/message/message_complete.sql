@@ -4,7 +4,7 @@
 --
 -- Answers: `completed`, `lease_lost` (the token does not match the present lease), `not_found`.
 -- Locks: the messages, in the order of ids, until the transaction ends. Channels are not locked.
--- Notifies: no.
+-- Notifies: those who wait for the end of one of the messages.
 create or replace function lonnymq.message_complete(
   p_ids bigint[], p_tokens uuid[], p_results bytea[] default null
 )
@@ -29,6 +29,7 @@ declare
   v_done uuid[];
   v_channels text[];
   v_slots integer[];
+  v_watched bigint[];
 begin
   if cardinality(p_ids) = cardinality(p_tokens) and cardinality(p_ids) <= 10000 then
     perform lonnymq.commit_durably();
@@ -76,8 +77,8 @@ begin
   )
   select array_agg(g.id), array_agg(g.token),
     array_agg(g.channel) filter (where g.slot > 0),
-    array_agg(g.slot::integer) filter (where g.slot > 0)
-  into v_ids, v_done, v_channels, v_slots
+    array_agg(g.slot::integer) filter (where g.slot > 0), array_agg(g.id) filter (where g.watched)
+  into v_ids, v_done, v_channels, v_slots, v_watched
   from gone g;
 
   if v_channels is not null then
@@ -85,6 +86,9 @@ begin
     select o.channel, sum(o.slot & 1), sum((o.slot >> 1) & 1), -sum(o.slot >> 2)
     from unnest(v_channels, v_slots) as o (channel, slot)
     group by o.channel;
+  end if;
+  if v_watched is not null then
+    perform lonnymq.message_ended(v_watched);
   end if;
   if cardinality(v_done) = cardinality(p_ids) then
     return query select i.id, 'completed' from unnest(p_ids) as i (id);
@@ -140,6 +144,9 @@ begin
   if v_gone.slot > 0 then
     insert into lonnymq.change (channel, slots, queue_slots, size)
     values (v_gone.channel, v_gone.slot & 1, (v_gone.slot >> 1) & 1, -(v_gone.slot >> 2));
+  end if;
+  if v_gone.watched then
+    perform lonnymq.message_ended(array[v_gone.id]);
   end if;
   return 'completed';
 end

@@ -3,21 +3,29 @@ create or replace function lonnymq.dead_add(
   p_tids tid[], p_errors text[], p_died boolean[], p_now bigint
 )
 returns void
-language sql
-volatile
+language plpgsql
 as $$
+declare
+  v_watched bigint[];
+begin
   with gone as (
     delete from lonnymq.message m
     using unnest(p_tids, p_errors, p_died) as t (tid, error, died)
     where m.ctid = t.tid and t.died
     returning m.*, t.error as last_error
+  ), added as (
+    insert into lonnymq.dead (
+      id, dequeue_at, created_at, died_at, attempt, channel, kind, key, headers, state, error, content
+    )
+    select g.id, g.dequeue_at, g.created_at, p_now, g.attempt, g.channel, g.kind, g.key, g.headers,
+      g.state, g.last_error, g.content
+    from gone g
   )
-  insert into lonnymq.dead (
-    id, dequeue_at, created_at, died_at, attempt, channel, kind, key, headers, state, error, content
-  )
-  select g.id, g.dequeue_at, g.created_at, p_now, g.attempt, g.channel, g.kind, g.key, g.headers,
-    g.state, g.last_error, g.content
-  from gone g
+  select array_agg(g.id) into v_watched from gone g where g.watched;
+  if v_watched is not null then
+    perform lonnymq.message_ended(v_watched);
+  end if;
+end
 $$;
 
 comment on function lonnymq.dead_add(tid[], text[], boolean[], bigint) is

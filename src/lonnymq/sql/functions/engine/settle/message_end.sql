@@ -14,6 +14,7 @@ declare
   v_history text;
   v_ids bigint[];
   v_has_slots boolean;
+  v_watched bigint[];
 begin
   select q.history into v_history from lonnymq.queue q where q.only_row;
   select array_agg(h.id) into v_ids
@@ -56,9 +57,13 @@ begin
     where c.removed + c.slots + c.queue_slots + c.sizes > 0
     returning change.notified
   )
-  select bool_or(c.notified) into v_has_slots from changed c;
+  select (select bool_or(c.notified) from changed c), array_agg(g.id) filter (where g.watched)
+  into v_has_slots, v_watched from gone g;
   if v_has_slots then
     perform pg_notify('lonnymq', '');
+  end if;
+  if v_watched is not null then
+    perform lonnymq.message_ended(v_watched);
   end if;
   return coalesce(v_ids, '{}');
 end

@@ -8,6 +8,7 @@ as $$
 declare
   v_is_fixed boolean := lonnymq.snapshot_is_fixed();
   v_gone bigint[];
+  v_watched bigint[];
 begin
   select array_agg(h.id) into v_gone
   from (
@@ -17,18 +18,23 @@ begin
     for update skip locked
   ) h;
   with gone as (
-    delete from lonnymq.message m where m.id = any (v_gone) returning m.channel
+    delete from lonnymq.message m where m.id = any (v_gone) returning m.id, m.channel, m.watched
   ), counted as (
     select g.channel, count(*) as gone from gone g group by g.channel
+  ), changed as (
+    insert into lonnymq.change (channel, size, added, can_wait)
+    select c.channel, case when s.is_sized then -c.gone else 0 end,
+      case when s.is_sized then 0 else -c.gone end, true
+    from counted c
+    cross join lateral (
+      select s.max_size is not null or v_is_fixed as is_sized
+      from lonnymq.channel_capacity(c.channel) s
+    ) s
   )
-  insert into lonnymq.change (channel, size, added, can_wait)
-  select c.channel, case when s.is_sized then -c.gone else 0 end,
-    case when s.is_sized then 0 else -c.gone end, true
-  from counted c
-  cross join lateral (
-    select s.max_size is not null or v_is_fixed as is_sized
-    from lonnymq.channel_capacity(c.channel) s
-  ) s;
+  select array_agg(g.id) into v_watched from gone g where g.watched;
+  if v_watched is not null then
+    perform lonnymq.message_ended(v_watched);
+  end if;
   return coalesce(v_gone, '{}');
 end
 $$;

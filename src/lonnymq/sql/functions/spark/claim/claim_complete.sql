@@ -12,6 +12,7 @@ declare
   v_count bigint;
   v_channels text[];
   v_slots integer[];
+  v_watched bigint[];
 begin
   perform lonnymq.commit_durably();
   select q.history into v_history from lonnymq.queue q where q.only_row;
@@ -21,7 +22,7 @@ begin
     delete from lonnymq.message m
     where m.id = any (p_ids) and m.token between p_low and p_high
     returning m.id, m.created_at, m.dequeue_at, m.dequeued_at, octet_length(m.content) as size,
-      m.attempt, m.slot, m.channel, m.kind, m.key, m.worker, m.headers,
+      m.attempt, m.slot, m.channel, m.kind, m.key, m.worker, m.headers, m.watched,
       case when v_history = 'content' then m.content end as content
   ), logged as (
     insert into lonnymq.history (
@@ -35,14 +36,17 @@ begin
     where v_history <> 'off'
   )
   select count(*), array_agg(g.channel) filter (where g.slot > 0),
-    array_agg(g.slot::integer) filter (where g.slot > 0)
-  into v_count, v_channels, v_slots
+    array_agg(g.slot::integer) filter (where g.slot > 0), array_agg(g.id) filter (where g.watched)
+  into v_count, v_channels, v_slots, v_watched
   from gone g;
 
   insert into lonnymq.change (channel, slots, queue_slots, size)
   select o.channel, sum(o.slot & 1), sum((o.slot >> 1) & 1), -sum(o.slot >> 2)
   from unnest(v_channels, v_slots) as o (channel, slot)
   group by o.channel;
+  if v_watched is not null then
+    perform lonnymq.message_ended(v_watched);
+  end if;
   return v_count;
 end
 $$;
