@@ -1,7 +1,7 @@
 # Plain `make` lists the targets. Every target works from a bare clone with Python 3.11 and make.
 
 PYTHON ?= python3
-EXTRAS ?= binary,embedded,worker,cli,dashboard,spark
+EXTRAS ?= binary,embedded,worker,cli,dashboard,oidc,spark
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed

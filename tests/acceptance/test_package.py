@@ -36,6 +36,7 @@ GIVES = {
     "worker": "import lonnymq; lonnymq.Worker()",
     "cli": "import lonnymq.cli.app",
     "dashboard": "import lonnymq.dashboard",
+    "oidc": "import lonnymq.dashboard, authlib.integrations.starlette_client",
     "tracing": "import opentelemetry.trace, lonnymq.tracing",
     "spark": "import lonnymq.spark; lonnymq.spark.LonnyMQDataSource",
 }

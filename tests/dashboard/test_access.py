@@ -338,5 +338,8 @@ async def test_the_host_app_names_users_and_the_access_file_gives_them_roles(pag
 def test_the_access_file_of_the_documentation_is_valid(tmp_path):
     page = (Path(__file__).parents[2] / "docs" / "dashboard.md").read_text()
     file = tmp_path / "access.toml"
-    file.write_text(page.partition("```toml\n")[2].partition("```")[0])
+    roles, oidc = (each.partition("```")[0] for each in page.split("```toml\n")[1:])
+    file.write_text(roles)
     assert load_access(file).find_access("bert", (), "lonnymq").patterns == ("acme", "acme-*")
+    file.write_text(oidc)
+    assert load_access(file).find_access("bert", ("support",), "lonnymq").role is Role.VIEW

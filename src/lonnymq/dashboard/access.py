@@ -20,6 +20,11 @@ from lonnymq.errors import InvalidArgument
 
 REDACTED = "•••"
 SHA256_DIGITS = 64
+ISSUERS = (
+    "https://",
+    "http://127.0.0.1:",
+    "http://localhost:",
+)  # of this machine without TLS, for tests
 
 
 class Role(IntEnum):
@@ -121,6 +126,7 @@ class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     user_claim: str = "email"
     group_claim: str = "groups"
     scope: str = "openid email profile"
+    public_url: str | None = None
 
 
 class AccessRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -145,6 +151,10 @@ class AccessRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 )
         for each in self.grant:
             check_grant(each)
+        if self.oidc is not None and not self.oidc.issuer.startswith(ISSUERS):
+            raise InvalidArgument(
+                f"the issuer {self.oidc.issuer!r} of [oidc] must start with https://"
+            )
         granted = {each.user for each in self.grant}
         unknown = sorted(set(self.tokens) - granted) if "*" not in granted else []
         if unknown:
@@ -198,6 +208,10 @@ def load_access(file: str | Path) -> AccessRules:
         document = tomllib.loads(Path(file).read_text())
         rules = msgspec.convert(document, AccessRules)
         rules.check()
+        if rules.oidc is not None and rules.oidc.client_secret_file is not None:
+            secret = str(Path(file).parent / rules.oidc.client_secret_file)
+            provider = msgspec.structs.replace(rules.oidc, client_secret_file=secret)
+            rules = msgspec.structs.replace(rules, oidc=provider)
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidArgument(f"cannot read the access file {file}: {error}") from None
     except (tomllib.TOMLDecodeError, msgspec.ValidationError, InvalidArgument) as error:

@@ -36,6 +36,7 @@ from lonnymq.dashboard.files import (
     send_report_picture,
 )
 from lonnymq.dashboard.guard import guard_route
+from lonnymq.dashboard.oidc import OidcLogin
 from lonnymq.dashboard.queues import build_queues, logger
 from lonnymq.dashboard.security import Authenticate, Authenticator
 from lonnymq.dashboard.state import AppState
@@ -122,6 +123,7 @@ def create_app(
 
 def build_routes(state: AppState) -> list[BaseRoute]:
     """All routes, each with the role that it needs. Actions that are not enabled have no routes."""
+    provider = state.rules.oidc if state.rules is not None else None
     return [
         guard_route("/", send_page, role=None),
         guard_route("/static/{path:path}", send_file, role=None),
@@ -137,6 +139,7 @@ def build_routes(state: AppState) -> list[BaseRoute]:
         guard_route("/report/", send_report, role=Role.VIEW),
         guard_route("/report/{name}", send_report_picture, role=Role.VIEW),
         *(action_routes() if state.actions else []),
+        *(OidcLogin(provider).routes() if provider is not None else []),
         guard_route("/openapi.json", send_openapi, role=None),
         guard_route("/metrics", metrics.send_metrics, role=Role.VIEW),
         guard_route("/health", metrics.send_health, role=None),

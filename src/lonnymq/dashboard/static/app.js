@@ -74,7 +74,7 @@ function SignedIn({ session, onSession, reload }) {
         <${ConnectionBanner} live=${live} />
         <main id="main" tabindex="-1">
           ${queue ? html`<${page.view} key=${where} rest=${route.rest} />`
-            : html`<h1>LonnyMQ</h1><div class="card"><${Empty} title="No queue is configured"><p>Start the dashboard with a DSN: <code>lonnymq dashboard --dsn …</code></p><//></div>`}
+            : html`<h1>LonnyMQ</h1><div class="card"><${Empty} title="You have no access to a queue"><p>You are signed in as <bdi>${session.user}</bdi>. Ask somebody who administers the dashboard: the access file has the roles.</p><//></div>`}
         </main>
       </div>
     </div>

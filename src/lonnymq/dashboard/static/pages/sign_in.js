@@ -20,7 +20,9 @@ export function SignIn({ session, onSession }) {
   };
   return html`<main id="main" class="door"><div class="card">
     <h1><${Logo} />LonnyMQ</h1>
-    ${session.login === "host" ? html`<${Notice} tone="warn" title="Please sign in"><p>Sign in to the application that contains this dashboard, then come back.</p><//>` : html`
+    ${session.login === "host" ? html`<${Notice} tone="warn" title="Please sign in"><p>Sign in to the application that contains this dashboard, then come back.</p><//>` : session.login === "oidc" ? html`
+      <div role="alert">${new URLSearchParams(location.search).get("error") && html`<${Notice} tone="bad" title="The sign-in failed."><p>Try again. The log of the dashboard has the reason.</p><//>`}</div>
+      <p><a class="button main" href="oidc/sign-in">Sign in</a></p>` : html`
       <form onSubmit=${submit}>
         <label class="field"><span>Token</span><input class="input" type="password" name="token" required autocomplete="current-password" /><span class="hint">${session.shared_token ? "printed when the dashboard started" : "your own token"}</span></label>
         ${session.shared_token && html`<label class="field"><span>Your name</span><input class="input" name="name" maxlength="100" autocomplete="username" /><span class="hint">optional, for the audit log</span></label>`}
