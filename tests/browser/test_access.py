@@ -11,6 +11,9 @@ from playwright.async_api import Page, expect
 from browser.conftest import Open, Site, live
 from browser.server import Serving, serving
 from browser.test_accessibility import grave
+from dashboard.oidc_provider import CLIENT, SECRET, Provider
+from dashboard.server import served
+from dashboard.test_oidc import FILE as OIDC_FILE
 from lonnymq.dashboard import create_app
 
 FILE = """
@@ -88,3 +91,24 @@ async def test_a_user_of_some_channels_sees_and_stops_these_alone(
     assert await page.evaluate("document.documentElement.scrollWidth") == 390
     await page.goto(f"{guarded.url}#/app/overview")
     await expect(page.get_by_role("table", name="Busiest channels")).to_be_visible()
+
+
+async def test_a_user_signs_in_at_a_provider_of_another_site(
+    site: Site, window: Open, tmp_path: Path
+):
+    provider, file = Provider(), tmp_path / "access.toml"
+    with served(provider.app) as address:
+        provider.issuer = address.replace("127.0.0.1", "localhost")
+        (tmp_path / "secret").write_text(SECRET)
+        file.write_text(OIDC_FILE.format(issuer=provider.issuer, client=CLIENT))
+        with serving(lambda: create_app({"app": site.dsns["app"]}, access=file)) as server:
+            page = await window(server.url)
+            await expect(page.get_by_label("Token")).to_have_count(0)
+            await page.get_by_role("link", name="Sign in").click()
+            await expect(live(page)).to_be_visible()
+            await expect(page.get_by_text("anna@example.org")).to_be_visible()
+            await page.get_by_role("button", name="Sign out").click()
+            provider.claims = {}
+            await page.get_by_role("link", name="Sign in").click()
+            await expect(page.get_by_text("The sign-in failed.")).to_be_visible()
+            assert await grave(page) == []
