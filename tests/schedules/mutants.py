@@ -139,7 +139,7 @@ def compiles(stage: Stage, mutant: Mutant) -> bool:
 NAMED = {
     "a tick of another cluster is believed": (
         "checkpoint_now", "t.xmin = t.made_by::xid as is_own", "t.id is not null as is_own"),
-    "one fold takes back all leases": ("fold_run", "p_now, 500)", "p_now, 1000000)"),
+    "one fold takes back all leases": ("lease_reclaim", "10000, 500)", "1000000, 1000000)"),
     "a mark claims more than was looked at": (
         "fold_run", "v_checkpoint.lease_mark := v_expired.mark", "v_checkpoint.lease_mark := p_now"),
     "a lease that is noted late is not looked for": ("fold_run", ", v_leases.first_at - 1)", ")"),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import psycopg
 import pytest
 
 from database.rules.conftest import OpenSession
-from database.rules.factories import Session
+from database.rules.factories import Lease, Session
 from lonnymq.testing import Clock
 
 HOUR = 3_600_000
@@ -15,13 +17,16 @@ CALL_MS = 2000  # what a single call may take: the server cancels it otherwise
 BATCH = 100
 
 
-def lease_all(producer: Session, consumer: Session, count: int) -> None:
+def lease_all(producer: Session, consumer: Session, count: int) -> list[Lease]:
     """Lease so many messages of one channel, 10,000 a dequeue, as a stream reader does."""
     producer.set("dead fleet", max_attempts=100)
+    leases = []
     for first in range(0, count, 10_000):
         size = min(10_000, count - first)
         producer.fill("dead fleet", size)
-        assert len(consumer.dequeue(size, 30_000)) == size
+        leases += consumer.dequeue(size, 30_000)
+    assert len(leases) == count
+    return leases
 
 
 def hurried(open_session: OpenSession, dsn: str) -> Session:
@@ -92,15 +97,34 @@ def test_one_dequeue_of_one_takes_the_same_pages_however_many_leases_have_run_ou
     assert pages[1] < 2 * pages[0]
 
 
+def extend_in_any_order(session: Session, leases: list[Lease], clock: Clock) -> None:
+    """Extend every lease, a hundred from all over the channel at a time: no two hundreds end together."""
+    shuffled = Random(1).sample(leases, len(leases))
+    for first in range(0, len(shuffled), 100):
+        some = shuffled[first : first + 100]
+        session.rows(
+            "select lonnymq.message_heartbeat(%s::bigint[], %s::uuid[], %s)",
+            [each.id for each in some],
+            [each.token for each in some],
+            40_000 + first,
+        )
+    clock.advance(35_000)
+    assert not session.dequeue()  # looks at all of them, and finds that they were extended
+
+
+@pytest.mark.parametrize("in_any_order", [False, True])
 def test_large_dequeues_step_over_the_messages_whose_leases_have_not_been_taken_back_yet(
-    open_session: OpenSession, dsn_18: str, clock_18: Clock
+    open_session: OpenSession, dsn_18: str, clock_18: Clock, *, in_any_order: bool
 ) -> None:
     """All leases of a channel ran out. Each call takes some of them back, and leases all that it finds."""
     session, pages = open_session(dsn_18), []
     for count in (2_000, 16_000):
-        lease_all(session, session, count)
+        leases = lease_all(session, session, count)
+        if in_any_order:
+            extend_in_any_order(session, leases, clock_18)
         clock_18.advance(2 * HOUR)
         pages.append(sorted(session.dequeue_buffers(1000) for _ in range(5))[2])
+        clock_18.advance(2 * HOUR)
         while leases := session.dequeue(10_000):
             session.complete(*leases)
         session.rows("vacuum")

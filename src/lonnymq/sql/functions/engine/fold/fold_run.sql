@@ -38,16 +38,10 @@ begin
   -- A clock that was set back brings moments again that are marked already.
   v_checkpoint.lease_mark := least(v_checkpoint.lease_mark, p_now, v_leases.first_at - 1);
   v_checkpoint.wake_mark := least(v_checkpoint.wake_mark, p_now);
-  expired := 0;
-  died := 0;
-  -- Most leases were settled in time: such a look costs little, and another one follows.
-  for v_look in 1 .. 8 loop
-    select * into v_expired from lonnymq.lease_reclaim(v_checkpoint.lease_mark, p_now, 500);
-    v_checkpoint.lease_mark := v_expired.mark;
-    expired := expired + v_expired.expired;
-    died := died + v_expired.died;
-    exit when not v_expired.is_more or expired + died >= 250;
-  end loop;
+  select * into v_expired from lonnymq.lease_reclaim(v_checkpoint.lease_mark, p_now);
+  v_checkpoint.lease_mark := v_expired.mark;
+  expired := v_expired.expired;
+  died := v_expired.died;
   select * into v_woken from lonnymq.fold_wake(v_checkpoint.wake_mark, p_now, 1000);
   v_checkpoint.wake_mark := v_woken.mark;
   if exists (select from lonnymq.early_lease u where u.channel_id >= 0) then

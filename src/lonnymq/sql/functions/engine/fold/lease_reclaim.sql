@@ -1,23 +1,19 @@
 -- Takes back leases that have run out: their messages go back into their channel's line where they
--- were, or are dead if that was the last attempt. Looks at leases that were to end after p_from, in the
--- order of their ends, and at no more than p_limit messages: work that is done is kept, the next call
--- goes on.
+-- were, or are dead if that was the last attempt. Looks at leases that were to end after p_from, and takes
+-- back at most 500 of them: work that is done is kept, the next call goes on.
 --
 -- Answers: up to when it has looked at everything (mark), how many went back, how many died, and whether
 --   there are more to look at.
 -- Locks: the messages, without ever waiting for one: what is being settled at this moment is left
 --   to its settler and looked at again (lease_unlocked).
 create or replace function lonnymq.lease_reclaim(
-  p_from bigint, p_now bigint, p_limit integer,
+  p_from bigint, p_now bigint,
   out mark bigint, out expired bigint, out died bigint, out is_more boolean
 )
 language plpgsql
 as $$
 #variable_conflict use_column
 declare
-  v_tids tid[];
-  v_ids bigint[];
-  v_rest bigint[];
   v_late bigint[];
   v_due bigint[];
   v_next_ats bigint[];
@@ -29,49 +25,11 @@ begin
   if not exists (select from lonnymq.lease l where l.due_at > p_from and l.due_at <= p_now) then
     return;
   end if;
-
-  select array_agg(l.tid), max(l.due_at) into v_tids, mark
-  from (
-    select l.*, sum(cardinality(l.message_ids)) over (order by l.due_at, l.tid)
-      - cardinality(l.message_ids) as before
-    from (
-      select l.ctid as tid, l.due_at, l.message_ids
-      from lonnymq.lease l
-      where l.due_at > p_from and l.due_at <= p_now
-      order by l.due_at
-      limit p_limit
-      for update skip locked
-    ) l
-  ) l
-  where l.before < p_limit;
-  with looked as materialized (
-    delete from lonnymq.lease l where l.ctid = any (v_tids) returning l.message_ids
-  )
-  select array_agg(i.id) filter (where i.place <= p_limit),
-    array_agg(i.id) filter (where i.place > p_limit)
-  into v_ids, v_rest
-  from (
-    select i.id, row_number() over () as place
-    from looked l cross join lateral unnest(l.message_ids) as i (id)
-  ) i;
-  if v_rest is not null then
-    insert into lonnymq.lease (due_at, message_ids) values (mark, v_rest);
-  end if;
+  v_late := lonnymq.lease_late(p_from, p_now, 10000, 500);
   select l.due_at - 1 into mark from lonnymq.lease l
   where l.due_at > p_from and l.due_at <= p_now order by l.due_at limit 1;
   is_more := found;
   mark := coalesce(mark, p_now);
-
-  -- Extended by a heartbeat, or leased anew: look again then.
-  with held as materialized (
-    select m.id, m.lease_until from lonnymq.message m
-    where m.id = any (v_ids) and m.token is not null
-  ), extended as (
-    insert into lonnymq.lease (due_at, message_ids)
-    select h.lease_until, array_agg(h.id) from held h where h.lease_until > p_now
-    group by h.lease_until
-  )
-  select array_agg(h.id) into v_late from held h where h.lease_until <= p_now;
   if v_late is null then
     return;
   end if;
@@ -97,5 +55,5 @@ begin
 end
 $$;
 
-comment on function lonnymq.lease_reclaim(bigint, bigint, integer) is
+comment on function lonnymq.lease_reclaim(bigint, bigint) is
 'Takes back leases that have run out.';
