@@ -194,15 +194,24 @@ def headers(what: str, value: object) -> str:
     return encode_json(what, value)
 
 
-def encode_json(what: str, value: Mapping[str, Any]) -> str:
-    """The mapping as JSON that jsonb can hold; a timedelta is written in milliseconds."""
-    try:
-        written = json.dumps(
-            dict(value), allow_nan=False, ensure_ascii=False, default=encode_duration
+def json_list(what: str, value: object) -> str:
+    """A JSON list as text."""
+    if not isinstance(value, list):
+        raise InvalidArgument(
+            f"{what} must be a list that JSON can hold, not {describe_value(value)}"
         )
+    return encode_json(what, value)
+
+
+def encode_json(what: str, value: Mapping[str, Any] | list[Any]) -> str:
+    """The mapping or list as JSON that jsonb can hold; a timedelta is written in milliseconds."""
+    kind = "list" if isinstance(value, list) else "mapping"
+    try:
+        content = value if isinstance(value, list) else dict(value)
+        written = json.dumps(content, allow_nan=False, ensure_ascii=False, default=encode_duration)
         written.encode()
     except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidArgument(f"{what} must be a mapping that JSON can hold: {error}") from error
+        raise InvalidArgument(f"{what} must be a {kind} that JSON can hold: {error}") from error
     if ESCAPED_NUL.search(written):
         raise InvalidArgument(f"{what} must not contain NUL (U+0000)")
     return written
@@ -313,6 +322,7 @@ Period = Annotated[Duration, Argument("bigint", "Duration", milliseconds)]
 Time = Annotated[Moment, Argument("bigint", "Moment", moment)]
 Content = Annotated[Bytes, Argument("bytea", "Bytes", content)]
 Json = Annotated[Mapping[str, Any], Argument("jsonb", "Mapping[str, Any]", headers)]
+JsonList = Annotated[list[Any], Argument("jsonb", "list[Any]", json_list)]
 JsonOrEmpty = Annotated[
     Mapping[str, Any] | None,
     Argument("jsonb", "Mapping[str, Any] | None", lambda what, each: headers(what, each or {})),

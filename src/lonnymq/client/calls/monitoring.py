@@ -6,7 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lonnymq.client.arguments import Count, Identifier, Json, Name, Names, Period, Text, Time
+from lonnymq.client.arguments import (
+    Count,
+    Identifier,
+    Ids,
+    Json,
+    JsonList,
+    Name,
+    Names,
+    Period,
+    Text,
+    Time,
+)
 from lonnymq.client.describe import ADMIN, READER, VIEWER, sql_function
 
 
@@ -115,6 +126,30 @@ class DeadMatch:
     error: str | None
     head: bytes | None
     upto: int | None
+    looked_at: int
+    now_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class FoundMessage:
+    """A message that was found, or with None as the id how far the search has come."""
+
+    id: int | None
+    state: str | None
+    channel: str | None
+    kind: str | None
+    key: str | None
+    attempt: int | None
+    worker: str | None
+    created_at: int | None
+    dequeue_at: int | None
+    dequeued_at: int | None
+    finished_at: int | None
+    error: str | None
+    size: int | None
+    head: bytes | None
+    progress: float | None
+    upto: list[int] | None
     looked_at: int
     now_at: int
 
@@ -324,6 +359,21 @@ def history_recent(
     start: Time, *, step_ms: Period, channel: Name | None = None, most: Count = 5000
 ) -> list[HistoryStep]:
     """What became of the attempts that ended lately."""
+
+
+@sql_function(VIEWER, method=False)
+def message_find(
+    state: Text = "live",
+    *,
+    channel: Name | None = None,
+    kind: Name | None = None,
+    key: Name | None = None,
+    worker: Name | None = None,
+    fields: JsonList | None = None,
+    after: Ids | None = None,
+    limit: Count = 50,
+) -> list[FoundMessage]:
+    """Find messages by state, kind, key, worker and fields of JSON contents. At most 10,000 messages are read."""
 
 
 @sql_function(VIEWER, method=False)

@@ -63,6 +63,7 @@ from (
   ('message_dequeue', 'owner', '{consumer,admin}'),
   ('message_explain', 'owner', '{viewer,admin}'),
   ('message_fail', 'owner', '{consumer,admin}'),
+  ('message_find', 'owner', '{viewer,admin}'),
   ('message_heartbeat', 'owner', '{consumer,admin}'),
   ('message_page', 'owner', '{viewer,admin}'),
   ('message_peek', 'owner', '{viewer,admin}'),
