@@ -15,6 +15,8 @@ PLACES = [
     "channel/acme",
     "message",
     "dead",
+    "messages",
+    "messages?state=dead",
     "workers",
     "schedules",
     "history",

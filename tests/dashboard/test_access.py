@@ -61,7 +61,7 @@ PUBLIC = {
     ("GET", "/"), ("GET", "/static/{path:path}"), ("GET", "/api/session"), ("POST", "/api/session"),
     ("POST", "/api/session/end"), ("GET", "/openapi.json"), ("GET", "/health"), ("GET", "/ready"),
 }  # fmt: skip
-ACTS = {"pause", "resume", "cancel", "redrive", "run_schedule"}
+ACTS = {"pause", "resume", "cancel", "cancel_many", "edit_dead", "redrive", "run_schedule"}
 ADMINISTERS = {"set_limits", "purge", "purge_dead", "pause_schedule", "resume_schedule"}
 
 
@@ -343,3 +343,20 @@ def test_the_access_file_of_the_documentation_is_valid(tmp_path):
     assert load_access(file).find_access("bert", (), "lonnymq").patterns == ("acme", "acme-*")
     file.write_text(oidc)
     assert load_access(file).find_access("bert", ("support",), "lonnymq").role is Role.VIEW
+
+
+async def test_a_search_finds_nothing_of_other_channels_and_reads_no_hidden_payload(client, dsn_18):
+    with Queue(dsn_18) as queue:
+        queue.create("zulu", b'{"password": "pa55"}')
+        queue.create("acme", b'{"password": "pa55"}')
+    found = (await get(client, "acme", "find"))["messages"]
+    assert {each["channel"] for each in found} <= {"acme", "broken"}
+    assert len(found) >= 1
+    for user, status in (("viewer", 200), ("careful", 403), ("blind", 403)):
+        await get(client, user, "find", status, field="password", value="pa55")
+        assert ("pa55" in str(await get(client, user, "find"))) is (user == "viewer")
+
+
+async def test_a_payload_that_is_hidden_cannot_be_edited(client):
+    body = {"id": str(client.ids["dead"]), "content": "x"}
+    assert "edit" in (await post(client, "blind", "edit_dead", body, 403))["error"]["message"]

@@ -237,3 +237,91 @@ async def test_looking_cannot_write(page, dsn_18):
         await queue.rows(calls.channel_set, "acme", {"weight": 2})
     with pytest.raises(ApiError):
         await queue.rows(calls.message_create, NewMessage(b"x", channel="acme"))
+
+
+async def test_selected_messages_are_cancelled_and_no_other(acting):
+    ids = [str(acting.ids[each]) for each in ("waiting", "leased", "completed")]
+    will = await acting.post("cancel_many/preview", {"ids": ids})
+    assert (will["count"], will["warning"]) == (2, "Workers are running 1 message.")
+    assert "No longer in the queue: 1 message." in will["message"]
+    did = await acting.post("cancel_many", {"ids": ids})
+    assert did["count"] == 2
+    assert sorted((await acting.look("audit"))["entries"][0]["parameters"]["ids"]) == sorted(
+        ids[:2]
+    )
+    await acting.post("cancel_many", {"ids": []}, status=422)
+
+
+async def test_a_dead_message_is_edited_and_queued_again(acting):
+    dead = str(acting.ids["dead"])
+    body = {"id": dead, "content": '{"fixed": "ä"}'}
+    will = await acting.post("edit_dead/preview", body)
+    assert "15 bytes" in will["message"]
+    did = await acting.post("edit_dead", body)
+    new = (await acting.look("audit"))["entries"][0]["parameters"]["id"]
+    assert did["message"] == f"Message {new} replaces message {dead}."
+    seen = (await acting.look(f"messages/{new}"))["message"]
+    assert (seen["channel"], seen["kind"], seen["state"]) == ("broken", "import", "waiting")
+    assert seen["content"]["text"] == '{\n  "fixed": "ä"\n}'
+    assert acting.queue.channel("broken").stats().dead == 3
+    await acting.post("edit_dead", body, status=404)
+
+
+async def test_a_dead_message_stays_if_its_key_is_taken(acting):
+    queue = acting.queue
+    queue.create("broken", b"x", key="order-7")
+    (message,) = [each for each in queue.dequeue(100) if each.key == "order-7"]
+    queue.fail(message, error="no")
+    queue.create("broken", b"y", key="order-7")
+    before = queue.channel("broken").stats().dead
+    body = {"id": str(message.id), "content": "z"}
+    assert (await acting.post("edit_dead", body, status=409))["error"]["code"] == "conflict"
+    assert queue.channel("broken").stats().dead == before
+
+
+async def test_the_result_and_the_progress_of_a_message_are_shown(acting):
+    queue = acting.queue
+    done = queue.create("fresh", b"x")
+    (message,) = [each for each in queue.dequeue(100) if each.id == done.id]
+    queue.heartbeat(message, progress=0.4, note="rendering")
+    seen = (await acting.look(f"messages/{done.id}"))["message"]
+    assert (round(seen["progress"], 3), seen["progress_note"]) == (0.4, "rendering")
+    queue.complete(message, result=b'{"frames": 7}')
+    acting.client._transport.app.state.dashboard.cache.answers.clear()  # of the last second
+    seen = (await acting.look(f"messages/{done.id}"))["message"]
+    assert seen["result"]["text"] == '{\n  "frames": 7\n}'
+
+
+async def test_messages_of_all_channels_are_found(acting):
+    for state, name in (("running", "leased"), ("retrying", "failed"), ("scheduled", "scheduled"),
+                        ("completed", "completed"), ("dead", "dead"), ("waiting", "waiting")):  # fmt: skip
+        found = await acting.look("find", state=state)
+        assert str(acting.ids[name]) in [each["id"] for each in found["messages"]], state
+        assert found["next"] is None
+        assert found["looked_at"] > 0
+    acting.queue.create("acme", b'{"user": {"id": 7}}', key="order-7")
+    for query in (
+        {"field": "user.id", "value": "7"},
+        {"key": "order-7"},
+        {"key": "order-7", "channel": "acme"},
+    ):
+        found = await acting.look("find", **query)
+        assert [each["key"] for each in found["messages"]] == ["order-7"]
+    first = await acting.look("find", limit=2)
+    second = await acting.look("find", limit=2, cursor=first["next"])
+    assert not {each["id"] for each in first["messages"]} & {
+        each["id"] for each in second["messages"]
+    }
+    in_line = await acting.look("find", limit=1, channel="acme")
+    assert (await acting.look("find", channel="acme", cursor=in_line["next"]))["messages"]
+    for bad in (
+        {"field": "x"},
+        {"state": "odd"},
+        {"cursor": "x"},
+        {"channel": "acme", "cursor": first["next"]},
+    ):
+        assert (await acting.look("find", **bad))["error"]["code"] == "invalid"
+    for odd in ("NaN", "1e999", '"', "[" * 5000):
+        assert (await acting.look("find", field="x", value=odd)).get("messages") == [] or len(
+            odd
+        ) > 1024

@@ -92,6 +92,11 @@ class Access:
         seen = {each.payloads for each in self.grants if each.covers(Role.VIEW, channel)}
         return next((each for each in ("shown", "redacted") if each in seen), "hidden")
 
+    @property
+    def shows_payloads(self) -> bool:
+        """Whether payloads are shown in every channel that the user may see."""
+        return all(each.payloads == "shown" for each in self.grants)
+
     def redact_content(self, channel: str, data: bytes | None, size: int | None) -> bytes | None:
         """A payload as this user may see it: None if it is hidden, or if it has to be redacted and is not JSON."""
         payloads = self.find_payloads(channel)

@@ -21,6 +21,7 @@ from lonnymq.client._async.connections import AsyncSource, source_of
 from lonnymq.client._async.pool import execute
 from lonnymq.client.call import Call, schema_name
 from lonnymq.client.dsn import complete_dsn
+from lonnymq.dashboard.access import Access, Role
 from lonnymq.dashboard.errors import ApiError
 from lonnymq.errors import InvalidArgument, LonnyMQError, NotInstalled, TooLarge, translate
 
@@ -161,7 +162,16 @@ class QueueTransaction:
 
     connection: AsyncConnection[Any]
     schema: str
-    allows: Callable[[str], bool] = lambda _: True  # whether the user may act in a channel
+    access: Access | None = None  # with a role, limits actions on many channels
+    role: Role = Role.ACT
+
+    def allows(self, channel: str) -> bool:
+        """Whether the user may act in a channel."""
+        return self.access is None or self.access.allows(self.role, channel)
+
+    def shows_payloads(self, channel: str) -> bool:
+        """Whether the user may see the payloads of a channel."""
+        return self.access is None or self.access.find_payloads(channel) == "shown"
 
     async def call(self, function: Function, *arguments: Any, **options: Any) -> Any:
         """Call a function, and return the answer."""

@@ -321,6 +321,7 @@ def describe_session(state: AppState, user: User | None, csrf: str) -> dict[str,
                 **{name: getattr(each, name) for name in ("key", "database", "schema", "label")},
                 "role": roles[each.key].role_name,
                 "channels": roles[each.key].patterns,
+                "shows_payloads": roles[each.key].shows_payloads,
                 "actions": [
                     name
                     for name, role in state.action_roles.items()

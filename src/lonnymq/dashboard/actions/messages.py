@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, UnsetType
 
-from lonnymq.client import calls
+from lonnymq.client import NewMessage, calls
 from lonnymq.dashboard.actions import (
     ActionBody,
     ActionResult,
@@ -15,10 +16,11 @@ from lonnymq.dashboard.actions import (
     format_messages,
     require_found,
 )
-from lonnymq.dashboard.api.content import summarize_error
+from lonnymq.dashboard.api.content import parse_json, summarize_error
 from lonnymq.dashboard.errors import ApiError, invalid, not_found
-from lonnymq.dashboard.queues import QueueTransaction
+from lonnymq.dashboard.queues import QueueTransaction, Row
 from lonnymq.dashboard.request import MAX_ID, MessageId, Text, parse_id
+from lonnymq.results import Created, Duplicate
 
 BATCH = 1000
 MAX_COUNTED = 10_000
@@ -72,6 +74,97 @@ async def cancel(transaction: QueueTransaction, body: MessageBody) -> ActionResu
     known = {name: rows[0][name] for name in ("channel", "kind", "key")} if rows else {}
     done = f"Message {message_id} is cancelled."
     return ActionResult(done, answer, str(message_id), parameters=known)
+
+
+class MessagesBody(ActionBody):
+    """The messages to act on."""
+
+    ids: Annotated[list[MessageId], Meta(min_length=1, max_length=1000)]
+
+    async def find_channels(self, transaction: QueueTransaction) -> list[str]:
+        """The channels of the messages."""
+        return await find_channels(transaction, [parse_id(each) for each in self.ids])
+
+
+async def preview_cancel_many(transaction: QueueTransaction, body: MessagesBody) -> Preview:
+    """Count the messages by state."""
+    ids = [parse_id(each) for each in body.ids]
+    rows = await transaction.rows(calls.message_status_many, ids)
+    states = Counter(each["state"] for each in rows)
+    running = states["running"]
+    count = running + states["waiting"] + states["scheduled"] + states["retrying"]
+    others = len(ids) - count
+    message = f"{format_messages(count)} will be deleted. No worker will get them."
+    if others:
+        message += f" No longer in the queue: {format_messages(others)}."
+    warning = f"Workers are running {format_messages(running)}." if running else None
+    return Preview(message, count, warning=warning)
+
+
+async def cancel_many(transaction: QueueTransaction, body: MessagesBody) -> ActionResult:
+    """Cancel messages, waiting or running."""
+    ids = [parse_id(each) for each in body.ids]
+    answers = await transaction.call(calls.message_cancel_many, ids)
+    done = [str(each.id) for each in answers if each.answer == "cancelled"]
+    message = f"{format_messages(len(done))} cancelled."
+    if len(done) < len(ids):
+        message += f" Not cancelled: {format_messages(len(ids) - len(done))}."
+    return ActionResult(message, "cancelled", "messages", len(done), parameters={"ids": done})
+
+
+class EditBody(MessageBody):
+    """The dead message, and the content of the message that replaces it."""
+
+    content: Text
+
+
+async def preview_edit(transaction: QueueTransaction, body: EditBody) -> Preview:
+    """Say what is replaced."""
+    row = await read_dead(transaction, body)
+    size = len(body.content.encode())
+    return Preview(
+        f"A message with the new content ({size:,} bytes) will be created in channel '{row['channel']}', due now, "
+        f"with all attempts left. Dead message {row['id']} will be deleted.",
+        warning="The state of the deferred message will be lost." if row["state"] else None,
+    )
+
+
+async def edit_dead(transaction: QueueTransaction, body: EditBody) -> ActionResult:
+    """Create the new message and delete the dead message, in one transaction."""
+    row = await read_dead(transaction, body)
+    new = NewMessage(
+        body.content.encode(),
+        channel=row["channel"],
+        kind=row["kind"],
+        key=row["key"],
+        headers=parse_json(row["headers"]),
+    )
+    created = await transaction.call(calls.message_create, new)
+    if not isinstance(created, Created):
+        reason = (
+            f"Message {created.id} has the key."
+            if isinstance(created, Duplicate)
+            else "The channel is full."
+        )
+        raise ApiError("conflict", reason, advice="The dead message stays.")
+    await transaction.call(calls.dead_purge, [row["id"]])
+    return ActionResult(
+        f"Message {created.id} replaces message {row['id']}.",
+        "created",
+        str(row["id"]),
+        parameters={"channel": row["channel"], "id": str(created.id)},
+    )
+
+
+async def read_dead(transaction: QueueTransaction, body: EditBody) -> Row:
+    """The dead message to replace, whose payload the user may see."""
+    message_id = parse_id(body.id)
+    rows = await transaction.rows(calls.message_show, message_id)
+    if not rows or rows[0]["died_at"] is None:
+        raise not_found(f"Message {message_id} is not dead.", "Load the page again.")
+    if not transaction.shows_payloads(rows[0]["channel"]):
+        raise ApiError("forbidden", "You cannot edit a payload that you may not see.")
+    return rows[0]
 
 
 class DeadFilter(ActionBody):

@@ -35,8 +35,12 @@ ACTIONS = {
     "set_limits": Action("Change the limits of a channel.", channels.LimitsBody, channels.preview_limits,
                          channels.set_limits, needs_trial=True,  # the database checks the values
                          role=Role.ADMINISTER),
-    "cancel": Action("Delete a message that no worker is running.", messages.MessageBody,
+    "cancel": Action("Cancel a message, waiting or running.", messages.MessageBody,
                      messages.preview_cancel, messages.cancel),
+    "cancel_many": Action("Cancel messages, waiting or running.", messages.MessagesBody,
+                          messages.preview_cancel_many, messages.cancel_many),
+    "edit_dead": Action("Replace a dead message by a message with another content.", messages.EditBody,
+                        messages.preview_edit, messages.edit_dead),
     "purge": Action("Delete the waiting messages of a channel.", channels.PurgeBody, channels.preview_purge,
                     channels.purge, role=Role.ADMINISTER),
     "redrive": Action("Queue dead messages again.", DEAD, messages.preview_redrive, messages.redrive),
@@ -108,8 +112,7 @@ async def limit_to_access(
 ) -> QueueTransaction:
     """The transaction, limited to the channels in which the user has the role of the action."""
     access = get_access(request)
-    if access.allows(action.role):
-        return transaction
-    for channel in await body.find_channels(transaction):
-        require_channel(access, channel, action.role)
-    return replace(transaction, allows=lambda channel: access.allows(action.role, channel))
+    if not access.allows(action.role):
+        for channel in await body.find_channels(transaction):
+            require_channel(access, channel, action.role)
+    return replace(transaction, access=access, role=action.role)

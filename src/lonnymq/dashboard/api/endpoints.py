@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from lonnymq.dashboard.access import Role
-from lonnymq.dashboard.api import channels, messages, queue, schemas
+from lonnymq.dashboard.api import channels, messages, queue, schemas, search
 from lonnymq.dashboard.files import describe_report
 from lonnymq.dashboard.guard import get_access, guard_route, require_channel
 from lonnymq.dashboard.request import CURSOR, ID, LIMIT, Parameter
@@ -90,6 +90,16 @@ ENDPOINTS = (
              messages.list_messages, (
         Parameter("channel", "The name of the channel.", required=True), CURSOR, LIMIT,
     ), "channel"),
+    Endpoint("find", "Messages of all channels or one channel, by state, kind, key, worker and a field of JSON "
+             "contents. A request reads at most 10,000 messages.", schemas.FoundMessages, search.find_messages, (
+        Parameter("state", "Only messages in this state.", default="live", choices=search.STATES),
+        CHANNEL, KIND,
+        Parameter("key", "Only messages with this key."),
+        Parameter("worker", "Only messages that this worker runs or ran."),
+        Parameter("field", "Only JSON contents with this field. Dots separate the names of nested fields."),
+        Parameter("value", "The value of the field, as text or as JSON."),
+        CURSOR, LIMIT,
+    ), "rows"),
     Endpoint("messages/{id}", "One message.", schemas.Message, messages.read_message, (ID,), "rows"),
     Endpoint("dead/groups", "Dead messages grouped by error.", schemas.DeadGroups,
              messages.group_dead, (CHANNEL, KIND), "rows"),

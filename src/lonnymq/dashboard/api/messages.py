@@ -28,6 +28,7 @@ from lonnymq.dashboard.request import MAX_ID, MIN_ID, decode_cursor, encode_curs
 
 MAX_ATTEMPTS = 200
 WHOLE_CONTENT = 2**31 - 1
+MAX_RESULT_BYTES = 16 * 1024
 OUTCOME_TEXTS = {
     "completed": "Attempt {0} completed the message",
     "failed": "Attempt {0} failed",
@@ -93,6 +94,10 @@ async def read_message(
         found = await transaction.rows(calls.message_show, id)
         ended = await transaction.rows(calls.message_attempts, id)
         (explained,) = await transaction.rows(calls.message_explain, id)
+        (status,) = await transaction.rows(calls.message_status, id)
+        size = status["result_size"]
+        has_result = size is not None and size <= MAX_RESULT_BYTES
+        result = await transaction.call(calls.message_result, id) if has_result else None
         channels = {each["channel"] for each in (*found, *ended)}
         if not all(access.allows(Role.VIEW, each) for each in channels):
             found, ended = [], []
@@ -100,6 +105,9 @@ async def read_message(
             (figures,) = await transaction.rows(calls.queue_metrics)
             raise explain_missing(id, last_id=figures["last_id"])
     row = format_message(found[0], access) if found else format_ended(ended[-1], id, access)
+    row |= {each: status[each] for each in ("progress", "progress_note", "result_size")}
+    stored = {"channel": row["channel"], "content": result, "size": size}
+    row["result"] = show_content(stored, access) if result is not None else None
     attempts = [format_attempt(each) for each in ended]
     return {
         "now_at": (found or ended)[0]["now_at"],
@@ -137,6 +145,7 @@ def format_message(row: Row, access: Access) -> dict[str, Any]:
         payloads=access.find_payloads(row["channel"]),
         headers=show_headers(row, access),
         content=show_content(row, access),
+        **dict.fromkeys(("progress", "progress_note", "result", "result_size")),
         state_content=show_content(row, access, "state", "state_size"),
     )
 

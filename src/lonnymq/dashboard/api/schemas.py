@@ -62,6 +62,7 @@ class SessionQueue(Document):
     label: str
     role: Literal["view", "act", "administer"]
     channels: list[str] | None
+    shows_payloads: bool
     actions: list[str]
 
 
@@ -283,6 +284,29 @@ class MessageRow(LiveMessage):
     preview: str
 
 
+class FoundMessage(Document):
+    id: Digits
+    state: Literal["waiting", "scheduled", "retrying", "running", "dead", "completed"]
+    channel: str
+    kind: str | None
+    key: str | None
+    attempt: int
+    worker: str | None
+    created_at: Time
+    dequeue_at: Time
+    dequeued_at: Time | None
+    finished_at: Time | None
+    error: str | None
+    size: int
+    preview: str
+    progress: float | None
+
+
+class FoundMessages(Page):
+    messages: list[FoundMessage]
+    looked_at: int
+
+
 class Messages(Page):
     messages: list[MessageRow]
 
@@ -306,6 +330,10 @@ class MessageDetails(LiveMessage):
     headers: Any
     content: Content | None
     state_content: Content | None
+    progress: float | None
+    progress_note: str | None
+    result: Content | None
+    result_size: int | None
 
 
 class Explanation(Document):

@@ -1,6 +1,7 @@
 // Dead messages grouped by error, and the messages of one group.
 import { html, useState } from "../lib/html.js";
 import { ActionButton } from "../components/action_dialog.js";
+import { PURGE, REDRIVE, SelectionBar, useSelection } from "../components/selection.js";
 import { Empty, Loaded, Notice } from "../components/status.js";
 import { Pager, Table } from "../components/table.js";
 import { Count, Name, PageTitle, RelativeTime } from "../components/values.js";
@@ -68,20 +69,23 @@ export function DeadGroup({ rest }) {
   const filter = { channel: search.get("channel"), kind: search.get("kind") };
   const found = useQueueResource("dead", { group, ...filter, cursor, limit: 50 }, { every: 2 });
   const some = found.data?.messages.length > 0;
+  const selection = useSelection(found.data?.messages ?? [], [REDRIVE, PURGE]);
   const body = { group, channel: filter.channel || null, kind: filter.kind || null };
   return html`<${PageTitle} over=${html`<a href=${link("dead", [], filter)}>Dead</a>`} title=${some ? html`<code class="cut-2" dir="auto">${found.data.messages[0].summary || "No error text"}</code>` : "Dead messages with this error"}>
       ${some && html`<${ActionButton} main label="Redrive these" action="redrive" body=${body} title="Queue these messages again?" verb="Redrive" onDone=${found.reload} />
         <${ActionButton} grave label="Purge these" action="purge_dead" body=${body} title="Delete these dead messages?" verb="Delete" onDone=${found.reload} />`}
     <//>
     <section class="card flush"><${Loaded} of=${found}>${(data) => (data.messages.length || cursor
-      ? html`<${DeadTable} rows=${data.messages} />
+      ? html`<${SelectionBar} selection=${selection} onDone=${found.reload} />
+        <${DeadTable} rows=${data.messages} selection=${selection} />
         <${Pager} text=${`${pluralize(data.messages.length, "message")} shown, newest first`} first=${cursor !== ""} next=${data.next} onFirst=${() => go("")} onNext=${() => go(data.next)} />`
       : html`<${Empty} title="No messages with this error are left"><p><a href=${link("dead")}>Back to all dead messages</a></p><//>`)}<//></section>`;
 }
 
-function DeadTable({ rows }) {
+function DeadTable({ rows, selection }) {
   const { link } = useQueue();
   const columns = [
+    selection.column,
     { key: "id", label: "Message", cell: (row) => html`<a href=${link("message", [row.id])}>${row.id}</a>` },
     { key: "channel", label: "Channel", what: true, cell: (row) => html`<a class="cut" href=${link("channel", [row.channel])}><${Name} of=${row.channel} /></a>` },
     { key: "kind", label: "Kind", cell: (row) => (row.kind == null ? NONE : html`<span class="brief"><${Name} of=${row.kind} /></span>`) },
@@ -89,6 +93,6 @@ function DeadTable({ rows }) {
     { key: "died", label: "Died", number: true, cell: (row) => html`<${RelativeTime} at=${row.died_at} />` },
     { key: "size", label: "Size", number: true, cell: (row) => formatBytes(row.size) },
     { key: "summary", label: "Error", what: true, cell: (row) => html`<code class="cut" dir="auto" title=${row.summary}>${row.summary}</code>` },
-  ];
+  ].filter(Boolean);
   return html`<${Table} caption="Dead messages" columns=${columns} rows=${rows} rowKey=${(row) => row.id} />`;
 }

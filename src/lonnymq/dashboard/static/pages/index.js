@@ -5,6 +5,7 @@ import { Channels } from "./channels.js";
 import { Dead, DeadGroup } from "./dead.js";
 import { History } from "./history.js";
 import { Message } from "./message.js";
+import { Messages } from "./messages.js";
 import { Overview } from "./overview.js";
 import { Schedules } from "./schedules.js";
 import { Workers } from "./workers.js";
@@ -13,7 +14,8 @@ const PAGES = {
   overview: { title: "Overview", view: Overview },
   channels: { title: "Channels", view: Channels },
   channel: { title: "Channel", view: Channel, parent: "channels" },
-  message: { title: "Message", view: Message, parent: "channels" },
+  messages: { title: "Messages", view: Messages },
+  message: { title: "Message", view: Message, parent: "messages" },
   dead: { title: "Dead", view: Dead },
   dead_group: { title: "Dead", view: DeadGroup, parent: "dead" },
   workers: { title: "Workers", view: Workers, isWhole: true },

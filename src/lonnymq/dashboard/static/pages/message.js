@@ -1,6 +1,6 @@
 // One message: explanation, details, content, attempts and timeline.
 import { html, useState } from "../lib/html.js";
-import { ActionButton } from "../components/action_dialog.js";
+import { ActionButton, Modal, useActions } from "../components/action_dialog.js";
 import { ErrorMessage, Loaded, Notice } from "../components/status.js";
 import { Name, PageTitle, RadioGroup, RelativeTime, StateBadge, Time } from "../components/values.js";
 import { buildUrl, queuePath } from "../lib/api.js";
@@ -13,8 +13,8 @@ export function Message({ rest }) {
   const found = useQueueResource(`messages/${encodeURIComponent(id)}`);
   const message = found.data?.message;
   const over = message
-    ? html`<a href=${link("channels")}>Channels</a> / <a href=${link("channel", [message.channel])}><${Name} of=${message.channel} /></a>`
-    : html`<a href=${link("channels")}>Channels</a>`;
+    ? html`<a href=${link("messages")}>Messages</a> / <a href=${link("channel", [message.channel])}><${Name} of=${message.channel} /></a>`
+    : html`<a href=${link("messages")}>Messages</a>`;
   return html`
     <${PageTitle} over=${over} title=${html`Message ${id} ${message && html`<${StateBadge} of=${message.state} />`}`}>
       ${message && html`<${MessageActions} message=${message} onDone=${found.reload} />`}
@@ -22,6 +22,8 @@ export function Message({ rest }) {
     ${found.error && !found.data ? html`<div class="card"><${ErrorMessage} error=${found.error} /></div>` : html`<${Loaded} of=${found}>${(data) => html`
       <${Explanation} data=${data} />
       <${MessageDetails} message=${data.message} />
+      ${data.message.progress != null && html`<${Progress} message=${data.message} />`}
+      ${data.message.result_size != null && html`<${ContentCard} title="Result" content=${data.message.result} missing=${HIDDEN[data.message.payloads] ?? `The result has ${formatBytes(data.message.result_size)}. Read the result with queue.result(${id}).`} />`}
       <${ContentCard} title="Content" content=${data.message.content} note=${data.message.payloads === "redacted" && "fields redacted"} download=${buildUrl(queuePath(queue, `messages/${encodeURIComponent(id)}/content`)).href} missing=${explainMissing(data.message)} />
       ${data.message.state_content && html`<${ContentCard} title="State of the deferred message" content=${data.message.state_content} />`}
       ${data.message.headers && Object.keys(data.message.headers).length > 0 && html`<section class="card"><header><h2>Headers</h2></header><${Code} label="Headers">${JSON.stringify(data.message.headers, null, 2)}<//></section>`}
@@ -39,11 +41,38 @@ const explainMissing = (message) => HIDDEN[message.payloads] ?? (message.state =
   ? "The message is completed, and the history of this queue stores no contents."
   : "The content does not exist any more.");
 
+function Progress({ message }) {
+  const percent = Math.round(100 * message.progress);
+  return html`<section class="card"><header><h2>Progress</h2><p>${percent} %${message.progress_note && html`, <${Name} of=${message.progress_note} />`}</p></header>
+    <progress class="progress" max="100" value=${percent} aria-label="Progress of the message">${percent} %</progress></section>`;
+}
+
+/** The content of a dead message in a field, to queue a message with another content instead. */
+function EditDead({ message }) {
+  const { link } = useQueue();
+  const actions = useActions();
+  const [text, setText] = useState(null);
+  const { content } = message;
+  if (!actions.may("edit_dead") || message.payloads !== "shown" || !content || content.cut || content.kind === "hex") return null;
+  const close = () => setText(null);
+  const ask = () => {
+    close();
+    actions.ask({ action: "edit_dead", body: { id: message.id, content: text }, title: `Replace message ${message.id}?`, verb: "Replace", onDone: () => { location.hash = link("messages", [], { state: "live", channel: message.channel }); } });
+  };
+  return html`<button type="button" class="button" onClick=${() => setText(content.text)}>Edit and requeue</button>
+    ${text !== null && html`<${Modal} title=${`Edit the content of message ${message.id}`} onClose=${close} onSubmit=${ask}>
+      <label class="field"><span>Content</span><textarea class="input edit" rows="12" spellcheck=${false} value=${text} onInput=${(event) => setText(event.target.value)}></textarea></label>
+      <p class="soft">A message with this content replaces the dead message.</p>
+      <div class="ends"><button type="button" class="button" onClick=${close}>Close</button><button type="submit" class="button main">Preview</button></div>
+    <//>`}`;
+}
+
 function MessageActions({ message, onDone }) {
   const ids = { ids: [message.id] };
   if (message.state === "dead") {
     return html`
       <${ActionButton} main label="Redrive" action="redrive" body=${ids} title=${`Queue message ${message.id} again?`} verb="Redrive" onDone=${onDone} />
+      <${EditDead} message=${message} />
       <${ActionButton} grave label="Purge" action="purge_dead" body=${ids} title=${`Delete message ${message.id}?`} verb="Delete" onDone=${onDone} />`;
   }
   if (["waiting", "scheduled", "leased"].includes(message.state)) {
