@@ -74,6 +74,7 @@ async def test_a_user_of_some_channels_sees_and_stops_these_alone(
     assert [(await each.inner_text()).strip() for each in await links.all()] == [
         "Overview",
         "Channels",
+        "Messages",
         "Dead",
     ]
     rows = page.get_by_role("table", name="Busiest channels").get_by_role("rowheader")
