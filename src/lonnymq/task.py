@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable, Mapping
-from typing import Any, Generic, TypedDict, TypeVar, Unpack, overload
+from typing import Any, Generic, TypeVar, Unpack, overload
 
 from lonnymq import results
 from lonnymq.client import AsyncQueue, NewMessage, Queue
@@ -11,13 +11,14 @@ from lonnymq.client._async.queue import AsyncChannel
 from lonnymq.client._sync.queue import Channel
 from lonnymq.client.arguments import Duration, Moment, describe_value
 from lonnymq.client.arguments import name as checked_name
+from lonnymq.client.calls.message import MessageLimits
 from lonnymq.errors import InvalidArgument
 from lonnymq.payloads import InvalidPayload, create_encoder
 
 Payload = TypeVar("Payload")
 
 
-class MessageOptions(TypedDict, total=False):
+class MessageOptions(MessageLimits, total=False):
     """The options of one message, as `queue.create` takes them."""
 
     delay_ms: Duration | None

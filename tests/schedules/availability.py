@@ -32,6 +32,8 @@ class Availability(Sessions):
         for tag, message in self.committed.messages.items():
             if message is None or message.dequeue_at > self.now or tag in held or tag in own:
                 continue
+            if self.is_expired(message):
+                continue
             if not self.chooses(message) or (
                 channels is not None and message.channel not in channels
             ):

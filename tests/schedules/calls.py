@@ -21,6 +21,7 @@ from .statements import (
     Created,
     Dequeue,
     Leased,
+    NewMessage,
     Nothing,
     Purge,
     Redrive,
@@ -36,11 +37,11 @@ from .statements import (
 
 Connection = psycopg.Connection[Any]
 
-CREATE = "select * from lonnymq.message_create(%s, %s, %s, %s, %s, %s)"
+CREATE = "select * from lonnymq.message_create(%s, %s, %s, %s, %s, %s, p_options => %s)"
 CREATE_MANY = """
 select answer, id, reason, size, max_size
 from lonnymq.message_create_many(%s::text[], %s::bytea[], %s::bigint[], %s::bigint[], %s::text[],
-  %s::text[])
+  %s::text[], p_options => %s::jsonb[])
 order by ordinal
 """
 COPY = "copy lonnymq.message (channel, content, dequeue_at, kind) from stdin"
@@ -67,8 +68,8 @@ from lonnymq.claim_take(%s, 1, %s, %s, %s, p_cursor => %s::bigint[], p_channels 
   p_last_at => %s)
 """
 CLAIMED = """
-select convert_from(m.content, 'UTF8'), m.id, m.token::text, m.channel, m.dequeue_at, m.key, m.attempt, m.state,
-  m.lease_until
+select convert_from(m.content, 'UTF8'), m.id, m.token::text, m.channel,
+  lonnymq.message_due_at(m.dequeue_at, m.priority), m.key, m.attempt, m.state, m.lease_until
 from (
   select p.* from lonnymq.claim_part p where p.stream = %s and p.seq = %s order by p.part desc limit 1
 ) p
@@ -205,6 +206,7 @@ def create(connection: Connection, statement: Create) -> list[Created]:
             row.delay_ms,
             row.key,
             kind_of(row.tag),
+            encoded(row),
         )
         return [Created(*each) for each in connection.execute(CREATE, values).fetchall()]
     columns: list[list[Any]] = [
@@ -212,12 +214,18 @@ def create(connection: Connection, statement: Create) -> list[Created]:
         [row.delay_ms for row in rows],
         [row.key for row in rows],
         [kind_of(row.tag) for row in rows],
+        [encoded(row) for row in rows],
     ]
     # What nobody asks for is left out: that is another way through message_create_many.
     given = [column if any(each is not None for each in column) else None for column in columns]
     names, contents = [row.channel for row in rows], [row.tag.encode() for row in rows]
     found = connection.execute(CREATE_MANY, (names, contents, *given)).fetchall()
     return [Created(*each) for each in found]
+
+
+def encoded(row: NewMessage) -> Jsonb | None:
+    """The options of a message, if there are any."""
+    return Jsonb(dict(row.options)) if row.options else None
 
 
 def copy(connection: Connection, statement: Create) -> list[Created]:
@@ -360,7 +368,8 @@ def acknowledge(
         dead = "select id from lonnymq.dead where id = any (%s)"
         stored |= {id_: "dead" for [id_] in connection.execute(dead, (ids,))}
         live = (
-            "select id, token::text, dequeue_at, attempt from lonnymq.message where id = any (%s)"
+            "select id, token::text, lonnymq.message_due_at(dequeue_at, priority), attempt"
+            " from lonnymq.message where id = any (%s)"
         )
         stored |= {id_: tuple(rest) for id_, *rest in connection.execute(live, (ids,))}
     return counts, stored

@@ -9,8 +9,10 @@ others when its transaction commits, all of it at once, and never when it rolls 
 what came after the savepoint. A transaction of isolation level `repeatable read` or `serializable` sees what was
 committed when its first statement began, and what it did itself.
 
-**Order.** Within a channel, messages are leased by (`dequeue_at`, id) among those that were committed when the dequeue
-began, are due, and are not held by anybody. No message is leased before its `dequeue_at`. Between channels there are
+**Order.** Within a channel, messages are leased by (`priority`, `dequeue_at`, id), the highest priority first, among
+those that were committed when the dequeue began, are due, and are not held by anybody. No message is leased before its
+`dequeue_at`; one with a priority that was due once stays due if the clock is set back. Beside a dequeue that is open, a
+priority may come late. Between channels there are
 turns, so which channel comes next is the engine's choice, within two bounds (turns.py): channels that wait all the
 time are given equally many turns, and no channel is passed over more than twice by another, even by one that leaves
 and comes back.
@@ -34,6 +36,10 @@ trying again at once must soon (`PATIENCE` tries) lead to a lease or to `empty`.
 
 **Sleep.** With `empty` goes `retry_at`, when to look again. A consumer may sleep until then or until a notification:
 nothing that is created, redriven, or let go on by a setting can be leased meanwhile without one.
+
+**Expiry.** A message with an `expires_at` is not leased from then on, and may be gone with its key at any time after:
+the next dequeue or sweep ends it. A lease that began before goes on. **Attempts** of a message's own count instead of
+the channel's.
 
 **Claims.** A claim leases as a dequeue does, but only what it wants, and keeps what it has until it is acknowledged:
 each message is completed then, or becomes what was decided of it. A claim that is released gives its messages back,
@@ -136,7 +142,8 @@ class Contract(Settlements):
                 due = (
                     row.dequeue_at if row.dequeue_at is not None else self.now + (row.delay_ms or 0)
                 )
-                message = Message(row.tag, got.id, row.channel, due, row.key)
+                options: dict[str, Any] = dict(row.options)
+                message = Message(row.tag, got.id, row.channel, due, row.key, **options)
                 changes.messages[row.tag] = message
                 self.ever.add(row.tag)
                 for line in lines:
@@ -240,8 +247,14 @@ class Contract(Settlements):
         has_limits = limit is not None or any(name in self.committed.policies for name in taken)
         low = self.in_flight()[0] if has_limits else Counter[str]()
         for channel, messages in taken.items():
-            self.judge_line(channel, messages, waiting.get(channel, []))
-            self.judge_limits(channel, len(messages), low[channel])
+            if self.is_dequeuing(
+                session
+            ):  # which may be about to move up what has a priority and is due
+                messages = [message for message in messages if not message.priority]
+                waiting[channel] = [each for each in waiting.get(channel, []) if not each.priority]
+            if messages:
+                self.judge_line(channel, messages, waiting.get(channel, []))
+            self.judge_limits(channel, len(taken[channel]), low[channel])
         if limit is not None and sum(low.values()) + len(rows) > limit:
             raise Violation(
                 "limit",
@@ -271,7 +284,12 @@ class Contract(Settlements):
             )
         if not statement.chooses(message):
             raise Violation("kind", f"{row.tag} was leased for {statement.kinds}")
-        if message.dequeue_at > self.now:
+        if message.expires_at is not None and message.expires_at <= self.now:
+            raise Violation(
+                "expired", f"{row.tag} expired at {message.expires_at}, leased at {self.now}"
+            )
+        # One with a priority that was due once stays due, even if the clock is set back.
+        if message.dequeue_at > (self.latest if message.priority else self.now):
             raise Violation(
                 "early", f"{row.tag} is due at {message.dequeue_at} and was leased at {self.now}"
             )
@@ -281,7 +299,8 @@ class Contract(Settlements):
             )
         # A lease may have been taken back while more attempts were allowed.
         is_changed = message.channel in self.attempts_changed
-        if message.lease and message.attempt >= policy.max_attempts and not is_changed:
+        most = message.max_attempts or policy.max_attempts
+        if message.lease and message.attempt >= most and not is_changed:
             raise Violation(
                 "attempts", f"{row.tag} was leased again after {message.attempt} attempts"
             )
@@ -451,7 +470,8 @@ class Contract(Settlements):
             changes.policies[channel] = None
             for message in messages:  # by the settings that are gone now, it has died
                 changes.messages[message.tag] = None
-                changes.dead[message.tag] = replace(message, lease=None)
+                if not self.is_expired(message):
+                    changes.dead[message.tag] = replace(message, lease=None)
 
     def judge_check(self, session: str, statement: Check, answer: list[Any]) -> None:
         """queue_check finds nothing, ever, but for leases that are over and that nobody has looked at yet."""
@@ -460,5 +480,8 @@ class Contract(Settlements):
             for message in self.view(session).messages.values()
             if message and message.lease
         ]
+        # A clock that is set back makes nobody look for what has expired.
+        expired = {m.id for m in self.view(session).messages.values() if m and self.is_expired(m)}
+        answer = [row for row in answer if row[2] not in expired]
         if answer and all(lease.until > self.now for lease in leases):
             raise Violation("check", f"queue_check found {answer[:5]}")

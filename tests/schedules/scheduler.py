@@ -229,6 +229,7 @@ class Run:
         """Set the clock of the queue and of the contract."""
         self.stage.set_clock(now)
         self.contract.now = now
+        self.contract.latest = max(self.contract.latest, now)
 
     def can(self, step: Step, transaction: Any) -> bool:
         """Whether a transaction can be begun or ended as the step wants."""
@@ -319,7 +320,13 @@ class Run:
         return channel
 
     def new(
-        self, step: Step, index: int, channel: str, when: list[Any] | None, key: str | None
+        self,
+        step: Step,
+        index: int,
+        channel: str,
+        when: list[Any] | None,
+        key: str | None,
+        options: dict[str, int] | None = None,
     ) -> NewMessage:
         """A message to be created, with its times as they are asked for."""
         kind, value = when or ("delay", None)
@@ -327,7 +334,11 @@ class Run:
         if step.op in ("copy", "bulk", "wide") and at is None:  # a COPY has no delays
             at = self.contract.now + (value or 0)
         delay = value if at is None else None
-        return NewMessage(f"{step.number}.{index}", self.known(channel), at, delay, key)
+        given = dict(options or {})
+        if "expires_at" in given:
+            given["expires_at"] += self.contract.now
+        tag = f"{step.number}.{index}"
+        return NewMessage(tag, self.known(channel), at, delay, key, tuple(given.items()))
 
     def settle(self, step: Step) -> Settle | None:
         """Leases by number among those of this session, of everybody, or all that there ever were."""
@@ -828,6 +839,8 @@ class Run:
             if not stored:
                 break
             self.dequeue(Step(920, "s1", "dequeue", {"limit": 1, "lease": 60_000, "cursor": False}))
+            if any(message and message.expires_at for message in committed.messages.values()):
+                self.run_statement(Step(920, "s1", "sweep"), Sweep())
         else:
             raise Violation("left", f"still stored: {stored}")
         dead = set(self.stage.column("select convert_from(content, 'UTF8') from lonnymq.dead"))
@@ -838,7 +851,7 @@ class Run:
                 f"dead are {sorted(dead)}; expected {sorted(committed.dead)}, perhaps {sorted(maybe)}",
             )
         committed.dead.update(
-            {tag: message for tag, message in committed.messages.items() if message}
+            {tag: message for tag, message in committed.messages.items() if message and tag in dead}
         )
         committed.messages.clear()
         self.run_statement(Step(921, "s1", "check"), Check())

@@ -83,7 +83,8 @@ class Settlements(Availability):
         """What is answered for the present lease."""
         if statement.how != "fail":
             return SETTLED[statement.how]
-        is_last = message.attempt >= self.policy(world, message.channel).max_attempts
+        most = message.max_attempts or self.policy(world, message.channel).max_attempts
+        is_last = message.attempt >= most
         return "dead" if statement.dead or is_last else "retrying"
 
     def settled(
@@ -126,6 +127,8 @@ class Settlements(Availability):
                 words = {"cancelled", "dead"}
             else:
                 words = {"cancelled"}
+            if message is not None and self.is_expired(message):
+                words |= {"not_found", "busy"}
             if tag in held:
                 words.add("busy")
             if tag in sure:  # not who waits for this very session
@@ -161,7 +164,8 @@ class Settlements(Availability):
             settle = Settle(how, ((tag, id_, token),), delay, dead=outcome == "dead")
             self.judge_settle(session, settle, {id_: (word, at)})
             found[word] += 1
-            died[word] += word == "dead" and self.is_maybe_dead(self.committed, message)
+            is_unsure = word == "dead" or self.is_expired(message)
+            died[word] += is_unsure and self.is_maybe_dead(self.committed, message)
         wrong = {
             word for word in counts if not found[word] - died[word] <= counts[word] <= found[word]
         }
@@ -200,9 +204,13 @@ class Settlements(Availability):
         sure = self.held(session, maybe=False)
         wrong = [m.tag for m in gone if m.tag in sure or (m.lease and not self.is_maybe_over(m))]
         stay = [m for m in line if m.tag in left and m.lease is None and m.tag not in held]
-        if wrong or len(gone) != count or count > statement.limit:
+        stay = [m for m in stay if not self.is_expired(m)]
+        purged = [m for m in gone if not self.is_expired(m)]
+        if wrong or not len(purged) <= count <= min(len(gone), statement.limit):
             raise Violation("purge", f"{count} purged, gone are {gone}, of these held: {wrong}")
-        if stay and (count < statement.limit or stay[0].rank < gone[-1].rank):
+        # One with a priority is moved up when it is due, by the next dequeue.
+        ranks = [[m.rank for m in each if not m.priority] for each in (stay, purged)]
+        if stay and (count < statement.limit or (all(ranks) and ranks[0][0] < ranks[1][-1])):
             raise Violation("purge", f"{stay[0].tag} was left, purged were {[m.tag for m in gone]}")
         for message in gone:
             self.open[session].changes.messages[message.tag] = None
@@ -239,14 +247,14 @@ class Settlements(Availability):
             if word == "redriven":
                 assert dead is not None
                 changes.dead[tag] = None
-                changes.messages[tag] = replace(dead, attempt=0, lease=None)
+                changes.messages[tag] = replace(dead, attempt=0, lease=None, expires_at=None)
                 given |= {(dead.channel, dead.key)} if dead.key else set()
 
 
 def acknowledged(message: Message, outcome: str, stored: Any) -> tuple[str, int | None]:
     """The word for what became of a claimed message, by what is stored of it."""
-    if stored == "gone":
-        return "completed", None
+    if stored == "gone":  # or it has expired
+        return ("completed" if outcome == "complete" else "not_found"), None
     if stored == "dead":
         return ("dead" if outcome in ("fail", "dead") else "not_found"), None
     token, dequeue_at, attempt = stored

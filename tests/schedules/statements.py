@@ -46,11 +46,14 @@ class Message:
     attempt: int = 0
     state: bytes | None = None
     lease: Lease | None = None
+    expires_at: int | None = None
+    max_attempts: int | None = None
+    priority: int = 0
 
     @property
-    def rank(self) -> tuple[int, int]:
-        """Where it stands in its channel's line."""
-        return self.dequeue_at, self.id
+    def rank(self) -> tuple[int, int, int]:
+        """Where it stands in its channel's line, when it is due."""
+        return -self.priority, self.dequeue_at, self.id
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +88,7 @@ class NewMessage:
     dequeue_at: int | None = None
     delay_ms: int | None = None
     key: str | None = None
+    options: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +223,7 @@ class Claim:
         return (
             (self.channels is None or message.channel in self.channels)
             and (self.last_id is None or message.id <= self.last_id)
-            and (self.last_at is None or message.dequeue_at <= self.last_at)
+            and (self.last_at is None or message.dequeue_at <= self.last_at or message.priority > 0)
         )
 
 

@@ -81,6 +81,9 @@ class Drawer:
 
     def __init__(self, seed: int, *, large: bool | None = None) -> None:
         self.random = Random(seed)
+        # A source of their own: the rest of a schedule does not depend on the options of its messages.
+        self.options_random = Random(f"options {seed}")
+        self.has_options = self.options_random.random() < 0.4
         draw = self.random
         self.large = draw.random() < 0.004 if large is None else large
         self.sessions = [f"s{number}" for number in range(1, draw.randint(2, 5) + 1)]
@@ -480,9 +483,21 @@ class Drawer:
         return [self.random.randrange(1000) for _ in range(number)]
 
     def message(self, *, keys: bool = True) -> list[Any]:
-        """A message: channel, when, key."""
+        """A message: channel, when, key, and perhaps options."""
         key = self.random.choice(KEYS) if keys and self.random.random() < 0.25 else None
-        return [self.random.choice(self.channels), self.when(), key]
+        row: list[Any] = [self.random.choice(self.channels), self.when(), key]
+        return [*row, self.message_options(row[1])] if self.has_options else row
+
+    def message_options(self, when: list[Any] | None) -> dict[str, int]:
+        """A priority, a time to expire at from now, a number of attempts: seldom all of them."""
+        draw, options = self.options_random, {}
+        if draw.random() < 0.3 and (when is None or when[0] != "at"):
+            options["priority"] = draw.choice((1, 2, 1000))
+        if draw.random() < 0.25:
+            options["expires_at"] = draw.choice((-50, 0, 50, 1_000, 6_000, 100_000))
+        if draw.random() < 0.15:
+            options["max_attempts"] = draw.choice((1, 2, 7))
+        return options
 
     def when(self) -> list[Any] | None:
         """Now, after a delay, at an absolute time, or some time ago."""

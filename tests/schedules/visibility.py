@@ -95,7 +95,7 @@ class Sessions:
     """What is committed, and what each session's open transaction has changed."""
 
     def __init__(self, now: int) -> None:
-        self.now = now
+        self.now = self.latest = now  # and the latest moment that it ever was
         self.committed = World()
         self.open: dict[str, Transaction] = {}
         self.rates: dict[str, Rate] = defaultdict(Rate)
@@ -220,7 +220,9 @@ class Sessions:
                 or (
                     self.is_dequeuing(session)
                     and any(
-                        each and (each.channel, each.key) in keys and self.is_maybe_over(each)
+                        each
+                        and (each.channel, each.key) in keys
+                        and (self.is_maybe_over(each) or self.is_expired(each))
                         for each in self.committed.messages.values()
                     )
                 )
@@ -315,11 +317,16 @@ class Sessions:
         return lease is not None and (lease.until <= self.now or lease.token in self.lapsed)
 
     def is_maybe_dead(self, world: World, message: Message) -> bool:
-        """Whether a message may be dead because its last lease ran out."""
-        return (
-            self.is_maybe_over(message)
-            and message.attempt >= self.policy(world, message.channel).max_attempts
+        """Whether a message may be dead because its last lease ran out, or gone because it has expired."""
+        most = message.max_attempts or self.policy(world, message.channel).max_attempts
+        return self.is_expired(message) or (self.is_maybe_over(message) and message.attempt >= most)
+
+    def is_expired(self, message: Message) -> bool:
+        """Whether a message may be gone because it waited, or may have, when its `expires_at` had come."""
+        is_late = message.expires_at is not None and message.expires_at <= max(
+            self.latest, self.now
         )
+        return is_late and (message.lease is None or self.is_maybe_over(message))
 
     def notice(self) -> None:
         """Somebody looks for leases that are over and may take them back."""

@@ -17,7 +17,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -41,7 +40,8 @@ DATABASE = "schedules"
 OFFSETS = (-100_000, -300, -60, -20, -5, 5, 1_000)
 BURN = "do $$ begin for v_number in 1..{count} loop perform pg_current_xact_id(); commit; end loop; end $$"
 MESSAGES = """
-select convert_from(content, 'UTF8'), id, channel, dequeue_at, key, attempt, state, token::text, lease_until
+select convert_from(content, 'UTF8'), id, channel, lonnymq.message_due_at(dequeue_at, priority), key, attempt, state,
+  token::text, lease_until, expires_at, max_attempts, coalesce(priority, 0)
 from lonnymq.{table}
 """
 POLICIES = """
@@ -71,14 +71,15 @@ class Traveller(Run):
         self.stage = stage
         contract, control = self.contract, stage.control
         world = World()
-        for *row, token, until in control.execute(
+        for *row, token, until, expires_at, attempts, priority in control.execute(
             MESSAGES.format(table="message").encode()
         ).fetchall():
-            message = replace(Message(*row), lease=Lease(token, until) if token else None)
+            lease = Lease(token, until) if token else None
+            message = Message(*[*row, lease, expires_at, attempts, priority])
             world.messages[message.tag] = message
-        dead = MESSAGES.format(table="dead").replace("token::text, lease_until", "null, null")
-        for tag, *row, _, _ in control.execute(dead.encode()).fetchall():
-            world.dead[tag] = Message(tag, *row)
+        dead = MESSAGES.format(table="dead").replace("token::text, lease_until, expires_at", "null")
+        for tag, *row, attempts, priority in control.execute(dead.encode()).fetchall():
+            world.dead[tag] = Message(*[tag, *row, None, attempts, priority])
         for channel, *row in control.execute(POLICIES).fetchall():
             world.policies[channel] = Policy(*row)
         world.queue_limit = stage.column("select max_concurrency from lonnymq.queue")

@@ -119,7 +119,7 @@ def test_durations_and_moments_may_be_said_as_people_think_of_them() -> None:
     absolute = calls.message_create(
         "q", NewMessage(b"x", "a", dequeue_at=datetime(1970, 1, 2, tzinfo=UTC))
     )
-    assert delayed.parameters == ("a", b"x", None, 1500, None, None, None)
+    assert delayed.parameters == ("a", b"x", None, 1500, None, None, None, None)
     assert absolute.parameters[2] == 86_400_000
 
 
@@ -138,7 +138,7 @@ def test_a_batch_is_sent_as_columns_and_bare_bytes_go_to_the_batchs_channel() ->
         b"1",
         NewMessage(b"2", "b", kind="k", headers={"h": 1}),
     ]
-    channels, contents, *_, kinds, headers = calls.message_create_many(
+    channels, contents, *_, kinds, headers, _ = calls.message_create_many(
         "q", messages, channel="a"
     ).parameters
     assert (channels, contents, kinds, headers) == (
@@ -151,11 +151,11 @@ def test_a_batch_is_sent_as_columns_and_bare_bytes_go_to_the_batchs_channel() ->
 
 def test_what_no_message_of_a_batch_says_is_not_sent() -> None:
     sent = calls.message_create_many("q", [b"1", NewMessage(b"2", kind="k")], channel="a")
-    assert sent.parameters == (["a", "a"], [b"1", b"2"], None, None, None, [None, "k"], None)
+    assert sent.parameters == (["a", "a"], [b"1", b"2"], None, None, None, [None, "k"], None, None)
 
 
 def test_an_empty_batch_is_sent_as_empty_columns() -> None:
-    assert calls.message_create_many("q", [], channel="a").parameters == ([],) * 7
+    assert calls.message_create_many("q", [], channel="a").parameters == ([],) * 8
 
 
 @pytest.mark.parametrize(

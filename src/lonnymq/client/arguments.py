@@ -22,6 +22,7 @@ MAX_CONTENT_BYTES = 64 * 1024 * 1024
 MAX_STATE_BYTES = 1024 * 1024
 MAX_RESULT_BYTES = 1024 * 1024
 MAX_NAME_BYTES = 255
+MAX_PRIORITY = 1000
 MAX_INT32, MAX_INT64, MAX_XID8 = 2**31 - 1, 2**63 - 1, 2**64 - 1
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MILLISECOND = timedelta(milliseconds=1)
@@ -83,6 +84,18 @@ def identifier(what: str, value: object) -> int:
 def transaction_id(what: str, value: object) -> str:
     """A transaction id, which travels as text because not every driver knows xid8."""
     return str(number(f"{what} must be a transaction id", value, least=0, most=MAX_XID8))
+
+
+def attempts(what: str, value: object) -> int:
+    """A number of attempts."""
+    return number(f"{what} must be a whole number from 1", value, least=1, most=MAX_INT32)
+
+
+def priority(what: str, value: object) -> int:
+    """A priority: 0 is ordinary."""
+    return number(
+        f"{what} must be a whole number from 0 to {MAX_PRIORITY}", value, least=0, most=MAX_PRIORITY
+    )
 
 
 def milliseconds(what: str, value: object) -> int:

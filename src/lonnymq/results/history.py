@@ -11,7 +11,7 @@ Position = Annotated[int, "xid8"]  # of history: a transaction id
 ConfirmAnswer = Literal["confirmed", "behind"]
 HistoryResumeAnswer = Literal["continue", "rewind", "unknown"]
 ForgetAnswer = Literal["forgotten", "not_found"]
-Outcome = Literal["completed", "deferred", "failed", "expired", "dead", "cancelled"]
+Outcome = Literal["completed", "deferred", "failed", "expired", "dead", "cancelled", "lapsed"]
 
 
 @dataclass(frozen=True, slots=True)

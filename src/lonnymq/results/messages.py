@@ -23,11 +23,15 @@ MessageState = Literal[
     "completed",
     "dead",
     "cancelled",
+    "lapsed",
     "not_found",
 ]
-ENDED_STATES: Final = frozenset[MessageState](("completed", "dead", "cancelled", "not_found"))
+ENDED_STATES: Final = frozenset[MessageState](
+    ("completed", "dead", "cancelled", "lapsed", "not_found")
+)
 RedriveAnswer = Literal["redriven", "duplicate", "not_found"]
 WaitingBecause = Literal[
+    "lapsed",
     "not_found",
     "dead",
     "leased",
@@ -272,5 +276,5 @@ class MessageStatus:
 
     @property
     def has_ended(self) -> bool:
-        """Whether no worker will take the message: completed, dead, cancelled or not found."""
+        """Whether no worker will take the message: completed, dead, cancelled, lapsed or not found."""
         return self.state in ENDED_STATES

@@ -79,9 +79,11 @@ def build_workload(
     was taken, and what was waiting arrives at that moment, where it stood in its line. With `end`, what came at that
     moment or later is not counted. When a dead message was redriven is not written down: it comes when it was taken.
     """
-    # A message that was cancelled while it waited took no time of a worker.
+    # A message that was cancelled or expired while it waited took no time of a worker.
     worked = (
-        row for row in rows if row.outcome != "cancelled" or row.finished_at > row.dequeued_at
+        row
+        for row in rows
+        if row.outcome not in ("cancelled", "lapsed") or row.finished_at > row.dequeued_at
     )
     attempts = sorted(worked, key=lambda row: (row.message_id, row.dequeued_at, row.finished_at))
     names = sorted({row.channel for row in attempts})

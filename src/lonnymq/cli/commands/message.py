@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any
 
@@ -33,7 +34,9 @@ if TYPE_CHECKING:
 STDIN = Path("-")
 BATCH = 1_000
 BATCH_BYTES = 8 * 1024 * 1024
-CREATE_OPTIONS = ("kind", "key", "headers", "delay_ms", "dequeue_at")
+CREATE_OPTIONS = (
+    "kind", "key", "headers", "delay_ms", "dequeue_at", "expires_at", "max_attempts", "priority"
+)  # fmt: skip
 FIELDS = {"content", "content_base64", "channel", *CREATE_OPTIONS}
 PURGE_CHUNK = 5_000
 MAX_REASONS = 5
@@ -56,7 +59,7 @@ Jsonl = Annotated[
     Path | None,
     option(
         "File with a JSON object per message, '-' for stdin. Fields: content or content_base64, channel, "
-        "kind, key, headers, delay_ms, dequeue_at.",
+        "kind, key, headers, delay_ms, dequeue_at, expires_at, max_attempts, priority.",
         "--jsonl",
         metavar="FILE",
     ),
@@ -70,6 +73,18 @@ At = Annotated[
 ]
 Timeout = Annotated[
     str | None, option("Time to wait at most: 90s, 2h. No limit by default.", metavar="TIME")
+]
+Expires = Annotated[
+    str | None,
+    option(
+        "Time after which no worker gets the message: 2030-01-31T08:00:00+01:00.",
+        "--expires-at",
+        metavar="TIME",
+    ),
+]
+MaxAttempts = Annotated[int | None, option("Maximum number of attempts, instead of the channel's.")]
+Priority = Annotated[
+    int | None, option("0 to 1000. Among the due messages of the channel, higher comes first.")
 ]
 
 app = create_group(
@@ -90,6 +105,9 @@ def create_message(
     headers: Headers = None,
     delay: Delay = None,
     run_at: At = None,
+    expires_at: Expires = None,
+    max_attempts: MaxAttempts = None,
+    priority: Priority = None,
 ) -> None:
     """Add a message to a channel, or a message for each line of a file."""
     if sum(each is not None for each in (content, file, lines, jsonl)) != 1:
@@ -98,7 +116,12 @@ def create_message(
         )
     if channel is None and jsonl is None:
         raise CommandError("Name a channel: lonnymq message create CHANNEL CONTENT.", Code.USAGE)
-    template = make_template(channel, kind, key, headers, delay, run_at)
+    template = replace(
+        make_template(channel, kind, key, headers, delay, run_at),
+        expires_at=read_time(expires_at),
+        max_attempts=max_attempts,
+        priority=priority,
+    )
     if (many := lines or jsonl) is not None:
         create_from_file(session, many, template, is_json=jsonl is not None)
         return
@@ -124,7 +147,7 @@ def make_template(
         return NewMessage(
             b"",
             channel,
-            dequeue_at=None if run_at is None else parse_time(run_at),
+            dequeue_at=read_time(run_at),
             delay_ms=None if delay is None else read_duration(delay, "--delay"),
             key=key,
             kind=kind,
@@ -132,6 +155,14 @@ def make_template(
         )
     except json.JSONDecodeError as error:
         raise CommandError(f"--headers is not JSON: {error}.", Code.USAGE) from None
+    except ValueError as error:
+        raise CommandError(f"{error}.", Code.USAGE) from None
+
+
+def read_time(text: str | None) -> int | datetime | None:
+    """A time option."""
+    try:
+        return None if text is None else parse_time(text)
     except ValueError as error:
         raise CommandError(f"{error}.", Code.USAGE) from None
 

@@ -18,7 +18,7 @@ from lonnymq.client.arguments import Bytes, Duration, Moment, identifier, identi
 from lonnymq.client.arguments import name as checked_name
 from lonnymq.client.bulk import Bulk
 from lonnymq.client.calls.lease import DequeueCursors, retry_pauses
-from lonnymq.client.calls.message import NewMessage
+from lonnymq.client.calls.message import MessageLimits, NewMessage
 from lonnymq.client.calls.queue import ChannelOptions, QueueOptions
 
 
@@ -106,6 +106,7 @@ class AsyncChannel:
         kind: str | None = None,
         headers: Mapping[str, Any] | None = None,
         using: Any = None,
+        **limits: Unpack[MessageLimits],
     ) -> results.CreateResult:
         """Add a message. With `using`, the message is created when your transaction commits."""
         return await self.queue.create(
@@ -117,6 +118,7 @@ class AsyncChannel:
             kind=kind,
             headers=headers,
             using=using,
+            **limits,
         )
 
     async def create_many(
@@ -207,9 +209,10 @@ class AsyncQueue(AsyncMethods):
         kind: str | None = None,
         headers: Mapping[str, Any] | None = None,
         using: Any = None,
+        **limits: Unpack[MessageLimits],
     ) -> results.CreateResult:
         """Add a message to a channel. Raises ChannelFull or ChannelRetiring if the channel rejects the message."""
-        message = NewMessage(content, channel, dequeue_at, delay_ms, key, kind, headers)
+        message = NewMessage(content, channel, dequeue_at, delay_ms, key, kind, headers, **limits)
         if tracing.PACKAGE in tracing.modules:
             with tracing.creating(self.schema, message) as carrying:
                 return await self._run(calls.message_create(self.schema, carrying), using)

@@ -19,7 +19,7 @@ from lonnymq.client.arguments import Bytes, Duration, Moment, identifier, identi
 from lonnymq.client.arguments import name as checked_name
 from lonnymq.client.bulk import Bulk
 from lonnymq.client.calls.lease import DequeueCursors, retry_pauses
-from lonnymq.client.calls.message import NewMessage
+from lonnymq.client.calls.message import MessageLimits, NewMessage
 from lonnymq.client.calls.queue import ChannelOptions, QueueOptions
 
 
@@ -105,6 +105,7 @@ class Channel:
         kind: str | None = None,
         headers: Mapping[str, Any] | None = None,
         using: Any = None,
+        **limits: Unpack[MessageLimits],
     ) -> results.CreateResult:
         """Add a message. With `using`, the message is created when your transaction commits."""
         return self.queue.create(
@@ -116,6 +117,7 @@ class Channel:
             kind=kind,
             headers=headers,
             using=using,
+            **limits,
         )
 
     def create_many(
@@ -206,9 +208,10 @@ class Queue(Methods):
         kind: str | None = None,
         headers: Mapping[str, Any] | None = None,
         using: Any = None,
+        **limits: Unpack[MessageLimits],
     ) -> results.CreateResult:
         """Add a message to a channel. Raises ChannelFull or ChannelRetiring if the channel rejects the message."""
-        message = NewMessage(content, channel, dequeue_at, delay_ms, key, kind, headers)
+        message = NewMessage(content, channel, dequeue_at, delay_ms, key, kind, headers, **limits)
         if tracing.PACKAGE in tracing.modules:
             with tracing.creating(self.schema, message) as carrying:
                 return self._run(calls.message_create(self.schema, carrying), using)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 from lonnymq import results
 from lonnymq.client import arguments as check
@@ -31,8 +32,16 @@ from lonnymq.client.describe import (
 from lonnymq.errors import ChannelFull, ChannelRetiring
 
 CREATED = "r.answer, r.id, r.reason, r.size, r.max_size"
-CREATE_TYPES = "text bytea bigint bigint text text jsonb"
-CREATE_MANY_TYPES = "text[] bytea[] bigint[] bigint[] text[] text[] jsonb[]"
+CREATE_TYPES = "text bytea bigint bigint text text jsonb jsonb"
+CREATE_MANY_TYPES = "text[] bytea[] bigint[] bigint[] text[] text[] jsonb[] jsonb[]"
+
+
+class MessageLimits(TypedDict, total=False):
+    """The options of a message that few messages have."""
+
+    expires_at: check.Moment | None
+    max_attempts: int | None
+    priority: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +55,9 @@ class NewMessage:
     key: str | None = None
     kind: str | None = None
     headers: Mapping[str, Any] | None = None
+    expires_at: check.Moment | None = None
+    max_attempts: int | None = None
+    priority: int | None = None
 
 
 class Checked(NamedTuple):
@@ -58,6 +70,7 @@ class Checked(NamedTuple):
     key: str | None
     kind: str | None
     headers: str | None
+    options: dict[str, int] | None
 
 
 def check_message(message: NewMessage, *, channel: str | None = None) -> Checked:
@@ -71,7 +84,23 @@ def check_message(message: NewMessage, *, channel: str | None = None) -> Checked
         key=check.optional(check.name, "key", message.key),
         kind=check.optional(check.name, "kind", message.kind),
         headers=check.optional(check.headers, "headers", message.headers),
+        options=check_options(message),
     )
+
+
+def check_options(message: NewMessage) -> dict[str, int] | None:
+    """The options that `message_create` takes as an object, or None where there are none."""
+    given = {
+        "expires_at": check.optional(check.moment, "expires_at", message.expires_at),
+        "max_attempts": check.optional(check.attempts, "max_attempts", message.max_attempts),
+        "priority": check.optional(check.priority, "priority", message.priority),
+    }
+    return {name: value for name, value in given.items() if value is not None} or None
+
+
+def encode_options(options: dict[str, int] | None) -> str | None:
+    """The options as JSON."""
+    return None if options is None else json.dumps(options)
 
 
 def check_messages(
@@ -89,16 +118,19 @@ def message_columns(
     """The messages, checked, as `message_create_many`'s arrays; bare bytes are the quick way."""
     given = list(messages)
     if not given:
-        return ([],) * 7
+        return ([],) * 8
     if not any(isinstance(each, NewMessage) for each in given):
         contents = Contents([check.content("content", each) for each in given])
-        return Texts([check.name("channel", channel)] * len(given)), contents, *(None,) * 5
+        return Texts([check.name("channel", channel)] * len(given)), contents, *(None,) * 6
     wanted = [each if isinstance(each, NewMessage) else NewMessage(each) for each in given]
     if all(map(is_plain, wanted)):
         names = [channel if each.channel is None else each.channel for each in wanted]
         contents = Contents([check.content("content", each.content) for each in wanted])
-        return Texts([check.name("channel", each) for each in names]), contents, *(None,) * 5
-    channels, contents_of, *others = zip(*check_messages(wanted, channel=channel), strict=True)
+        return Texts([check.name("channel", each) for each in names]), contents, *(None,) * 6
+    channels, contents_of, *others, options = zip(
+        *check_messages(wanted, channel=channel), strict=True
+    )
+    others.append(tuple(map(encode_options, options)))
     return Texts(channels), Contents(contents_of), *map(optional_column, others)
 
 
@@ -110,6 +142,9 @@ def is_plain(message: NewMessage) -> bool:
         and message.key is None
         and message.kind is None
         and message.headers is None
+        and message.expires_at is None
+        and message.max_attempts is None
+        and message.priority is None
     )
 
 
@@ -121,7 +156,9 @@ def message_create(schema: str, message: NewMessage) -> Call[results.CreateResul
     def parse(rows: Sequence[Row]) -> results.CreateResult:
         return raise_rejection(values.channel, decode_creation(rows[0]))
 
-    return Call(statement(schema, "message_create", CREATE_TYPES, CREATED), tuple(values), parse)
+    *plain, options = values
+    sql = statement(schema, "message_create", CREATE_TYPES, CREATED)
+    return Call(sql, (*plain, encode_options(options)), parse)
 
 
 @sql_builder(PRODUCER, method=False)
@@ -163,7 +200,9 @@ def message_create_columns(
     types = CREATE_MANY_TYPES.replace("jsonb[]", "text[]::jsonb[]")
     sql = statement(schema, "message_create_many", types, "r.answer, r.reason")
     return Call(
-        f"{sql} order by r.ordinal", tuple(columns), lambda rows: [(row[0], row[1]) for row in rows]
+        f"{sql} order by r.ordinal",
+        (*columns, None),
+        lambda rows: [(row[0], row[1]) for row in rows],
     )
 
 

@@ -36,6 +36,7 @@ OUTCOME_TEXTS = {
     "expired": "The lease of attempt {0} expired",
     "dead": "Attempt {0} was the last attempt: the message is dead",
     "cancelled": "Message cancelled",
+    "lapsed": "Message expired before a worker took it",
 }
 MAX_GROUPED = 10_000
 MAX_GROUPED_CHANNELS = 50  # for users who may see only some channels

@@ -344,7 +344,7 @@ class Explanation(Document):
 
 class Attempt(Document):
     attempt: int
-    outcome: Literal["completed", "failed", "deferred", "expired", "dead", "cancelled"]
+    outcome: Literal["completed", "failed", "deferred", "expired", "dead", "cancelled", "lapsed"]
     worker: str | None
     error: str | None
     summary: str | None

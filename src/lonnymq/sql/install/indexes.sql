@@ -103,6 +103,8 @@ from (
     'PRIMARY KEY (app, version)'),
   ('load', 'load_published_ix', false,
     'CREATE INDEX load_published_ix ON lonnymq.load USING btree (published_at)'),
+  ('message', 'message_expires_ix', false,
+    'CREATE INDEX message_expires_ix ON lonnymq.message USING btree (expires_at) WHERE (expires_at IS NOT NULL)'),
   ('message', 'message_key_ix', false,
     'CREATE UNIQUE INDEX message_key_ix ON lonnymq.message USING btree (channel, key) WHERE (key IS NOT NULL)'),
   ('message', 'message_kind_ix', false,

@@ -21,7 +21,7 @@ begin
   perform lonnymq.guard_range('limit', p_limit, 1, 10000);
   return query
   select d.id, d.channel, d.content, d.state, d.attempt, d.kind, d.headers, d.key, d.created_at,
-    d.dequeue_at, d.died_at, d.error
+    lonnymq.message_due_at(d.dequeue_at, d.priority), d.died_at, d.error
   from lonnymq.dead d
   where (p_channel is null or d.channel = p_channel) and (p_kind is null or d.kind = p_kind)
     and (p_after is null or d.id > p_after)

@@ -30,10 +30,11 @@ begin
 
   with alive as (
     insert into lonnymq.message (
-      id, channel, content, dequeue_at, created_at, kind, headers, key, state, error
+      id, channel, content, dequeue_at, created_at, kind, headers, key, state, error,
+      max_attempts, priority
     )
     select d.id, d.channel, d.content, d.dequeue_at, d.created_at, d.kind, d.headers, d.key,
-      d.state, d.error
+      d.state, d.error, d.max_attempts, d.priority
     from unnest(v_picked) as i (id)
     cross join lateral (select * from lonnymq.dead d where d.id = i.id limit 1) d
     order by d.channel, d.key, d.id

@@ -32,7 +32,7 @@ begin
       hint = 'An admin can allow the channel with producer_restrict.';
   end if;
   perform lonnymq.commit_durably();
-  v_gone := lonnymq.message_end(p_ids, lonnymq.epoch());
+  v_gone := lonnymq.message_end(p_ids, lonnymq.epoch(), 'cancelled');
   return query
   select i.id, case
     when i.id = any (v_gone) then 'cancelled'

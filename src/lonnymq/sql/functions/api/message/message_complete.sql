@@ -66,7 +66,7 @@ begin
       channel, kind, key, worker, error, headers, content, result
     )
     select (select p.at from lonnymq.history_position() as p (at)),
-      g.id, g.created_at, g.dequeue_at, g.dequeued_at, v_now, octet_length(g.content),
+      g.id, g.created_at, lonnymq.message_due_at(g.dequeue_at, g.priority), g.dequeued_at, v_now, octet_length(g.content),
       g.attempt, 'completed', g.channel, g.kind, g.key, g.worker, null, g.headers,
       case when v_history = 'content' then g.content end,
       case when p_results is null then null
@@ -136,7 +136,8 @@ begin
       xid, message_id, created_at, dequeue_at, dequeued_at, finished_at, size, attempt, outcome,
       channel, kind, key, worker, error, headers, content, result
     )
-    values (v_position, v_gone.id, v_gone.created_at, v_gone.dequeue_at, v_gone.dequeued_at,
+    values (v_position, v_gone.id, v_gone.created_at,
+      lonnymq.message_due_at(v_gone.dequeue_at, v_gone.priority), v_gone.dequeued_at,
       lonnymq.epoch(), octet_length(v_gone.content), v_gone.attempt, 'completed', v_gone.channel,
       v_gone.kind, v_gone.key, v_gone.worker, null, v_gone.headers,
       case when v_history = 'content' then v_gone.content end, p_result);

@@ -1,5 +1,10 @@
 -- Creates a message in a channel, in the transaction of the caller.
 --
+-- `p_options` is an object with `expires_at`, `max_attempts` or `priority`. From `expires_at` on, a message that waits is
+-- not handed out any more, and history says `lapsed`. `max_attempts` counts instead of the limit of the channel and of the
+-- handler. `priority` is from 0 to 1000: among the due messages of a channel, a higher priority comes first. Between
+-- channels a priority changes nothing.
+--
 -- Answers: `created` with the id, `duplicate` with the id of the live message that has the same key,
 --   `dropped` or `rejected` with the reason `full` or `retiring`. For a channel with a capacity, the
 --   answer includes the size: all committed messages and the messages of this transaction. Messages that
@@ -14,6 +19,7 @@ create or replace function lonnymq.message_create(
   p_key text default null,
   p_kind text default null,
   p_headers jsonb default null,
+  p_options jsonb default null,
   out answer text,
   out id bigint,
   out reason text,
@@ -58,7 +64,7 @@ begin
   -- One probe a statement: joined, these four cost twice as much.
   perform from lonnymq.channel_setting s
   where s.name = p_channel and (s.max_size is not null or s.retiring);
-  if found or p_key is not null then
+  if found or p_key is not null or p_options is not null then
     v_max_size := 0;
   else
     select c.id, c.max_size into v_channel_id, v_max_size
@@ -68,11 +74,12 @@ begin
     end if;
   end if;
   if v_max_size is not null then
-    -- A key, a capacity, or a channel that is being retired.
+    -- A key, a capacity, a channel that is being retired, or an option.
     select a.answer, a.id, a.reason, a.size, a.max_size
     into answer, id, reason, size, max_size
-    from lonnymq.message_add(null, p_channel, p_content, p_dequeue_at, p_delay_ms, p_key, p_kind,
-      p_headers) a;
+    from lonnymq.message_create_one(p_channel, p_content, lonnymq.message_due(p_dequeue_at, p_delay_ms,
+      lonnymq.epoch(), lonnymq.epoch(now())), p_key, p_kind, p_headers,
+      lonnymq.message_option_read(p_options, p_dequeue_at)) a;
     return;
   end if;
 
@@ -103,5 +110,7 @@ begin
 end
 $$;
 
-comment on function lonnymq.message_create(text, bytea, bigint, bigint, text, text, jsonb) is
+comment on function lonnymq.message_create(
+  text, bytea, bigint, bigint, text, text, jsonb, jsonb
+) is
 'Creates a message in a channel.';

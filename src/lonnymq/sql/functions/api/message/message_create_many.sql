@@ -12,7 +12,8 @@ create or replace function lonnymq.message_create_many(
   p_delays_ms bigint[] default null,
   p_keys text[] default null,
   p_kinds text[] default null,
-  p_headers jsonb[] default null
+  p_headers jsonb[] default null,
+  p_options jsonb[] default null
 )
 returns table (ordinal integer, answer text, id bigint, reason text, size bigint, max_size bigint)
 language plpgsql
@@ -53,9 +54,9 @@ begin
 
   -- Whoever asks for one of these kinds may wait although others find something in the channels.
   v_is_asked := lonnymq.kind_is_asked(p_kinds);
-  -- Each channel with its first message, and where it stands. Plain: no keys, and no channel among
-  -- them has a capacity or is being retired.
-  select bool_and(p_keys is null and s.name is null and c.max_size is null
+  -- Each channel with its first message, and where it stands. Plain: no keys, no options, and no channel
+  -- among them has a capacity or is being retired.
+  select bool_and(p_keys is null and p_options is null and s.name is null and c.max_size is null
       and (c.id is not null or q.default_max_size is null)),
     array_agg(f.channel), array_agg(f.dequeue_at), array_agg(f.id),
     array_agg(f.count), array_agg(not v_is_fresh or v_is_asked or (p.seat is null and p.hold is null
@@ -74,17 +75,16 @@ begin
     select s.name from lonnymq.channel_setting s
     where s.name = f.channel and (s.max_size is not null or s.retiring) limit 1
   ) s on true
-  left join lateral (
-    select c.id, c.max_size from lonnymq.channel c where c.name = f.channel limit 1
-  ) c on true
+  left join lateral (select c.id, c.max_size from lonnymq.channel c where c.name = f.channel limit 1) c on true
   left join lateral (
     select p.* from lonnymq.channel_position p
     where p.channel_id = c.id order by p.version desc limit 1
   ) p on true
   where q.only_row;
   if not v_is_plain then
-    return query select * from lonnymq.message_create_each(p_channels, p_contents, p_dequeue_ats,
-      p_delays_ms, p_keys, p_kinds, p_headers);
+    return query select * from lonnymq.message_create_each(p_channels, p_contents, coalesce(v_ats,
+      array_fill(v_begin, array[cardinality(p_channels)])), p_keys, p_kinds, p_headers,
+      lonnymq.message_option_list(p_options, p_dequeue_ats, cardinality(p_channels)));
     return;
   end if;
 
@@ -107,6 +107,6 @@ end
 $$;
 
 comment on function lonnymq.message_create_many(
-  text[], bytea[], bigint[], bigint[], text[], text[], jsonb[]
+  text[], bytea[], bigint[], bigint[], text[], text[], jsonb[], jsonb[]
 ) is
 'Creates many messages in one or more channels.';

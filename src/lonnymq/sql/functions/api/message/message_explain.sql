@@ -1,6 +1,6 @@
 -- Explains why a message is not running: as a word, as a sentence and as fields.
 --
--- Answers: `not_found`, `dead`, `leased`, `scheduled`, `new` (the message is committed, and no
+-- Answers: `not_found`, `dead`, `leased`, `lapsed`, `scheduled`, `new` (the message is committed, and no
 --   dequeue has run since), `paused`, `unserved` (no active worker takes the kind), `throttled`, `saturated`, `queue_saturated`, `behind` (other
 --   messages of the channel come first), `next`.
 create or replace function lonnymq.message_explain(
@@ -23,7 +23,6 @@ declare
   v_queue record;
   v_ahead bigint;
   v_in_flight bigint;
-  v_retiring text := '';
 begin
   select * into v_message from lonnymq.message m where m.id = p_id;
   if not found then
@@ -34,14 +33,13 @@ begin
   select * into v_channel from lonnymq.channel c where c.name = v_message.channel;
   select * into v_place from lonnymq.channel_position_now(v_channel.id);
   select * into v_policy from lonnymq.channel_policy(v_message.channel);
+  v_policy.max_attempts := coalesce(v_message.max_attempts, v_policy.max_attempts);
   select q.max_concurrency, coalesce((
       select m.in_flight from lonnymq.channel_counter m where m.channel_id = 0 order by m.version desc limit 1
     ), 0) as in_flight
   into v_queue from lonnymq.queue q where q.only_row;
-  select coalesce((
-    select m.in_flight from lonnymq.channel_counter m
-    where m.channel_id = v_channel.id order by m.version desc limit 1
-  ), 0) into v_in_flight;
+  v_in_flight := coalesce((select m.in_flight from lonnymq.channel_counter m
+    where m.channel_id = v_channel.id order by m.version desc limit 1), 0);
   select count(*) into v_ahead from (
     select from lonnymq.message m
     where m.channel = v_message.channel and m.token is null
@@ -50,19 +48,18 @@ begin
   ) a;
   fields := jsonb_strip_nulls(jsonb_build_object(
     'id', p_id, 'channel', v_message.channel, 'kind', v_message.kind, 'attempt', v_message.attempt,
-    'max_attempts', v_policy.max_attempts, 'dequeue_at', v_message.dequeue_at, 'now_at', v_now,
+    'max_attempts', v_policy.max_attempts, 'priority', v_message.priority,
+    'dequeue_at', lonnymq.message_due_at(v_message.dequeue_at, v_message.priority),
+    'expires_at', v_message.expires_at, 'now_at', v_now,
     'ahead', v_ahead, 'worker', v_message.worker, 'lease_until', v_message.lease_until,
     'in_flight', case when v_policy.max_concurrency is not null then v_in_flight end,
     'max_concurrency', v_policy.max_concurrency,
     'queue_in_flight', case when v_queue.max_concurrency is not null then v_queue.in_flight end,
     'queue_max_concurrency', v_queue.max_concurrency, 'wake_at', v_place.wake_at,
     'paused', v_policy.paused, 'retiring', v_policy.retiring, 'error', v_message.error));
-  if v_policy.retiring then
-    v_retiring := ' The channel is being retired and takes no new messages.';
-  end if;
-
   answer := case
     when v_message.token is not null then 'leased'
+    when v_message.expires_at <= v_now then 'lapsed'
     when v_message.dequeue_at > v_now then 'scheduled'
     when v_policy.paused then 'paused'
     -- Without any worker that reports nobody knows who takes what.
@@ -86,6 +83,8 @@ begin
       lonnymq.epoch_text(v_message.dequeue_at),
       case when v_message.attempt > 0 then format(', after attempt %s of %s failed',
         v_message.attempt, v_policy.max_attempts) else '' end)
+    when 'lapsed' then format('The message expired at %s and will not run.',
+      lonnymq.epoch_text(v_message.expires_at))
     when 'paused' then 'The channel is paused.'
     when 'unserved' then format('No worker serves %s.',
       coalesce('kind ' || v_message.kind, 'messages without a kind'))
@@ -100,7 +99,8 @@ begin
     else 'The message is the next of its channel. The channel waits for its turn.'
   end || case when v_ahead > 0 and v_message.token is null then format(
     ' Messages of the channel that come first: %s.', case when v_ahead >= 10000 then '10000 or more'
-      else v_ahead::text end) else '' end || v_retiring;
+      else v_ahead::text end) else '' end || case when v_policy.retiring
+    then ' The channel is being retired and takes no new messages.' else '' end;
 end
 $$;
 

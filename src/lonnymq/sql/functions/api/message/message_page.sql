@@ -24,12 +24,14 @@ begin
   perform lonnymq.guard_text('channel', p_channel);
   perform lonnymq.guard_range('limit', p_limit, 1, 1000);
   return query
-  select m.id, m.channel, m.kind, m.key, m.attempt, m.created_at, m.dequeue_at,
-    m.token is not null, m.lease_until, m.worker, m.error, octet_length(m.content)::bigint,
+  select m.id, m.channel, m.kind, m.key, m.attempt, m.created_at,
+    lonnymq.message_due_at(m.dequeue_at, m.priority), m.token is not null, m.lease_until, m.worker, m.error, octet_length(m.content)::bigint,
     substring(m.content for p_bytes), lonnymq.epoch()
   from lonnymq.message m
   where m.channel = p_channel and (m.dequeue_at, m.id) > (
-    coalesce(p_after_at, -9223372036854775808), coalesce(p_after_id, -9223372036854775808))
+    coalesce((
+      select a.dequeue_at from lonnymq.message a where a.id = p_after_id
+    ), p_after_at, -9223372036854775808), coalesce(p_after_id, -9223372036854775808))
   order by m.dequeue_at, m.id
   limit p_limit;
 end

@@ -18,7 +18,7 @@ begin
   perform lonnymq.guard_range('limit', p_limit, 1, 10000);
   return query
   select m.id, m.channel, m.content, m.state, m.attempt, m.kind, m.headers, m.key, m.created_at,
-    m.dequeue_at, m.token is not null, m.lease_until, m.worker, m.error
+    lonnymq.message_due_at(m.dequeue_at, m.priority), m.token is not null, m.lease_until, m.worker, m.error
   from lonnymq.message m
   where m.channel = p_channel
   order by m.dequeue_at, m.id

@@ -2,8 +2,8 @@
 -- them.
 --
 -- Answers: a row per id, in the order of the ids. `state` is `waiting`, `scheduled` (due later), `retrying` (waiting
---   after an attempt that did not succeed), `running`, `completed`, `dead`, `cancelled`, or `not_found`. A message
---   that was purged while waiting is `cancelled` if an attempt is in history, else `not_found`. Messages in
+--   after an attempt that did not succeed), `running`, `completed`, `dead`, `cancelled`, `lapsed` (`expires_at` came before an attempt
+--   that completed the message), or `not_found`. A message that was purged while waiting is `cancelled` if an attempt is in history, else `not_found`. Messages in
 --   channels that you may not use are `not_found`.
 -- Locks: none.
 -- Notifies: no.
@@ -42,21 +42,24 @@ begin
     from (
       select 1 as rank, case
           when m.token is not null then 'running'
+          when m.expires_at <= v_now then 'lapsed'
           when m.attempt > 0 then 'retrying'
           when m.dequeue_at > v_now then 'scheduled'
           else 'waiting'
         end as state,
-        m.channel, m.kind, m.key, m.attempt, m.worker, m.created_at, m.dequeue_at, m.dequeued_at, m.lease_until,
+        m.channel, m.kind, m.key, m.attempt, m.worker, m.created_at,
+        lonnymq.message_due_at(m.dequeue_at, m.priority) as dequeue_at, m.dequeued_at, m.lease_until,
         null::bigint as finished_at, m.error, null::bigint as result_size,
         m.progress, m.progress_note
       from lonnymq.message m where m.id = i.id
       union all
-      select 2, 'dead', d.channel, d.kind, d.key, d.attempt, null, d.created_at, d.dequeue_at, null, null, d.died_at,
+      select 2, 'dead', d.channel, d.kind, d.key, d.attempt, null, d.created_at,
+        lonnymq.message_due_at(d.dequeue_at, d.priority), null, null, d.died_at,
         d.error, null, null, null
       from lonnymq.dead d where d.id = i.id
       union all
       (
-        select 3, case when h.outcome in ('completed', 'dead') then h.outcome else 'cancelled' end,
+        select 3, case when h.outcome in ('completed', 'dead', 'lapsed') then h.outcome else 'cancelled' end,
           h.channel, h.kind, h.key, h.attempt, h.worker, h.created_at, h.dequeue_at, h.dequeued_at, null,
           h.finished_at, h.error, octet_length(h.result)::bigint, null, null
         from lonnymq.history h where h.message_id = i.id

@@ -43,9 +43,10 @@ begin
   from unnest(v_kinds) as k (kind)
   cross join lateral (
     select count(*) filter (where m.token is null) as waiting,
-      min(m.dequeue_at) filter (where m.token is null) as oldest_at
+      min(m.due_at) filter (where m.token is null) as oldest_at
     from (
-      select m.token, m.dequeue_at from lonnymq.message m
+      select m.token, lonnymq.message_due_at(m.dequeue_at, m.priority) as due_at
+      from lonnymq.message m
       where coalesce(m.kind, '') collate "C" = k.kind limit p_most
     ) m
   ) m;

@@ -1,4 +1,4 @@
--- Runs maintenance: takes back leases that ran out, deletes retired and idle channels, creates and drops
+-- Runs maintenance: takes back leases that ran out, ends messages that expired, deletes retired and idle channels, creates and drops
 -- partitions of history, takes samples for charts, and ends sessions of stuck consumers. Several workers
 -- may call this function at the same time. Call the function every few seconds.
 --
@@ -39,6 +39,8 @@ begin
   perform lonnymq.sample_take(v_now);
   if lonnymq.fold_lock() then
     select s.expired, s.died into expired, died from lonnymq.lease_cleanup(v_now, p_limit) s;
+    -- A message that came back from a lease, or was committed, after its expires_at.
+    perform lonnymq.message_lapse(-9223372036854775808, v_now, p_limit);
     forgotten := lonnymq.channel_forget(v_now, p_limit);
     perform lonnymq.kind_filter_drop(array_agg(f.id))
     from lonnymq.kind_filter f where f.used_at < v_now - 3600000 having count(*) > 0;

@@ -47,11 +47,11 @@ begin
 
   select count(*) into ready
   from (select from lonnymq.channel_position p where p.seat is not null limit 100000) p;
-  select min(f.dequeue_at) into oldest_ready_at
+  select min(f.due_at) into oldest_ready_at
   from (select * from lonnymq.channel_position p where p.seat is not null order by p.seat limit 1000) p
   cross join lateral (select c.name from lonnymq.channel c where c.id = p.channel_id limit 1) c
   cross join lateral lonnymq.channel_first(c.name, p.floor_at, p.floor_id, p.gap_at, p.gap_id,
-    p.gap_end_at, p.gap_end_id) f;
+    p.gap_end_at, p.gap_end_id, null) f;
   select p.wake_at into next_at from lonnymq.channel_position p
   where p.wake_at is not null order by p.wake_at limit 1;
   select m.in_flight into in_flight from lonnymq.channel_counter m

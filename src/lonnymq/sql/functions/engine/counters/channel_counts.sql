@@ -11,11 +11,11 @@ rows 1
 as $$
   select count(*) filter (where m.is_due), count(*) filter (where not m.is_due),
     count(*) filter (where m.is_due is null),
-    min(greatest(m.dequeue_at, m.created_at)) filter (where m.is_due),
-    min(m.dequeue_at) filter (where m.is_due)
+    min(greatest(m.due_at, m.created_at)) filter (where m.is_due),
+    min(m.due_at) filter (where m.is_due)
   from (
-    select case when m.token is null then m.dequeue_at <= p_now end as is_due, m.dequeue_at,
-      m.created_at
+    select case when m.token is null then m.dequeue_at <= p_now end as is_due,
+      lonnymq.message_due_at(m.dequeue_at, m.priority) as due_at, m.created_at
     from lonnymq.message m
     where m.channel = p_channel
     order by m.dequeue_at, m.id limit p_limit

@@ -1,4 +1,4 @@
--- The second half of message_create_many: keys, capacities, channels that are being retired. Ids are
+-- The second half of message_create_many: keys, capacities, channels that are being retired, options. Ids are
 -- assigned in the order of the arrays, and in that order messages that are no duplicates use up a
 -- capacity. Keys are inserted in the order of channel and key, so that two calls with equal keys cannot
 -- deadlock. Messages without a key are inserted in the order of the arrays. Each channel gets a single
@@ -9,8 +9,8 @@
 --
 -- Rows are joined by hash: a nested loop takes seconds for 10,000.
 create or replace function lonnymq.message_create_each(
-  p_channels text[], p_contents bytea[], p_dequeue_ats bigint[], p_delays_ms bigint[],
-  p_keys text[], p_kinds text[], p_headers jsonb[]
+  p_channels text[], p_contents bytea[], p_dequeue_ats bigint[], p_keys text[], p_kinds text[],
+  p_headers jsonb[], p_options lonnymq.message_option[]
 )
 returns table (ordinal integer, answer text, id bigint, reason text, size bigint, max_size bigint)
 language plpgsql
@@ -30,37 +30,45 @@ declare
   v_max_sizes bigint[];
   v_new record;
 begin
+  -- Who has expired has its key no more.
+  perform lonnymq.key_holder(i.channel, i.key, v_now) from unnest(p_channels, p_keys) as i (channel, key)
+  where exists (select from lonnymq.message m where m.expires_at <= v_now) and i.key is not null;
   select array_agg(j.id), array_agg(j.answer), array_agg(j.first), array_agg(j.reason),
     array_agg(j.size), array_agg(j.max_size)
   into v_ids, v_answers, v_firsts, v_reasons, v_sizes, v_max_sizes
   from lonnymq.message_judge(p_channels, p_keys) j;
   v_ats := array(
-    select lonnymq.message_due(i.dequeue_at, i.delay_ms, v_now, lonnymq.epoch(now()))
-    from unnest(p_channels, p_dequeue_ats, p_delays_ms) as i (channel, dequeue_at, delay_ms)
+    select lonnymq.message_rank(i.dequeue_at, i.priority, v_now)
+    from unnest(p_dequeue_ats, p_options) as i (dequeue_at, expires_at, max_attempts, priority)
   );
 
-  insert into lonnymq.message (id, channel, content, dequeue_at, created_at, kind, headers)
-  select i.id, i.channel, i.content, i.dequeue_at, v_now, i.kind, i.headers
-  from unnest(v_ids, p_channels, p_contents, v_ats, p_keys, p_kinds, p_headers, v_answers)
-    as i (id, channel, content, dequeue_at, key, kind, headers, answer)
+  insert into lonnymq.message (
+    id, channel, content, dequeue_at, created_at, kind, headers, expires_at, max_attempts, priority
+  )
+  select i.id, i.channel, i.content, i.dequeue_at, v_now, i.kind, i.headers, i.expires_at, i.max_attempts,
+    i.priority
+  from unnest(v_ids, p_channels, p_contents, v_ats, p_keys, p_kinds, p_headers, v_answers, p_options)
+    as i (id, channel, content, dequeue_at, key, kind, headers, answer, expires_at, max_attempts, priority)
   where i.answer = 'created' and i.key is null;
   for v_new in
     select i.*
-    from unnest(v_ids, p_channels, p_contents, v_ats, p_keys, p_kinds, p_headers, v_answers)
-      with ordinality as i (id, channel, content, dequeue_at, key, kind, headers, answer, ordinal)
+    from unnest(v_ids, p_channels, p_contents, v_ats, p_keys, p_kinds, p_headers, v_answers, p_options)
+      with ordinality as i (id, channel, content, dequeue_at, key, kind, headers, answer, expires_at,
+        max_attempts, priority, ordinal)
     where i.answer = 'created' and i.key is not null
     order by i.channel collate "C", i.key collate "C"
   loop
     loop
-      insert into lonnymq.message
-        (id, channel, content, dequeue_at, created_at, key, kind, headers)
-      values
-        (v_new.id, v_new.channel, v_new.content, v_new.dequeue_at, v_now, v_new.key, v_new.kind,
-          v_new.headers)
+      insert into lonnymq.message (
+        id, channel, content, dequeue_at, created_at, key, kind, headers, expires_at, max_attempts, priority
+      )
+      values (
+        v_new.id, v_new.channel, v_new.content, v_new.dequeue_at, v_now, v_new.key, v_new.kind,
+        v_new.headers, v_new.expires_at, v_new.max_attempts, v_new.priority
+      )
       on conflict (channel, key) where key is not null do nothing;
       exit when found;
-      select m.id into id from lonnymq.message m
-      where m.channel = v_new.channel and m.key = v_new.key;
+      id := lonnymq.key_holder(v_new.channel, v_new.key, v_now);
       if id is not null then
         v_answers[v_new.ordinal] := 'duplicate';
         v_ids[v_new.ordinal] := id;
@@ -70,6 +78,12 @@ begin
     end loop;
   end loop;
 
+  -- With a priority: looked at again, and moved up, when it is due (message_promote).
+  insert into lonnymq.change (channel, lease_until, message_ids)
+  select '', i.dequeue_at, array_agg(i.id)
+  from unnest(v_ids, v_ats, v_answers, p_options) as i (id, dequeue_at, answer, expires_at, max_attempts, priority)
+  where i.answer = 'created' and i.priority > 0 and i.dequeue_at > v_now
+  group by i.dequeue_at;
   insert into lonnymq.change (channel, dequeue_at, message_id, size, added, notified)
   select f.channel, f.dequeue_at, f.id,
     case when f.max_size is not null or v_is_fixed then f.created else 0 end,
@@ -95,6 +109,6 @@ end
 $$;
 
 comment on function lonnymq.message_create_each(
-  text[], bytea[], bigint[], bigint[], text[], text[], jsonb[]
+  text[], bytea[], bigint[], text[], text[], jsonb[], lonnymq.message_option[]
 ) is
 'The second half of message_create_many: keys, capacities, channels that are being retired.';

@@ -24,6 +24,8 @@ as $$
     ) or exists (
       select from lonnymq.channel_position p where p.wake_at > t.wake_mark and p.wake_at <= p_now
     ) or exists (
+      select from lonnymq.message m where m.expires_at > t.wake_mark and m.expires_at <= p_now
+    ) or exists (
       select from lonnymq.lease l where l.is_settling and l.due_at > 0
     ) or exists (
       select from lonnymq.early_lease u where u.channel_id >= 0

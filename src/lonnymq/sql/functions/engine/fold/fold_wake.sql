@@ -1,4 +1,5 @@
--- Gives a seat to channels whose time has come, in the ring of all and in the rings of kinds if there are any.
+-- Ends messages that have expired, and gives a seat to channels whose time has come, in the ring of all and in the
+-- rings of kinds if there are any.
 -- Answers: up to when everything was looked at (mark), whether there are more, and whether there are rings of kinds.
 -- Locks: the channels, without waiting.
 create or replace function lonnymq.fold_wake(
@@ -9,8 +10,12 @@ language plpgsql
 as $$
 declare
   v_kinds record;
+  v_lapsed record;
 begin
   select w.mark, w.is_more into mark, is_more from lonnymq.channel_wake_due(p_from, p_now, p_limit) w;
+  select * into v_lapsed from lonnymq.message_lapse(p_from, p_now, p_limit);
+  mark := least(mark, v_lapsed.mark);
+  is_more := is_more or v_lapsed.is_more;
   has_kinds := exists (select from lonnymq.kind_filter f where f.id > 0);
   if has_kinds then
     select * into v_kinds from lonnymq.kind_wake_due(p_from, p_now, p_limit);

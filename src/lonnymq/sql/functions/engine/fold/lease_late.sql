@@ -1,7 +1,8 @@
 -- Finds leases that have run out: checks up to p_check messages of leases that should have ended after p_from, and
 -- answers up to p_most messages whose leases have run out. If there are more, the others are kept in rows of 100, and
 -- every call answers the rows with the first messages. So messages return in the order in which they wait, and a
--- dequeue does not pass messages that are still leased.
+-- dequeue does not pass messages that are still leased. Messages with a priority whose time has come are looked up like
+-- leases that end then, and are moved up (message_promote).
 --
 -- Answers: the messages, in order, or null.
 -- Locks: rows of lease, without waiting.
@@ -17,6 +18,7 @@ declare
   v_ids bigint[];
   v_rest bigint[];
   v_late bigint[];
+  v_ready bigint[];
   v_due_at bigint;
 begin
   select array_agg(l.tid), max(l.due_at) into v_tids, v_due_at
@@ -47,16 +49,24 @@ begin
     insert into lonnymq.lease (due_at, message_ids)
     select v_due_at, array_agg(i.id)
     from unnest(v_rest) with ordinality as i (id, place) group by i.place / p_check;
-    -- Extended by a heartbeat, or leased anew: look again then.
+    -- Extended by a heartbeat, leased anew, or not yet due: look again then. Those that wait have a priority.
     with held as materialized (
-      select m.id, m.lease_until from lonnymq.message m
-      where m.id = any (v_ids) and m.token is not null
+      select m.id, m.token is null as is_waiting, coalesce(m.lease_until, m.dequeue_at) as until
+      from lonnymq.message m
+      where m.id = any (v_ids)
+        and (m.token is not null or (m.priority > 0 and m.dequeue_at > -5000000000000))
     ), extended as (
       insert into lonnymq.lease (due_at, message_ids)
-      select h.lease_until, array_agg(h.id) from held h where h.lease_until > p_now
-      group by h.lease_until
+      select h.until, array_agg(h.id) from held h where h.until > p_now
+      group by h.until
     )
-    select array_agg(h.id order by h.id) into v_late from held h where h.lease_until <= p_now;
+    select array_agg(h.id order by h.id) filter (where not h.is_waiting),
+      array_agg(h.id) filter (where h.is_waiting)
+    into v_late, v_ready
+    from held h where h.until <= p_now;
+    if v_ready is not null then
+      perform lonnymq.message_promote(v_ready, p_now);
+    end if;
   end if;
 
   if coalesce(cardinality(v_late), 0) <= p_most

@@ -2,7 +2,7 @@
 -- p_known names each option and what it must be: 'count' (1 to 2147483647), 'ms' (1 or more),
 -- 'burst' (1 to 1000000: times the longest interval that is still a bigint), 'weight' (1 to 1000),
 -- 'share' (0 to 1), 'delays' (an array of milliseconds), 'full' (reject, drop), 'history' (off,
--- outcomes, content); 'count?' and the like allow null.
+-- outcomes, content), 'time' (epoch milliseconds), 'priority' (0 to 1000); 'count?' and the like allow null.
 -- Answers: nothing; raises LM001.
 create or replace function lonnymq.guard_options(p_options jsonb, p_known jsonb)
 returns void
@@ -37,6 +37,9 @@ begin
       when 'burst' then v_number between 1 and 1000000 and v_number = trunc(v_number)
       when 'weight' then v_number between 1 and 1000 and v_number = trunc(v_number)
       when 'share' then v_number between 0 and 1
+      when 'time' then v_number between -9223372036854775807 and 9223372036854775807
+        and v_number = trunc(v_number)
+      when 'priority' then v_number between 0 and 1000 and v_number = trunc(v_number)
       when 'full' then v_option.value in ('"reject"', '"drop"')
       when 'history' then v_option.value in ('"off"', '"outcomes"', '"content"')
       when 'delays' then v_option.type = 'array'
@@ -56,6 +59,8 @@ begin
           when 'burst' then 'a whole number from 1 to 1000000'
           when 'weight' then 'a whole number from 1 to 1000'
           when 'share' then 'a number from 0 to 1'
+          when 'time' then 'epoch milliseconds'
+          when 'priority' then 'a whole number from 0 to 1000'
           when 'full' then '"reject" or "drop"'
           when 'history' then '"off", "outcomes" or "content"'
           else 'an array of 1 to 100 whole numbers of milliseconds' end

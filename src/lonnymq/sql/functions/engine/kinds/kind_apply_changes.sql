@@ -41,7 +41,7 @@ begin
       where p.channel_id = c.id and p.filter_id = f.id order by p.version desc limit 1
     ) p on true
     left join lateral (
-      select m.dequeue_at, m.id from lonnymq.kind_first(c.name, f.kinds, d.due_at, d.due_id) m
+      select m.dequeue_at, m.id from lonnymq.kind_first(c.name, f.kinds, d.due_at, d.due_id, p_now) m
       where d.due_at is not null
         -- Not where the ring shows the message already.
         and ((p.floor_at, p.floor_id) <= (d.due_at, d.due_id)

@@ -24,7 +24,8 @@ begin
       select p.hold, p.wake_at from lonnymq.channel_position p
       where p.channel_id = i.id order by p.version desc limit 1
     ) h on true
-    left join lateral lonnymq.kind_first(c.name, p_walk.kinds, p.floor_at, p.floor_id) f on true
+    left join lateral lonnymq.kind_first(c.name, p_walk.kinds, p.floor_at, p.floor_id,
+      p_walk.now_at) f on true
     where p.seat is not null
   )
   select array_agg(l.tid), array_agg(row(

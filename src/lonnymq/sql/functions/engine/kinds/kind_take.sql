@@ -19,7 +19,7 @@ begin
       from lonnymq.message m
       where coalesce(m.kind, '') collate "C" = p_kinds[1] and m.channel = p_channel
         and (m.dequeue_at, m.id) >= (p_floor_at, p_floor_id) and m.dequeue_at <= p_last_at
-        and m.token is null
+        and m.token is null and (m.expires_at > p_last_at) is not false
       order by m.dequeue_at, m.id
       limit p_limit
       for update skip locked
@@ -36,7 +36,7 @@ begin
         from lonnymq.message m
         where coalesce(m.kind, '') collate "C" = k.kind and m.channel = p_channel
           and (m.dequeue_at, m.id) >= (p_floor_at, p_floor_id) and m.dequeue_at <= p_last_at
-          and m.token is null
+          and m.token is null and (m.expires_at > p_last_at) is not false
         order by m.dequeue_at, m.id
         limit v_most
       ) m
@@ -49,7 +49,7 @@ begin
       from unnest(v_tids) as c (tid)
       cross join lateral (
         select m.ctid as tid, m.id from lonnymq.message m
-        where m.ctid = c.tid and m.token is null for update skip locked
+        where m.ctid = c.tid and m.token is null and (m.expires_at > p_last_at) is not false for update skip locked
       ) m
       limit p_limit
     ) m;

@@ -14,7 +14,8 @@ as $$
   ), counted as materialized (
     select m.channel, count(*) as messages, count(*) filter (where m.slot & 1 = 1) as slots,
       count(*) filter (where m.slot & 2 = 2) as queue_slots,
-      min(array[m.dequeue_at, m.id]) filter (where m.token is null) as first, max(m.attempt) as attempt
+      min(array[m.dequeue_at, m.id]) filter (where m.token is null and (m.expires_at > (select lonnymq.epoch())) is not false) as first,
+      max(m.attempt) filter (where m.max_attempts is null) as attempt
     from lonnymq.message m group by m.channel
   ), early as materialized (
     select u.channel_id, count(*) as leases from lonnymq.early_lease u group by u.channel_id

@@ -19,7 +19,8 @@ as $$
     select f.id as filter_id, m.channel, min(m.first) as first
     from (
       select m.channel, coalesce(m.kind, '') as kind, min(array[m.dequeue_at, m.id]) as first
-      from lonnymq.message m where m.token is null group by 1, 2
+      from lonnymq.message m where m.token is null and (m.expires_at > (select lonnymq.epoch())) is not false
+      group by 1, 2
     ) m
     join (select f.id, k.kind from filter f cross join unnest(f.kinds) as k (kind)) f on f.kind = m.kind
     group by 1, 2

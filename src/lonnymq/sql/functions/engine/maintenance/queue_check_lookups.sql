@@ -21,6 +21,7 @@ as $$
   cross join lateral (
     select m.dequeue_at, m.id from lonnymq.message m
     where m.channel = c.name and m.token is null and (m.dequeue_at, m.id) > (p.gap_at, p.gap_id)
+      and (m.expires_at > (select lonnymq.epoch())) is not false
       and (m.dequeue_at, m.id) < (p.gap_end_at, p.gap_end_id)
     order by m.dequeue_at, m.id limit 1
   ) m

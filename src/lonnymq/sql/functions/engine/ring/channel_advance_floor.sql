@@ -28,7 +28,7 @@ begin
       where p.channel_id = l.id order by p.version desc limit 1
     ) p
     left join lateral lonnymq.channel_first(c.name, p.floor_at, p.floor_id, p.gap_at, p.gap_id,
-      p.gap_end_at, p.gap_end_id) f on true
+      p.gap_end_at, p.gap_end_id, p_now) f on true
     where p.seat is not null or p.hold in ('saturated', 'throttled')
   )
   select array_agg(l.tid), array_agg(row(

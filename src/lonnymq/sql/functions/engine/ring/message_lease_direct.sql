@@ -56,6 +56,7 @@ begin
   where m.ctid = (
     select m.ctid from lonnymq.message m
     where m.id = v_change.message_id and m.token is null and m.dequeue_at <= p_walk.now_at
+      and (m.expires_at > p_walk.now_at) is not false
     for update skip locked
   )
   returning m.* into v_message;
@@ -70,7 +71,7 @@ begin
   end if;
   return query select 'leased', v_message.id, v_message.token, v_message.channel, v_message.content,
     v_message.state, v_message.attempt, v_message.kind, v_message.headers, v_message.key,
-    v_message.created_at, v_message.dequeue_at, v_message.dequeued_at, v_message.lease_until,
+    v_message.created_at, lonnymq.message_due_at(v_message.dequeue_at, v_message.priority), v_message.dequeued_at, v_message.lease_until,
     null::bigint, array[coalesce(p_walk.seat, p_walk.seat_floor),
       coalesce(p_walk.lap, p_walk.seat_floor), coalesce(p_walk.used, 0)];
 end

@@ -73,8 +73,8 @@ begin
       where m.ctid = t.tid
       returning case when p_choice.token is not null and m.slot > 0 then 'counted' else 'leased' end,
         m.id, m.token, m.channel, case when p_choice.token is null then m.content end, m.state,
-        m.attempt, m.kind, m.headers, m.key, m.created_at, m.dequeue_at, m.dequeued_at,
-        m.lease_until, null::bigint,
+        m.attempt, m.kind, m.headers, m.key, m.created_at,
+        lonnymq.message_due_at(m.dequeue_at, m.priority), m.dequeued_at, m.lease_until, null::bigint,
         array[p_walk.seat, p_walk.lap, p_walk.used];
     end if;
     if v_window.locked is not null then

@@ -28,6 +28,7 @@ begin
         and (m.dequeue_at, m.id) <= (coalesce(w.gap_at, 9223372036854775807),
           coalesce(w.gap_id, 9223372036854775807))
         and m.dequeue_at <= p_walk.now_at and m.token is null
+        and (m.expires_at > p_walk.now_at) is not false
       order by m.dequeue_at, m.id limit 1
       for update skip locked
     ) m on true;
@@ -62,7 +63,7 @@ begin
         slot = v_next.bits
       where m.ctid = v_next.tid
       returning 'leased', m.id, m.token, m.channel, m.content, m.state, m.attempt, m.kind, m.headers,
-        m.key, m.created_at, m.dequeue_at, m.dequeued_at, m.lease_until, null::bigint,
+        m.key, m.created_at, lonnymq.message_due_at(m.dequeue_at, m.priority), m.dequeued_at, m.lease_until, null::bigint,
         array[p_walk.seat, p_walk.lap, p_walk.used];
       insert into lonnymq.change (channel, can_wait, lease_until, message_ids)
       values ('', p_lease_ms >= 1000, p_walk.now_at + p_lease_ms, array[v_next.id]);

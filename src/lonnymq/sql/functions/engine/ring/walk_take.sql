@@ -22,7 +22,7 @@ begin
       from lonnymq.message m
       where m.channel = p_window.names[1]
         and (m.dequeue_at, m.id) >= (p_window.floor_ats[1], p_window.floor_ids[1])
-        and m.dequeue_at <= v_last_at and m.token is null
+        and m.dequeue_at <= v_last_at and m.token is null and (m.expires_at > p_walk.now_at) is not false
         and (p_choice.last_id is null or m.id <= p_choice.last_id)
       order by m.dequeue_at, m.id
       limit least(p_window.quotas[1], p_walk.remaining)
@@ -57,6 +57,7 @@ begin
           from lonnymq.message m
           where m.channel = w.name and (m.dequeue_at, m.id) >= (w.floor_at, w.floor_id)
             and m.dequeue_at <= v_last_at and m.token is null
+            and (m.expires_at > p_walk.now_at) is not false
             and (p_choice.last_id is null or m.id <= p_choice.last_id)
           order by m.dequeue_at, m.id
           limit w.quota

@@ -34,6 +34,7 @@ begin
           where m.channel = w.name and (m.dequeue_at, m.id) >= (r.first_at, r.first_id)
             and (m.dequeue_at, m.id) <= (r.last_at, r.last_id)
             and m.dequeue_at <= v_last_at and m.token is null
+            and (m.expires_at > p_walk.now_at) is not false
             and (p_choice.last_id is null or m.id <= p_choice.last_id)
           order by m.dequeue_at, m.id
           limit w.quota

@@ -15,10 +15,11 @@ begin
     returning m.*, t.error as last_error
   ), added as (
     insert into lonnymq.dead (
-      id, dequeue_at, created_at, died_at, attempt, channel, kind, key, headers, state, error, content
+      id, dequeue_at, created_at, died_at, attempt, channel, kind, key, headers, state, error, content,
+      max_attempts, priority
     )
     select g.id, g.dequeue_at, g.created_at, p_now, g.attempt, g.channel, g.kind, g.key, g.headers,
-      g.state, g.last_error, g.content
+      g.state, g.last_error, g.content, g.max_attempts, g.priority
     from gone g
   )
   select array_agg(g.id) into v_watched from gone g where g.watched;

@@ -4,8 +4,8 @@
 --
 -- p_outcome is what history says of those that go back: failed, expired or deferred. A deferred message gets
 -- its attempt back, keeps its error, and has the state given if there is one. Without a moment to go back to
--- it is the channel's back-off. A given number of attempts counts instead of the channel's, and 0 of them is
--- dead at once. Without tokens the caller holds the leases, each once.
+-- it is the channel's back-off. The message's own number of attempts counts, or the one given, or the channel's, and
+-- 0 given is dead at once. Without tokens the caller holds the leases, each once.
 --
 -- Answers: one row a pair, in the order given: the outcome (and until when), dead, lease_lost, not_found.
 -- Locks: the messages, in the order of their ids.
@@ -31,6 +31,7 @@ declare
   v_tids tid[];
   v_died boolean[];
   v_next_ats bigint[];
+  v_due_ats bigint[];
   v_errors text[];
   v_states bytea[];
 begin
@@ -42,56 +43,56 @@ begin
     order by i.id, i.token, i.ordinal
   ), ended as materialized (
     select m.*, i.ordinal, left(i.error, 10000) as error, i.state,
-      coalesce(m.attempt >= i.max_attempts, r.is_last, false) as died,
-      case when coalesce(m.attempt >= i.max_attempts, r.is_last) is not true then coalesce(i.next_at,
-        p_now + lonnymq.retry_delay(m.attempt, r.delays_ms, r.jitter)) end as next_at
+      coalesce(m.attempt >= m.most, r.is_last, false) as died,
+      case when coalesce(m.attempt >= m.most, r.is_last) is not true then lonnymq.message_rank(coalesce(i.next_at,
+        p_now + lonnymq.retry_delay(m.attempt, r.delays_ms, r.jitter)), m.priority, p_now) end as next_at
     from input i
     cross join lateral (
       select m.ctid as tid, m.id, m.token, m.created_at, m.dequeue_at, m.dequeued_at,
         octet_length(m.content) as size, m.attempt, m.slot, m.channel, m.kind, m.key, m.worker,
-        m.headers, case when v_history = 'content' then m.content end as content
+        m.headers, case when v_history = 'content' then m.content end as content, m.priority,
+        case when i.max_attempts = 0 then 0 when p_outcome <> 'deferred' then coalesce(m.max_attempts, i.max_attempts) end as most
       from lonnymq.message m
       where m.id = i.id and (m.token = i.token or p_tokens is null) for update
     ) m
-    left join lateral (
-      select * from lonnymq.retry_rule(m.channel, m.attempt) where p_outcome <> 'deferred' limit 1
-    ) r on true
+    left join lateral (select * from lonnymq.retry_rule(m.channel, m.attempt) where p_outcome <> 'deferred' limit 1) r on true
   ), logged as (
     insert into lonnymq.history (
-      xid, message_id, created_at, dequeue_at, dequeued_at, finished_at, size, attempt, outcome,
-      channel, kind, key, worker, error, headers, content
+      xid, message_id, created_at, dequeue_at, dequeued_at, finished_at, size, attempt, outcome, channel, kind, key,
+      worker, error, headers, content
     )
     select (select p.at from lonnymq.history_position() as p (at)),
-      e.id, e.created_at, e.dequeue_at, e.dequeued_at, p_now, e.size, e.attempt,
-      case when e.died then 'dead' else p_outcome end, e.channel, e.kind, e.key, e.worker, e.error,
-      e.headers, e.content
-    from ended e
-    where v_history <> 'off'
+      e.id, e.created_at, lonnymq.message_due_at(e.dequeue_at, e.priority), e.dequeued_at, p_now, e.size, e.attempt,
+      case when e.died then 'dead' else p_outcome end, e.channel, e.kind, e.key, e.worker, e.error, e.headers, e.content
+    from ended e where v_history <> 'off'
   ), notified as (
     -- One change for each channel: the first and last message that run again, leases and deaths of all.
     insert into lonnymq.change (channel, dequeue_at, message_id, last_at, last_id, slots, queue_slots, size, notified)
     select f.channel, f.next_at, case when not f.died then f.id end, f.last_at, f.last_id, f.slots, f.queue_slots,
       -f.deaths, not f.died and lonnymq.channel_notify(f.channel, f.next_at)
     from (
-      select distinct on (e.channel) e.channel, e.died, e.next_at, e.id,
-        max(e.next_at) over whole as last_at, max(e.id) over whole as last_id,
-        sum(e.slot & 1) over whole as slots, sum((e.slot >> 1) & 1) over whole as queue_slots,
+      select distinct on (e.channel) e.channel, e.died, e.next_at, e.id, max(e.next_at) over whole as last_at,
+        max(e.id) over whole as last_id, sum(e.slot & 1) over whole as slots, sum((e.slot >> 1) & 1) over whole as queue_slots,
         count(*) filter (where e.died and e.slot & 4 = 4) over whole as deaths
       from ended e window whole as (partition by e.channel)
       order by e.channel, e.died, e.next_at, e.id
     ) f
     where not f.died or f.slots + f.queue_slots + f.deaths > 0
+  ), later as (
+    -- With a priority: looked at again, and moved up, when it is due (message_promote).
+    insert into lonnymq.change (channel, lease_until, message_ids)
+    select '', e.next_at, array_agg(e.id) from ended e where e.priority > 0 and e.next_at > p_now group by e.next_at
   )
-  select array_agg(e.id), array_agg(e.token), array_agg(e.ordinal), array_agg(e.tid),
-    array_agg(e.died), array_agg(e.next_at), array_agg(e.error), array_agg(e.state)
-  into v_ids, v_tokens, v_ordinals, v_tids, v_died, v_next_ats, v_errors, v_states
+  select array_agg(e.id), array_agg(e.token), array_agg(e.ordinal), array_agg(e.tid), array_agg(e.died),
+    array_agg(e.next_at), array_agg(lonnymq.message_due_at(e.next_at, e.priority)), array_agg(e.error), array_agg(e.state)
+  into v_ids, v_tokens, v_ordinals, v_tids, v_died, v_next_ats, v_due_ats, v_errors, v_states
   from ended e;
 
   update lonnymq.message m
   set token = null, lease_until = null, dequeued_at = null, worker = null, slot = 0,
     progress = null, progress_note = null, dequeue_at = t.next_at, state = coalesce(t.state, m.state),
     error = case when p_outcome = 'deferred' then m.error else t.error end,
-    attempt = case when p_outcome = 'deferred' then m.attempt - 1 else m.attempt end
+    attempt = m.attempt - case when p_outcome = 'deferred' then 1 else 0 end
   from unnest(v_tids, v_next_ats, v_errors, v_states, v_died) as t (tid, next_at, error, state, died)
   where m.ctid = t.tid and not t.died;
   if true = any (v_died) then
@@ -100,13 +101,12 @@ begin
 
   if cardinality(v_ids) = cardinality(p_ids) then
     return query select e.id, case when e.died then 'dead' else p_outcome end, e.next_at
-    from unnest(v_ids, v_died, v_next_ats, v_ordinals) as e (id, died, next_at, ordinal)
-    order by e.ordinal;
+    from unnest(v_ids, v_died, v_due_ats, v_ordinals) as e (id, died, next_at, ordinal) order by e.ordinal;
     return;
   end if;
   return query
   select a.id, case when a.answer = p_outcome and v_died[a.place] then 'dead' else a.answer end,
-    case when a.answer = p_outcome then v_next_ats[a.place] end
+    case when a.answer = p_outcome then v_due_ats[a.place] end
   from lonnymq.settle_answers(p_ids, p_tokens, v_ids, v_tokens, p_outcome) a;
 end
 $$;

@@ -1,11 +1,12 @@
--- Ends messages on request, waiting or leased: deletes them, writes history (`cancelled`), and the changes that a
+-- Ends messages without an attempt of theirs: on request, waiting or leased (p_outcome `cancelled`), or because they
+-- wait and their expires_at has come (`lapsed`). Deletes them, writes history with this outcome, and the changes that a
 -- removal and a completion would write. The token of a lease is worthless at once, because its message is gone.
 -- History of a message that was waiting has attempt 0: no attempt was running. Messages that another transaction
 -- holds stay.
 --
 -- Answers: the messages that ended.
 -- Notifies: if a lease has ended that counted in a limit, because nobody else tells consumers of the free slot.
-create or replace function lonnymq.message_end(p_ids bigint[], p_now bigint)
+create or replace function lonnymq.message_end(p_ids bigint[], p_now bigint, p_outcome text)
 returns bigint[]
 language plpgsql
 as $$
@@ -21,6 +22,7 @@ begin
   from (
     select m.id from lonnymq.message m
     where m.id = any (p_ids)
+      and (p_outcome = 'cancelled' or (m.token is null and m.expires_at <= p_now))
     order by m.id
     for update skip locked
   ) h;
@@ -31,9 +33,9 @@ begin
       xid, message_id, created_at, dequeue_at, dequeued_at, finished_at, size, attempt, outcome,
       channel, kind, key, worker, error, headers, content
     )
-    select (select p.at from lonnymq.history_position() as p (at)), g.id, g.created_at, g.dequeue_at,
-      coalesce(g.dequeued_at, p_now), p_now, octet_length(g.content),
-      case when g.token is not null then g.attempt else 0 end, 'cancelled', g.channel, g.kind, g.key,
+    select (select p.at from lonnymq.history_position() as p (at)), g.id, g.created_at,
+      lonnymq.message_due_at(g.dequeue_at, g.priority), coalesce(g.dequeued_at, p_now), p_now, octet_length(g.content),
+      case when g.token is not null then g.attempt else 0 end, p_outcome, g.channel, g.kind, g.key,
       g.worker, null, g.headers, case when v_history = 'content' then g.content end
     from gone g
     where v_history <> 'off'
@@ -69,5 +71,5 @@ begin
 end
 $$;
 
-comment on function lonnymq.message_end(bigint[], bigint) is
-'Ends messages on request, waiting or leased.';
+comment on function lonnymq.message_end(bigint[], bigint, text) is
+'Ends messages on request, or because they have expired.';

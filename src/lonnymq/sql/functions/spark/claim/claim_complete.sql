@@ -21,7 +21,8 @@ begin
   with gone as (
     delete from lonnymq.message m
     where m.id = any (p_ids) and m.token between p_low and p_high
-    returning m.id, m.created_at, m.dequeue_at, m.dequeued_at, octet_length(m.content) as size,
+    returning m.id, m.created_at, lonnymq.message_due_at(m.dequeue_at, m.priority) as dequeue_at,
+      m.dequeued_at, octet_length(m.content) as size,
       m.attempt, m.slot, m.channel, m.kind, m.key, m.worker, m.headers, m.watched,
       case when v_history = 'content' then m.content end as content
   ), logged as (

@@ -1,0 +1,21 @@
+-- The live message that has a key. One that waits and has expired has the key no more: it is ended here.
+-- Answers: the id, or null.
+-- Locks: a message that has expired, without waiting.
+create or replace function lonnymq.key_holder(p_channel text, p_key text, p_now bigint)
+returns bigint
+language plpgsql
+as $$
+declare
+  v_holder record;
+begin
+  select m.id, m.token is null and m.expires_at <= p_now as is_over into v_holder
+  from lonnymq.message m where m.channel = p_channel and m.key = p_key;
+  if v_holder.is_over and cardinality(lonnymq.message_end(array[v_holder.id], p_now, 'lapsed')) > 0 then
+    return null;
+  end if;
+  return v_holder.id;
+end
+$$;
+
+comment on function lonnymq.key_holder(text, text, bigint) is
+'The live message that has a key.';
