@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +12,8 @@ from pyspark.sql import SparkSession
 from lonnymq import Context, NewMessage, Queue, Worker
 from lonnymq.errors import InvalidArgument, NotInstalled, Unreachable
 from lonnymq.spark import run_workers
+from lonnymq.spark.cluster.runner import HANDLER_OPTIONS
+from lonnymq.worker.handlers import Handlers
 from spark.streams import finished, left
 from support import message_id
 
@@ -99,3 +102,9 @@ def test_what_is_wrong_is_said_before_any_task_starts(spark: SparkSession, dsn_1
         run_workers(spark, print, url=dsn_18, schema="elsewhere")
     with pytest.raises(Unreachable, match="the database cannot be reached"):
         run_workers(spark, print, url="postgresql://nobody@127.0.0.1:1/none")
+
+
+def test_every_option_of_a_handler_reaches_the_executors() -> None:
+    parameters = inspect.signature(Handlers.add).parameters.values()
+    options = {each.name for each in parameters if each.kind is each.KEYWORD_ONLY}
+    assert set(HANDLER_OPTIONS) == options

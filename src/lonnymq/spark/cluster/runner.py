@@ -36,6 +36,7 @@ HANDLER_OPTIONS = (
     "max_attempts",
     "timeout_ms",
     "payload_type",
+    "max_result_bytes",
 )
 
 
