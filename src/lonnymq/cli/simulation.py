@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -81,13 +81,14 @@ class Simulation:
 
     def replay_lake(self, lake: str, max_error: float, **selection: Any) -> None:
         """Replay the history of a lake, if the calibration is good enough."""
-        from lonnymq.simulate import calibrate
+        from lonnymq.simulate import calibrate, fit_workers
         from lonnymq.simulate.lake_history import read_lake_history
 
         with self.out.show_status("reading the lake"):
             read = read_lake_history(lake, **selection)
         self.check_channels(read.channels)
         with self.out.show_status("replaying the history"):
+            read = replace(read, scenario=fit_workers(read.history, read.scenario))
             calibration = calibrate(read.history, read.scenario)
         if not self.out.as_json:
             self.out.console.print(render_calibration(read, calibration, max_error))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from getpass import getuser
 from shlex import quote
 from typing import TYPE_CHECKING, Any
@@ -44,7 +45,7 @@ class TuningRun:
 
     def read(self, lake: str, **selection: Any) -> None:
         """Read the history. Settings that changed meanwhile make the history useless."""
-        from lonnymq.simulate import TooLittleHistory
+        from lonnymq.simulate import TooLittleHistory, fit_workers
         from lonnymq.simulate.lake_history import read_lake_history
 
         with self.out.show_status("reading the lake"):
@@ -54,6 +55,9 @@ class TuningRun:
                 f"While this history was recorded {self.history.changed[-1]}. "
                 "Choose a period without changes of settings with --from and --to."
             )
+        with self.out.show_status("replaying the history"):
+            fitted = fit_workers(self.history.history, self.history.scenario)
+            self.history = replace(self.history, scenario=fitted)
 
     def search(self, **options: Any) -> None:
         """Search for the settings, here or on Spark."""

@@ -9,7 +9,14 @@ from lonnymq.simulate.lake_history import (
 )
 from lonnymq.simulate.objective import Measured, Objective, parse_class, parse_objective
 from lonnymq.simulate.picture import render_page, render_svg
-from lonnymq.simulate.replay import Calibration, ReplayInaccurate, calibrate, replay, run_scenario
+from lonnymq.simulate.replay import (
+    Calibration,
+    ReplayInaccurate,
+    calibrate,
+    fit_workers,
+    replay,
+    run_scenario,
+)
 from lonnymq.simulate.result import ReplayResult, WaitStats, summarize_replay
 from lonnymq.simulate.ring import Limits
 from lonnymq.simulate.scenario import Scenario, Setting, parse_setting
@@ -58,6 +65,7 @@ __all__ = [
     "build_workload",
     "calibrate",
     "evaluate_on_spark",
+    "fit_workers",
     "generate_spark_history",
     "make_history",
     "make_trials",

@@ -6,8 +6,9 @@ A calibration compares the recorded waits with a replay at the recorded settings
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import heappop, heappush
+from math import log
 
 from lonnymq.errors import LonnyMQError
 from lonnymq.simulate.result import ReplayResult, WaitStats, summarize_replay
@@ -20,6 +21,8 @@ from lonnymq.text import format_duration
 NEVER = 1 << 62
 LOW = (1 << BITS) - 1
 PERCENTILES = ("p50", "p95", "p99")
+PROCESSES = (1, 2, 4, 8)
+FINE_MS = 10  # waits below that are about the same
 TOLERANCE_MS = 50  # a worker takes about that long to notice a message
 
 
@@ -30,8 +33,14 @@ def replay(
     workers: int,
     max_concurrency: int | None = None,
     default_limits: Limits | None = None,
+    processes: int | None = None,
+    settle_ms: int = 0,
 ) -> ReplayTimes:
-    """Serve the workload under these limits, by workers that take one message at a time."""
+    """Serve the workload under these limits, by workers that take one message at a time.
+
+    The workers of a process walk over the channels together. By default each worker is a process of its own.
+    A worker takes the next message when the handler has ended, and that is `settle_ms` before the lease ends.
+    """
     default = default_limits or Limits()
     channels = [
         Channel(name, limits.get(name, default), number) for number, name in enumerate(work.names)
@@ -53,15 +62,19 @@ def replay(
     arrivals.sort(key=created.__getitem__)
     arrivals.reverse()  # the next one stands last
 
-    idle = [Cursor() for _ in range(workers)]
+    cursors = [Cursor() for _ in range(min(processes or workers, workers))]
+    idle = [cursors[number % len(cursors)] for number in range(workers)]
     running: list[int] = []  # a moment above, the number of the attempt that ends then below
+    settling: list[int] = []  # the same for the moment at which the worker of the attempt is free
     hand = [Cursor()] * len(work)  # who has it, of those that run
     take, arrive, finish = scheduler.take, scheduler.arrive, scheduler.finish
     changed, wakes, seats = scheduler.changed, scheduler.wakes, scheduler.ring.numbers
     next_arrival = created[arrivals[-1]] if arrivals else NEVER
-    next_end, now, waiting, is_news = NEVER, 0, 0, False
+    next_end, next_free, now, waiting, is_news = NEVER, NEVER, 0, 0, False
     while True:
         before, now = now, next_end if next_end < next_arrival else next_arrival
+        if next_free < now:
+            now = next_free
         if wakes and wakes[0][0] < now and idle and waiting:
             wake_at = scheduler.next_wake()
             if wake_at is not None and wake_at < now:
@@ -73,10 +86,14 @@ def replay(
             arrive(home[number], messages[number])
             waiting += 1
             next_arrival = created[arrivals[-1]] if arrivals else NEVER
+        while next_free <= now:
+            idle.append(hand[heappop(settling) & LOW])
+            next_free = settling[0] >> BITS if settling else NEVER
         while next_end <= now:
             number = heappop(running) & LOW
             is_news = finish(home[number], messages[number]) or is_news
-            idle.append(hand[number])
+            if not settle_ms:
+                idle.append(hand[number])
             if number in followers:
                 for later, gap in followers[number]:
                     due_at[later] = now + gap
@@ -96,6 +113,10 @@ def replay(
             heappush(running, (ends << BITS) + number)
             if ends < next_end:
                 next_end = ends
+            if settle_ms:
+                free_at = ends - settle_ms if service[number] > settle_ms else now
+                heappush(settling, (free_at << BITS) + number)
+                next_free = settling[0] >> BITS
 
 
 class ReplayInaccurate(LonnyMQError):
@@ -142,6 +163,51 @@ def calibrate(history: RecordedWorkload, scenario: Scenario) -> Calibration:
     return Calibration(was.all, run_scenario(history, scenario).all)
 
 
+def fit_workers(history: RecordedWorkload, scenario: Scenario) -> Scenario:
+    """The scenario with the processes and the settle time at which a replay is closest to what was recorded.
+
+    History does not tell how many processes the workers ran in. It has the end of each lease, but a worker takes the
+    next message as soon as its handler has ended, before the lease is settled.
+    """
+    recorded = summarize_replay(history.work, history.times, history.counted)
+
+    def distance(tried: Scenario) -> float:
+        return measure_distance(recorded, run_scenario(history, tried))
+
+    best, least = scenario, distance(scenario)
+    for processes in PROCESSES:
+        if processes < scenario.workers and least > 0:
+            tried = replace(scenario, processes=processes)
+            if (found := distance(tried)) < 0.9 * least:
+                best, least = tried, found
+    return fit_settle_time(history, best, recorded.all.mean)
+
+
+def fit_settle_time(history: RecordedWorkload, scenario: Scenario, mean_ms: float) -> Scenario:
+    """The scenario with the settle time at which a replay has this mean wait, at most half of a median attempt."""
+    if run_scenario(history, scenario).all.mean <= mean_ms:
+        return scenario
+    services = sorted(history.work.service_ms)
+    least, most = 1, max(1, services[len(services) // 2] // 2)
+    while least < most:
+        middle = (least + most) // 2
+        if run_scenario(history, replace(scenario, settle_ms=middle)).all.mean <= mean_ms:
+            most = middle
+        else:
+            least = middle + 1
+    return replace(scenario, settle_ms=least)
+
+
+def measure_distance(recorded: ReplayResult, replayed: ReplayResult) -> float:
+    """How far the waits of tenants are apart: the mean of the logarithms of their ratios, weighted by messages."""
+    total = 0.0
+    for name, was in recorded.tenants.items():
+        for part in ("p50", "p95"):
+            pair = (getattr(each, part) + FINE_MS for each in (was, replayed.tenants[name]))
+            total += was.messages * abs(log(next(pair) / next(pair)))
+    return total / max(1, recorded.all.messages)
+
+
 def run_scenario(
     history: RecordedWorkload, scenario: Scenario, *, growth: float = 1, seed: int = 1
 ) -> ReplayResult:
@@ -153,5 +219,7 @@ def run_scenario(
         workers=scenario.workers,
         max_concurrency=scenario.max_concurrency,
         default_limits=scenario.default_limits,
+        processes=scenario.processes,
+        settle_ms=scenario.settle_ms,
     )
     return summarize_replay(work, replayed, counted, scenario.weights(work.names))

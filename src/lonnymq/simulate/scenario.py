@@ -52,6 +52,8 @@ class Scenario:
     limits: Mapping[str, Limits] = field(default_factory=dict)
     default_limits: Limits = field(default_factory=Limits)
     max_concurrency: int | None = None
+    processes: int | None = None  # of the workers; each worker is a process of its own if None
+    settle_ms: int = 0  # how long before the end of a lease its worker is free
 
     def with_settings(self, settings: Iterable[Setting]) -> Scenario:
         """The scenario with changed settings; later settings win."""

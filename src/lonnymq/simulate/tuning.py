@@ -231,6 +231,7 @@ def replay_scenario(work: Workload, scenario: Scenario) -> ReplayTimes:
     return replay(
         work, scenario.limits, workers=scenario.workers,
         max_concurrency=scenario.max_concurrency, default_limits=scenario.default_limits,
+        processes=scenario.processes, settle_ms=scenario.settle_ms,
     )  # fmt: skip
 
 
