@@ -295,6 +295,8 @@ def main() -> int:
         for mutant in drawn:
             if len(done) >= options.mutants:
                 break
+            if options.functions and mutant.function not in options.functions.split(","):
+                continue
             if mutant.key in done or not compiles(stage, mutant):
                 continue
             done.add(mutant.key)
@@ -342,6 +344,9 @@ def read_options() -> argparse.Namespace:
             f"--{name}", type=int, default=default, help=f"{text} (default {default})"
         )
     parser.add_argument("--file", help="where results are kept (default /tmp/mutants-SEED.jsonl)")
+    parser.add_argument(
+        "--functions", help="draw from these functions only, for example walk_take,walk_one"
+    )
     parser.add_argument(
         "--again", action="store_true", help="examine those once more that survived before"
     )
