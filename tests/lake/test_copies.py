@@ -28,11 +28,14 @@ from lonnymq.lake.location import resolve_lake
 from lonnymq.lake.source import identify_source, lock_source, read_rewinds
 from lonnymq.lake.syncer import Syncer
 from server_copies import (
+    archiving,
+    base_backup,
     caught_up,
     cut_off,
     dump,
     promote,
     restore,
+    restored_to,
     run,
     spend_ids,
     standby,
@@ -208,6 +211,26 @@ def test_an_upgraded_server_is_adopted_and_nothing_is_brought_twice(
                 bring(server.dsn)
             assert bring(server.dsn, adopt=True) == 10
             assert rows_of(lake) == run(server.dsn, ALL)
+
+
+def test_a_backup_that_was_recovered_to_an_earlier_moment(bring: Sync, lake: Path) -> None:
+    with archiving() as (source, archive):
+        dsn = installed(source)
+        finish(dsn, 10)
+        with base_backup(source, "-X", "none") as cluster:
+            finish(dsn, 5)
+            bring(dsn)
+            finish(dsn, 5)
+            run(dsn, "select pg_create_restore_point('here')")
+            finish(dsn, 20)
+            bring(dsn)
+            assert len(rows_of(lake)) == 40
+            with restored_to(source, cluster, archive, "here") as server:
+                finish(server.dsn, 15)
+                bring(server.dsn)
+                assert rows_of(lake) == run(server.dsn, ALL)
+                assert len(rows_of(lake)) == 35
+                assert behind(server.dsn, lake) == 0
 
 
 def test_files_that_were_put_back_under_a_server_are_noticed(bring: Sync, lake: Path) -> None:
