@@ -97,6 +97,20 @@ def test_one_dequeue_of_one_takes_the_same_pages_however_many_leases_have_run_ou
     assert pages[1] < 2 * pages[0]
 
 
+def test_every_message_returns_once_whatever_the_size_of_the_dequeue_was(
+    open_session: OpenSession, dsn_18: str, clock_18: Clock
+) -> None:
+    """A fold checks 10,000 messages: the leases of two dequeues of 7,000 are more, and the rest is kept."""
+    session = open_session(dsn_18)
+    leased = [each.id for _ in range(3) for each in lease_all(session, session, 7_000)]
+    clock_18.advance(HOUR)
+    returned: list[int] = []
+    while leases := session.dequeue(1_000, HOUR):
+        returned += [each.id for each in leases]
+    assert sorted(returned) == sorted(leased)
+    assert not session.rows("select * from lonnymq.queue_check()")
+
+
 def extend_in_any_order(session: Session, leases: list[Lease], clock: Clock) -> None:
     """Extend every lease, a hundred from all over the channel at a time: no two hundreds end together."""
     shuffled = Random(1).sample(leases, len(leases))
