@@ -49,6 +49,14 @@ VIEWS = (
     "dead/groups",
     "dead",
     "workers",
+    "attention",
+    "kinds",
+    "find",
+    "find?state=running",
+    "find?state=retrying",
+    "find?key=nothing",
+    "find?field=user.id&value=7",
+    "find?channel=tenant 7&kind=nothing",
 )
 MESSAGES = """
 insert into lonnymq.message (channel, content, dequeue_at)
@@ -92,7 +100,7 @@ def fill(connection: psycopg.Connection[Any], messages: int, channels: int) -> N
 async def measure(dsn: str) -> None:
     """Ask for every view once with nothing at hand, and twice more."""
     app = create_app({"jobs": dsn})
-    app.state.dashboard.kept.seconds = 0
+    app.state.dashboard.cache.seconds = 0
     transport = httpx.ASGITransport(app)
     async with httpx.AsyncClient(transport=transport, base_url="http://page", timeout=60) as client:
         for view in VIEWS:

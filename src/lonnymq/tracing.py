@@ -3,6 +3,7 @@
 Off unless the program itself has imported OpenTelemetry. Other programs pay a look into `sys.modules`.
 Spans are named by OpenTelemetry's conventions for messaging: `create lonnymq` where a message is created, and
 `process lonnymq` for every attempt to handle it, which is a child of the first and linked to it.
+Spans have the types of errors and not their texts, which may quote a payload. `record_error_texts` changes that.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -23,17 +25,34 @@ if TYPE_CHECKING:
 PACKAGE = "opentelemetry.trace"
 modules = sys.modules
 TRACER = "lonnymq"
+has_error_texts = False
+
+
+def record_error_texts(enabled: bool = True) -> None:
+    """Let spans have the texts and tracebacks of errors too."""
+    global has_error_texts
+    has_error_texts = enabled
 
 
 @contextmanager
-def creating(queue: str, message: Any) -> Iterator[Any]:
+def creating(queue: str, message: Any, source: object) -> Iterator[tuple[Any, Span]]:
     """Open a span for the creation of a message, and yield the message with the span's context in the headers."""
-    with producer_span(queue, {"lonnymq.channel": message.channel, **kind_attribute(message.kind)}):
-        yield with_context(message, current_headers())
+    more = {"lonnymq.channel": message.channel, **kind_attribute(message.kind)}
+    with producer_span(queue, {**more, **server_attributes(source)}) as span:
+        yield with_context(message, current_headers()), span
+
+
+def set_message_id(span: Span, created: Any) -> None:
+    """Add the id of the message that was created, or that has the key already."""
+    message_id = getattr(created, "id", None)
+    if message_id is not None:
+        span.set_attribute("messaging.message.id", str(message_id))
 
 
 @contextmanager
-def creating_many(queue: str, messages: Iterable[Any], new: type) -> Iterator[Iterator[Any]]:
+def creating_many(
+    queue: str, messages: Iterable[Any], new: type, source: object
+) -> Iterator[Iterator[Any]]:
     """Open a span for the creation of many messages, and yield the messages with the span's context in the headers."""
     count = 0
 
@@ -43,7 +62,7 @@ def creating_many(queue: str, messages: Iterable[Any], new: type) -> Iterator[It
             count += 1
             yield with_context(each if isinstance(each, new) else new(each), carrier)
 
-    with producer_span(queue, {}) as span:
+    with producer_span(queue, server_attributes(source)) as span:
         yield carrying(current_headers())
         span.set_attribute("messaging.batch.message_count", count)
 
@@ -57,8 +76,26 @@ def producer_span(queue: str, more: Mapping[str, Any]) -> Iterator[Span]:
         f"create {queue}",
         kind=trace.SpanKind.PRODUCER,
         attributes={**queue_attributes(queue, "create", "send"), **more},
+        record_exception=False,
+        set_status_on_exception=False,
     ) as span:
-        yield span
+        try:
+            yield span
+        except BaseException as error:
+            record_error(span, error)
+            raise
+
+
+def record_error(span: Span, error: BaseException) -> None:
+    """Add an error to a span: the type, and the text if the program wants texts."""
+    from opentelemetry.trace import StatusCode
+
+    if has_error_texts:
+        span.record_exception(error)
+    else:
+        span.add_event("exception", {"exception.type": type(error).__qualname__})
+    span.set_attribute("error.type", type(error).__qualname__)
+    span.set_status(StatusCode.ERROR, type(error).__name__)
 
 
 def current_headers() -> dict[str, str]:
@@ -78,7 +115,9 @@ def with_context(message: Any, carrier: Mapping[str, str]) -> Any:
     return replace(message, headers={**headers, **carrier})
 
 
-def start_attempt(queue: str, messages: Sequence[LeasedMessage]) -> tuple[Span, Any]:
+def start_attempt(
+    queue: str, messages: Sequence[LeasedMessage], source: object = None
+) -> tuple[Span, Any]:
     """Start the span of an attempt, or of a batch, and make it the current span."""
     from opentelemetry import context, trace
 
@@ -91,6 +130,7 @@ def start_attempt(queue: str, messages: Sequence[LeasedMessage]) -> tuple[Span, 
         attributes={
             **queue_attributes(queue, "process", "process"),
             **message_attributes(messages),
+            **server_attributes(source),
         },
     )
     return span, context.attach(trace.set_span_in_context(span))
@@ -101,16 +141,13 @@ def end_attempt(
 ) -> None:
     """End the span of an attempt with the handler's error and the outcome."""
     from opentelemetry import context
-    from opentelemetry.trace import StatusCode
 
     span, token = started
     context.detach(token)
     if outcome is not None:
         span.set_attribute("lonnymq.outcome", outcome)
     if error is not None:
-        span.record_exception(error)
-        span.set_attribute("error.type", type(error).__qualname__)
-        span.set_status(StatusCode.ERROR, type(error).__name__)
+        record_error(span, error)
     span.end()
 
 
@@ -138,6 +175,32 @@ def queue_attributes(queue: str, name: str, kind: str) -> dict[str, str]:
         "messaging.operation.name": name,
         "messaging.operation.type": kind,
     }
+
+
+def server_attributes(source: object) -> dict[str, Any]:
+    """Return the address and port of the database, of a source of connections that knows them."""
+    conninfo = getattr(source, "dsn", None) or getattr(
+        getattr(source, "pool", None), "conninfo", None
+    )
+    if isinstance(conninfo, str):
+        host, port = read_address(conninfo)
+    else:
+        info = getattr(getattr(source, "given", None), "info", None)
+        host, port = getattr(info, "host", None), getattr(info, "port", None)
+    if not host:
+        return {}
+    return {"server.address": host, **({"server.port": int(port)} if port else {})}
+
+
+@lru_cache(maxsize=100)
+def read_address(conninfo: str) -> tuple[str | None, str | None]:
+    """Return host and port of a DSN: the first, if it has several."""
+    from psycopg.conninfo import conninfo_to_dict
+
+    known = conninfo_to_dict(conninfo)
+    found = (str(known.get(name) or "").partition(",")[0] or None for name in ("host", "port"))
+    host, port = found
+    return host, port
 
 
 def message_attributes(messages: Sequence[LeasedMessage]) -> dict[str, Any]:

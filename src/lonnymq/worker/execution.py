@@ -147,7 +147,8 @@ def keep_result(handler: Handler, contexts: Sequence[HandlerContext], answer: ob
 def start_span(contexts: Sequence[Context] | Sequence[SyncContext]) -> Any:
     """Start the span of an attempt."""
     queue = getattr(contexts[0]._connections, "schema", "lonnymq")
-    return tracing.start_attempt(queue, [each.message for each in contexts])
+    source = getattr(contexts[0]._connections, "source", None)
+    return tracing.start_attempt(queue, [each.message for each in contexts], source)
 
 
 def end_span(span: Any, contexts: Sequence[HandlerContext]) -> None:

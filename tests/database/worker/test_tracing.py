@@ -5,18 +5,22 @@ import sys
 from itertools import pairwise
 
 import httpx
+import psycopg
 import pytest
 from opentelemetry import trace
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanKind, StatusCode
+from psycopg.conninfo import conninfo_to_dict
+from psycopg_pool import ConnectionPool
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from lonnymq import AsyncQueue, Context, NewMessage, Queue, SyncContext, Worker
+from lonnymq import AsyncQueue, Context, NewMessage, Queue, SyncContext, Worker, tracing
+from lonnymq.errors import ChannelFull
 from lonnymq.worker.sync_runner import SyncRunner
 from running_worker import outcomes, running_worker, soon
 
@@ -94,13 +98,17 @@ async def test_a_trace_goes_from_a_request_through_the_queue_into_each_attempt(
     assert is_child(labelling, second)
 
     assert (created.kind, first.kind) == (SpanKind.PRODUCER, SpanKind.CONSUMER)
+    known = conninfo_to_dict(dsn_18)
+    server = {"server.address": known["host"], "server.port": int(str(known["port"]))}
     assert dict(created.attributes or {}) == {
         "messaging.system": "lonnymq",
         "messaging.destination.name": "lonnymq",
         "messaging.operation.name": "create",
         "messaging.operation.type": "send",
+        "messaging.message.id": "1",
         "lonnymq.channel": "acme",
         "lonnymq.kind": "ship",
+        **server,
     }
     assert dict(first.attributes or {}) == {
         "messaging.system": "lonnymq",
@@ -113,9 +121,12 @@ async def test_a_trace_goes_from_a_request_through_the_queue_into_each_attempt(
         "lonnymq.attempt": 1,
         "lonnymq.outcome": "failed",
         "error.type": "TimeoutError",
+        **server,
     }
     assert first.status.status_code is StatusCode.ERROR
-    assert [each.name for each in first.events] == ["exception"]
+    assert [(each.name, dict(each.attributes or {})) for each in first.events] == [
+        ("exception", {"exception.type": "TimeoutError"})
+    ]
     assert second.status.status_code is StatusCode.UNSET
     assert second.attributes is not None
     assert (second.attributes["lonnymq.attempt"], second.attributes["lonnymq.outcome"]) == (
@@ -200,3 +211,33 @@ def test_whoever_does_not_trace_imports_nothing_of_it_and_stores_nothing_more(ds
         "assert not [each for each in sys.modules if each.startswith('opentelemetry')]\n"
     )
     subprocess.run([sys.executable, "-c", program, dsn_18], check=True)
+
+
+async def test_a_failed_creation_tells_the_type_of_the_error_and_its_text_only_if_wanted(
+    dsn_18: str, spans: InMemorySpanExporter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tracing, "has_error_texts", False)
+    with Queue(dsn_18) as queue:
+        queue.channel("secret-name").set(max_size=1)
+        queue.create("secret-name", b"x")
+        for has_texts in (False, True):
+            tracing.record_error_texts(has_texts)
+            with pytest.raises(ChannelFull):
+                queue.create("secret-name", b"x")
+            span = spans.get_finished_spans()[-1]
+            (event,) = span.events
+            assert event.attributes is not None
+            assert ("exception.message" in event.attributes) is has_texts
+            assert span.status.description == "ChannelFull"
+
+
+def test_the_address_of_the_server_is_known_of_a_dsn_a_pool_and_a_connection(
+    dsn_18: str, spans: InMemorySpanExporter
+) -> None:
+    host = conninfo_to_dict(dsn_18)["host"]
+    with psycopg.connect(dsn_18) as connection, ConnectionPool(dsn_18, min_size=1) as pool:
+        for source in (dsn_18, connection, pool):
+            Queue(source).create("acme", b"x")
+            attributes = spans.get_finished_spans()[-1].attributes
+            assert attributes is not None
+            assert attributes["server.address"] == host

@@ -214,8 +214,10 @@ class AsyncQueue(AsyncMethods):
         """Add a message to a channel. Raises ChannelFull or ChannelRetiring if the channel rejects the message."""
         message = NewMessage(content, channel, dequeue_at, delay_ms, key, kind, headers, **limits)
         if tracing.PACKAGE in tracing.modules:
-            with tracing.creating(self.schema, message) as carrying:
-                return await self._run(calls.message_create(self.schema, carrying), using)
+            with tracing.creating(self.schema, message, self._source) as (carrying, span):
+                created = await self._run(calls.message_create(self.schema, carrying), using)
+                tracing.set_message_id(span, created)
+                return created
         return await self._run(calls.message_create(self.schema, message), using)
 
     async def create_many(
@@ -227,7 +229,7 @@ class AsyncQueue(AsyncMethods):
     ) -> list[results.CreateManyResult]:
         """Add many messages in one call, in this order. Each message has a result, and rejections are not raised."""
         if tracing.PACKAGE in tracing.modules:
-            with tracing.creating_many(self.schema, messages, NewMessage) as carrying:
+            with tracing.creating_many(self.schema, messages, NewMessage, self._source) as carrying:
                 call = calls.message_create_many(self.schema, carrying, channel=channel)
                 return await self._run(call, using)
         return await self._run(
@@ -239,7 +241,7 @@ class AsyncQueue(AsyncMethods):
     ) -> int:
         """Load messages with COPY and answer how many. COPY does not look at the capacity of channels."""
         if tracing.PACKAGE in tracing.modules:
-            with tracing.creating_many(self.schema, messages, NewMessage) as carrying:
+            with tracing.creating_many(self.schema, messages, NewMessage, self._source) as carrying:
                 return await copy_messages(
                     self._source, Bulk(self.schema, carrying, channel=channel)
                 )

@@ -213,8 +213,10 @@ class Queue(Methods):
         """Add a message to a channel. Raises ChannelFull or ChannelRetiring if the channel rejects the message."""
         message = NewMessage(content, channel, dequeue_at, delay_ms, key, kind, headers, **limits)
         if tracing.PACKAGE in tracing.modules:
-            with tracing.creating(self.schema, message) as carrying:
-                return self._run(calls.message_create(self.schema, carrying), using)
+            with tracing.creating(self.schema, message, self._source) as (carrying, span):
+                created = self._run(calls.message_create(self.schema, carrying), using)
+                tracing.set_message_id(span, created)
+                return created
         return self._run(calls.message_create(self.schema, message), using)
 
     def create_many(
@@ -226,7 +228,7 @@ class Queue(Methods):
     ) -> list[results.CreateManyResult]:
         """Add many messages in one call, in this order. Each message has a result, and rejections are not raised."""
         if tracing.PACKAGE in tracing.modules:
-            with tracing.creating_many(self.schema, messages, NewMessage) as carrying:
+            with tracing.creating_many(self.schema, messages, NewMessage, self._source) as carrying:
                 call = calls.message_create_many(self.schema, carrying, channel=channel)
                 return self._run(call, using)
         return self._run(calls.message_create_many(self.schema, messages, channel=channel), using)
@@ -234,7 +236,7 @@ class Queue(Methods):
     def copy(self, messages: Iterable[Bytes | NewMessage], *, channel: str | None = None) -> int:
         """Load messages with COPY and answer how many. COPY does not look at the capacity of channels."""
         if tracing.PACKAGE in tracing.modules:
-            with tracing.creating_many(self.schema, messages, NewMessage) as carrying:
+            with tracing.creating_many(self.schema, messages, NewMessage, self._source) as carrying:
                 return copy_messages(self._source, Bulk(self.schema, carrying, channel=channel))
         return copy_messages(self._source, Bulk(self.schema, messages, channel=channel))
 
