@@ -196,6 +196,40 @@ def fairness_and_latency_goals() -> list[Goal]:
     return goals
 
 
+def limit_goals() -> list[Goal]:
+    """The scenario limits: against the same drain without a limit, and the slots' own time."""
+    bounds = {
+        100: {"concurrency": 0.85, "rate": 0.85, "both": 0.85, "queue": 0.8},
+        1: {"concurrency": 0.9, "rate": 0.9, "both": 0.9, "queue": 0.8},
+    }
+    return [
+        *(
+            Goal(
+                "limits",
+                f"limits, batch {batch}: {limits} ÷ none",
+                (OURS, {"batch": batch, "limits": limits}),
+                (OURS, {"batch": batch, "limits": "none"}),
+                "at least",
+                bound,
+            )
+            for batch, cases in bounds.items()
+            for limits, bound in cases.items()
+        ),
+        *(
+            Goal(
+                "limits",
+                f"limits, {channels} channels with 2 slots, {work} of work: slot time used",
+                ("lonnymq worker", {"channels with 2 slots": channels, "work": work}),
+                None,
+                "at least",
+                95,
+                " %",
+            )
+            for channels, work in ((10, "5 ms"), (100, "50 ms"))
+        ),
+    ]
+
+
 def spark_goals() -> list[Goal]:
     """The scenario spark: against Spark's own JDBC, COPY and plain workers, by name of what was done."""
     write, read = {"what": "write"}, {"what": "history to Parquet"}
@@ -304,7 +338,7 @@ def analytics_goals() -> list[Goal]:
 
 
 GOALS = [
-    *(speed_goals() + growth_goals() + fairness_and_latency_goals()),
+    *(speed_goals() + growth_goals() + fairness_and_latency_goals() + limit_goals()),
     *(worker_goals() + spark_goals() + lake_goals() + simulate_goals() + analytics_goals()),
 ]
 

@@ -30,12 +30,15 @@ def format_number(value: float) -> str:
 SPLIT = {"drain": "batch", "cost": "batch"}
 LEFT = {
     "growth": ("size", "axis"),
-    "limits": ("limits",),
     "noisy": ("system", "who"),
     "analytics": ("what",),
 }
 # Scenarios with several kinds of cases. A key that only one kind has selects its table: title, and keys of a row.
 KINDS = {
+    "limits": {
+        "limits": ("limits that never bind", ("limits",)),
+        "work": ("limits that bind", ("channels with 2 slots",)),
+    },
     "simulate": {
         "workload": ("what a core replays", ("workload",)),
         "executors": ("a sweep on Spark", ("system",)),

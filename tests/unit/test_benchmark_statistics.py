@@ -97,7 +97,7 @@ def test_rivals_are_those_whom_a_goal_of_the_shape_names() -> None:
     assert named_in_goals("create") == {"pgmq archive", "pgmq pooled"}
     assert {"PgQueuer", "Procrastinate", "channel table"} < named_in_goals("drain")
     assert named_in_goals("worker") == {"PgQueuer", "Procrastinate"}
-    assert named_in_goals("limits") == set()
+    assert named_in_goals("limits") == {"lonnymq"}
 
 
 def test_a_goal_is_judged_if_both_sides_were_tried_though_one_failed() -> None:
