@@ -36,7 +36,7 @@ as $$
     from gone g
   ), changed as (
     insert into lonnymq.change (channel, slots, queue_slots, size)
-    select g.channel, g.slot & 1, (g.slot >> 1) & 1, -(g.slot >> 2) from gone g where g.slot > 0
+    select g.channel, g.slot & 1, (g.slot >> 1) & 1, -((g.slot >> 2) & 1) from gone g where g.slot > 0
   )
   select i.id, case when g.id is null then 'not_found' else 'completed' end
   from unnest(p_ids) as i (id) left join gone g on g.id = i.id

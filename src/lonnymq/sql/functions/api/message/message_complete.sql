@@ -82,10 +82,7 @@ begin
   from gone g;
 
   if v_channels is not null then
-    insert into lonnymq.change (channel, slots, queue_slots, size)
-    select o.channel, sum(o.slot & 1), sum((o.slot >> 1) & 1), -sum(o.slot >> 2)
-    from unnest(v_channels, v_slots) as o (channel, slot)
-    group by o.channel;
+    perform lonnymq.slots_free(v_channels, v_slots);
   end if;
   if v_watched is not null then
     perform lonnymq.message_ended(v_watched);
@@ -143,8 +140,9 @@ begin
       case when v_history = 'content' then v_gone.content end, p_result);
   end if;
   if v_gone.slot > 0 then
-    insert into lonnymq.change (channel, slots, queue_slots, size)
-    values (v_gone.channel, v_gone.slot & 1, (v_gone.slot >> 1) & 1, -(v_gone.slot >> 2));
+    insert into lonnymq.change (channel, slots, queue_slots, size, can_wait)
+    values (v_gone.channel, v_gone.slot & 1, (v_gone.slot >> 1) & 1, -((v_gone.slot >> 2) & 1),
+      v_gone.slot & 12 = 0);
   end if;
   if v_gone.watched then
     perform lonnymq.message_ended(array[v_gone.id]);

@@ -75,7 +75,10 @@ begin
     end if;
   end if;
   v_walk := lonnymq.walk_fold(v_walk);
-  if v_walk.remaining = 1 and not v_walk.has_limit and p_kinds is null and p_channels is null then
+  if v_walk.has_limit then
+    v_walk := lonnymq.walk_quota_queue(v_walk);
+  end if;
+  if v_walk.remaining = 1 and p_kinds is null and p_channels is null then
     return query select * from lonnymq.walk_one(v_walk, p_lease_ms, p_worker);
     if found then
       return;

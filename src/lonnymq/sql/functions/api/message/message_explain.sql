@@ -34,9 +34,7 @@ begin
   select * into v_place from lonnymq.channel_position_now(v_channel.id);
   select * into v_policy from lonnymq.channel_policy(v_message.channel);
   v_policy.max_attempts := coalesce(v_message.max_attempts, v_policy.max_attempts);
-  select q.max_concurrency, coalesce((
-      select m.in_flight from lonnymq.channel_counter m where m.channel_id = 0 order by m.version desc limit 1
-    ), 0) as in_flight
+  select q.max_concurrency, coalesce(lonnymq.queue_in_flight(), 0) as in_flight
   into v_queue from lonnymq.queue q where q.only_row;
   v_in_flight := coalesce((select m.in_flight from lonnymq.channel_counter m
     where m.channel_id = v_channel.id order by m.version desc limit 1), 0);

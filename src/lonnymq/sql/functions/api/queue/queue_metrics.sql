@@ -59,8 +59,7 @@ begin
     select m.id, m.channel from lonnymq.message m where m.id = i.id and m.token is not null limit 1
   ) m
   where i.place % v_step = 0;
-  select m.in_flight into in_flight from lonnymq.channel_counter m
-  where m.channel_id = 0 and max_concurrency is not null order by m.version desc limit 1;
+  in_flight := case when max_concurrency is not null then lonnymq.queue_in_flight() end;
   select f.leased into v_leased from lonnymq.message_metric(p_pages) f where f.is_exact;
   if v_leased is not null then
     running := v_leased;

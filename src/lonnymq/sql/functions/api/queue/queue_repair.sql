@@ -36,6 +36,7 @@ begin
           insert into lonnymq.change (channel, rescan) values (v_found.channel, true);
         when 'queue_in_flight' then
           perform lonnymq.channel_counter_add(0, lonnymq.channel_counter_drift(0, null), 0);
+          update lonnymq.channel_counter m set tat = 0 where m.channel_id = 0;  -- to be split again
         when 'size' then
           update lonnymq.channel c set recount_after = '0' where c.name = v_found.channel;
           insert into lonnymq.change (channel, rescan) values (v_found.channel, true);

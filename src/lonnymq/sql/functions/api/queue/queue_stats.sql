@@ -54,9 +54,7 @@ begin
     p.gap_end_at, p.gap_end_id, null) f;
   select p.wake_at into next_at from lonnymq.channel_position p
   where p.wake_at is not null order by p.wake_at limit 1;
-  select m.in_flight into in_flight from lonnymq.channel_counter m
-  where m.channel_id = 0 order by m.version desc limit 1;
-  in_flight := coalesce(in_flight, leased);
+  in_flight := coalesce(lonnymq.queue_in_flight(), leased);
 end
 $$;
 

@@ -1,72 +1,40 @@
--- Counts new leases of channels whose rows the caller has locked, and takes the seat of channels at
--- their limit. The change of an ended lease, or the next time of the rate, brings these channels back.
--- The limits count as they were when the channel was read (bits), because settings may change meanwhile.
--- A caller that is not the folder writes a change for a time (recheck), because the time may pass before
--- the commit.
+-- Counts new leases of a window in the counters that the caller has locked (walk_quota), and takes the seat of channels
+-- at their limit. The change of an ended lease, or the next time of the rate, brings these channels back.
+-- The limits count as they were when the window was read, because settings may change meanwhile.
 create or replace function lonnymq.channel_count_leases(
-  p_ids bigint[], p_taken bigint[], p_bits integer[], p_now bigint, p_is_folder boolean
+  p_window lonnymq.ring_window, p_taken bigint[], p_now bigint, p_is_folder boolean
 )
 returns void
 language plpgsql
 as $$
-#variable_conflict use_column
 declare
-  v_meters tid[];
-  v_counts lonnymq.channel_counter[];
-  v_old tid[];
-  v_new lonnymq.channel_position[];
+  v_ids bigint[];
+  v_wake_ats bigint[];
 begin
-  with metered as materialized (
-    select i.id, i.taken, m.tid, coalesce(m.version, 0) + 1 as version, coalesce(m.size, 0) as size,
-      l.max_concurrency, (l.burst - 1) * l.min_interval_ms as ahead_ms,
-      l.in_flight + case when i.bits & 1 = 1 then i.taken else 0 end as in_flight,
-      case
-        when l.min_interval_ms is null or i.taken = 0 then l.tat
-        else greatest(l.tat, p_now) + i.taken * l.min_interval_ms
-      end as tat, coalesce(m.epoch, 0) as epoch, l.is_begun
-    from unnest(p_ids, p_taken, p_bits) as i (id, taken, bits)
-    cross join lateral lonnymq.channel_limit(i.id) l
-    left join lateral (
-      select m.ctid as tid, m.version, m.size, m.epoch from lonnymq.channel_counter m
-      where m.channel_id = i.id order by m.version desc limit 1
-    ) m on true
-  ), held as (
-    select p.*,
-      case when m.in_flight >= m.max_concurrency then 'saturated' else 'throttled' end as next_hold,
-      case when m.in_flight >= m.max_concurrency then null else m.tat - m.ahead_ms end as next_wake_at
-    from metered m
-    cross join lateral (
-      select p.ctid as tid, p.* from lonnymq.channel_position p
-      where p.channel_id = m.id order by p.version desc limit 1
-    ) p
-    where p.seat is not null and m.is_begun
-      and (m.in_flight >= m.max_concurrency or m.tat - m.ahead_ms > p_now)
-  )
-  select
-    (select array_agg(m.tid) from metered m where m.taken > 0),
-    (select array_agg(row(m.id, m.version, m.in_flight, m.size, m.tat, m.epoch)::lonnymq.channel_counter)
-      from metered m where m.taken > 0),
-    (select array_agg(h.tid) from held h),
-    (select array_agg(row(h.channel_id, h.version + 1, null, h.next_wake_at, h.floor_at, h.floor_id,
-      null, h.next_hold, h.gap_at, h.gap_id, h.gap_end_at, h.gap_end_id)::lonnymq.channel_position) from held h)
-  into v_meters, v_counts, v_old, v_new;
+  update lonnymq.channel_counter m
+  set in_flight = m.in_flight + case when w.max_concurrency is null then 0 else w.taken end,
+    tat = case when w.min_interval_ms is null then m.tat
+      else greatest(m.tat, p_now) + w.taken * w.min_interval_ms end,
+    version = m.version + (random() < 0.016)::integer
+  from unnest(p_window.counters, p_taken, p_window.limits)
+    as w (tid, taken, max_concurrency, min_interval_ms, burst, epoch)
+  where m.ctid = w.tid and w.taken > 0;
 
-  if v_counts is not null then
-    delete from lonnymq.channel_counter m where m.ctid = any (v_meters);
-    insert into lonnymq.channel_counter (channel_id, version, in_flight, size, tat, epoch)
-    select n.channel_id, n.version, n.in_flight, n.size, n.tat, n.epoch from unnest(v_counts) as n;
-  end if;
-  if v_old is not null then
-    perform lonnymq.channel_position_move(v_old, v_new);
-    if not p_is_folder then
-      insert into lonnymq.change (channel, recheck)
-      select c.name, true from unnest(v_new) as n
-      cross join lateral (select c.name from lonnymq.channel c where c.id = n.channel_id limit 1) c
-      where n.wake_at is not null;
-    end if;
+  select array_agg(w.id), array_agg(case when w.in_flight + w.taken >= w.max_concurrency then null
+    else l.allowed_at end)
+  into v_ids, v_wake_ats
+  from unnest(p_window.ids, p_window.counters, p_window.in_flights, p_window.tats, p_taken, p_window.limits)
+    as w (id, tid, in_flight, tat, taken, max_concurrency, min_interval_ms, burst, epoch)
+  cross join lateral (
+    select case when w.taken = 0 then w.tat else greatest(w.tat, p_now) + w.taken * w.min_interval_ms end
+      - (w.burst - 1) * w.min_interval_ms as allowed_at
+  ) l
+  where w.tid is not null and (w.in_flight + w.taken >= w.max_concurrency or l.allowed_at > p_now);
+  if v_ids is not null then
+    perform lonnymq.channel_hold(v_ids, v_wake_ats, p_is_folder);
   end if;
 end
 $$;
 
-comment on function lonnymq.channel_count_leases(bigint[], bigint[], integer[], bigint, boolean) is
+comment on function lonnymq.channel_count_leases(lonnymq.ring_window, bigint[], bigint, boolean) is
 'Counts new leases, and takes the seat of channels at their limit.';

@@ -1,22 +1,20 @@
--- Adds to the counters of a channel whose row the caller has locked (0: the queue, under the fold lock).
--- A new version of the row is inserted and the old version is deleted: see the table.
+-- Adds to the counters of a channel that the caller has locked (channel_counter_lock), or to part 0 of the queue's own
+-- limit, under the fold lock.
 create or replace function lonnymq.channel_counter_add(
   p_channel_id bigint, p_in_flight bigint, p_size bigint, p_epoch bigint default null
 )
 returns void
 language plpgsql
 as $$
-declare
-  v_old lonnymq.channel_counter;
 begin
-  select * into v_old from lonnymq.channel_counter m
-  where m.channel_id = p_channel_id
-  order by m.version desc limit 1;
-  insert into lonnymq.channel_counter (channel_id, version, in_flight, size, tat, epoch)
-  values (p_channel_id, coalesce(v_old.version, 0) + 1, coalesce(v_old.in_flight, 0) + p_in_flight,
-    coalesce(v_old.size, 0) + p_size, coalesce(v_old.tat, 0), coalesce(p_epoch, v_old.epoch, 0));
-  delete from lonnymq.channel_counter m
-  where m.channel_id = p_channel_id and m.version = v_old.version;
+  perform lonnymq.channel_counter_move(array[p_channel_id], array[p_in_flight], array[p_size]);
+  if p_epoch is not null then
+    update lonnymq.channel_counter m set epoch = p_epoch
+    where m.ctid = (
+      select n.ctid from lonnymq.channel_counter n
+      where n.channel_id = p_channel_id order by n.version desc limit 1
+    );
+  end if;
 end
 $$;
 

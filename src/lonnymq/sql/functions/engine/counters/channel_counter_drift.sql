@@ -14,10 +14,13 @@ as $$
       select coalesce(sum(case when p_channel_id = 0 then n.queue_slots else n.slots end), 0)
       from lonnymq.change n
       where p_channel_id = 0 or n.channel = p_channel
-    ) - coalesce((
+    ) + (
+      select count(*) from lonnymq.change n cross join unnest(n.slot_channels) as s (channel)
+      where p_channel_id <> 0 and s.channel = p_channel
+    ) - case when p_channel_id = 0 then lonnymq.queue_in_flight() else coalesce((
       select m.in_flight from lonnymq.channel_counter m
       where m.channel_id = p_channel_id order by m.version desc limit 1
-    ), 0)
+    ), 0) end
 $$;
 
 comment on function lonnymq.channel_counter_drift(bigint, text) is

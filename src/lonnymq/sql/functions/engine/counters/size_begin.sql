@@ -26,7 +26,11 @@ begin
     limit 100
     for update skip locked
   ) c;
-  v_again := coalesce(v_again, '{}');
+  -- Channels whose counter a dequeue holds are counted by a later fold.
+  v_ids := lonnymq.channel_counter_lock(array(select -n.id from unnest(v_new) as n (id)) || v_again);
+  select array_agg(n.id), array_agg(n.epoch) into v_new, v_epochs
+  from unnest(v_new, v_epochs) as n (id, epoch) where -n.id = any (v_ids);
+  v_again := array(select a.id from unnest(v_again) as a (id) where a.id = any (v_ids));
   if v_new is not null then
     v_ids := lonnymq.limit_must_wait(v_new, v_epochs);
     v_new := array(select -n.id from unnest(v_new) as n (id) where n.id <> all (v_ids));

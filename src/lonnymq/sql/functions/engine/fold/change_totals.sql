@@ -7,11 +7,18 @@ returns table (
 language sql
 stable
 as $$
-  select n.channel, sum(n.slots), sum(n.queue_slots), sum(n.size + n.added), bool_or(n.rescan),
+  select n.channel, sum(n.slots), sum(n.queue_slots), sum(n.size), bool_or(n.rescan),
     bool_or(n.recount), bool_or(n.recheck),
     min(array[n.dequeue_at, n.message_id]) filter (where n.dequeue_at is not null)
-  from lonnymq.change n
-  cross join lonnymq.checkpoint_now() t
+  from lonnymq.checkpoint_now() t
+  cross join lateral (
+    select n.xid, n.channel, n.slots, n.queue_slots, n.size + n.added as size, n.rescan, n.recount, n.recheck,
+      n.dequeue_at, n.message_id
+    from lonnymq.change n
+    union all
+    select n.xid, s.channel, 1, 0, 0, false, false, false, null, null
+    from lonnymq.change n cross join unnest(n.slot_channels) as s (channel)
+  ) n
   where n.xid >= t.until_xid or n.xid = any (t.running_xids)
   group by n.channel
 $$;

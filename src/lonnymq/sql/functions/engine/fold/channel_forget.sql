@@ -11,6 +11,7 @@ declare
   v_names text[];
   v_released text[];
   v_ids bigint[];
+  v_locked bigint[];
 begin
   -- Candidates: retired channels without messages, and channels that have been idle for long.
   select array_agg(d.name) into v_names
@@ -41,10 +42,6 @@ begin
     from lonnymq.channel c
     where c.name = any (v_names)
       and (select m.id from lonnymq.message m where m.channel = c.name limit 1) is null
-      and (
-        select m.channel_id from lonnymq.channel_counter m
-        where m.channel_id = c.id and (m.in_flight <> 0 or m.tat > p_now) limit 1
-      ) is null
     for update skip locked
   ) d;
   -- Settings that somebody is changing at this moment are left, and the channel with them. Those of a channel
@@ -56,10 +53,16 @@ begin
     for update skip locked
   ) l;
   -- Lock first, look after: something may have come meanwhile.
+  v_locked := lonnymq.channel_counter_lock(v_ids);
   select * into v_checkpoint from lonnymq.checkpoint_now();
   select array_agg(c.id), array_agg(c.name) into v_ids, v_names
   from unnest(v_ids, v_names) as c (id, name)
   where (select m.id from lonnymq.message m where m.channel = c.name limit 1) is null
+    and c.id = any (v_locked)
+    and (
+      select m.channel_id from lonnymq.channel_counter m
+      where m.channel_id = c.id and (m.in_flight <> 0 or m.tat > p_now) limit 1
+    ) is null
     and (
       c.name = any (v_released)
       or (select s.name from lonnymq.channel_setting s where s.name = c.name) is null

@@ -25,15 +25,15 @@ as $$
       case when m.max_size is not null then '0'::xid8 end, coalesce((
         select s.limit_epoch from lonnymq.channel_setting s where s.name = m.name), 0)
     from missing m
-    returning channel.id, channel.name
+    returning channel.id, channel.name, channel.max_concurrency, channel.min_interval_ms
   ), counted as (
     insert into lonnymq.channel_counter (channel_id, version, epoch)
-    select f.id, 1, s.limit_epoch
+    select f.id, 1, coalesce(s.limit_epoch, 0)
     from found f
-    cross join lateral (
-      select * from lonnymq.channel_setting s where s.name = f.name limit 1
-    ) s
-    where s.limit_epoch > 0
+    left join lateral (
+      select s.limit_epoch from lonnymq.channel_setting s where s.name = f.name limit 1
+    ) s on true
+    where s.limit_epoch > 0 or f.max_concurrency is not null or f.min_interval_ms is not null
   )
   insert into lonnymq.channel_position (channel_id, version, floor_at, floor_id, idle_at, hold)
   select f.id, 1, 9223372036854775807, 0, p_now,

@@ -15,6 +15,22 @@ begin
     order by c.name
     for update skip locked
   ) l;
+  if 0 <> any (p_batch.slots) or 0 <> any (p_batch.sizes) then
+    -- A dequeue that counts leases holds the counter alone.
+    select array_agg(l.name) into v_locked
+    from unnest(p_batch.names, p_batch.slots, p_batch.sizes) as l (name, slots, size)
+    left join lateral (
+      select c.id from lonnymq.channel c where (l.slots <> 0 or l.size <> 0) and c.name = l.name limit 1
+    ) c on true
+    left join lateral (
+      select m.channel_id from lonnymq.channel_counter m
+      where m.channel_id = c.id order by m.version desc limit 1
+      for update skip locked
+    ) m on true
+    where (cardinality(v_locked) = cardinality(p_batch.names) or l.name = any (v_locked))
+      and (c.id is null or m.channel_id is not null
+        or (select n.channel_id from lonnymq.channel_counter n where n.channel_id = c.id limit 1) is null);
+  end if;
   if cardinality(v_locked) = cardinality(p_batch.names) then
     return p_batch;
   end if;
@@ -35,6 +51,12 @@ begin
         p_batch.next_ids)
       as u (name, due_at, due_id, slots, size, rescan, recount, last_at, last_id, next_at, next_id)
   ) i;
+  -- A change of many channels is folded, and what it says of busy ones is written anew.
+  insert into lonnymq.change (channel, slots)
+  select s.channel, count(*)
+  from lonnymq.change n cross join unnest(n.slot_channels) as s (channel)
+  where n.ctid = any (p_batch.tids) and s.channel = any (p_batch.busy)
+  group by s.channel;
   select array_agg(n.ctid) filter (where not n.is_busy),
     coalesce(sum(n.queue_slots) filter (where not n.is_busy), 0),
     array_agg(n.xid) filter (where n.is_busy)

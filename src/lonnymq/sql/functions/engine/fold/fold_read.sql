@@ -23,19 +23,25 @@ begin
         and n.message_ids is null
       limit p_limit
     )
+  ), change as (
+    select f.channel, f.slots, f.size + f.added as size, f.rescan, f.recount, f.recheck, f.dequeue_at,
+      f.message_id, f.last_at, f.last_id
+    from fresh f where f.channel <> ''
+    union all
+    select s.channel, 1, 0, false, false, false, null, null, null, null
+    from fresh f cross join unnest(f.slot_channels) as s (channel)
   ), by_channel as (
-    select f.channel, sum(f.slots) as slots, sum(f.size + f.added) as size, bool_or(f.rescan) as rescan,
+    select f.channel, sum(f.slots) as slots, sum(f.size) as size, bool_or(f.rescan) as rescan,
       bool_or(f.recount) as recount, bool_or(f.recheck) as recheck,
       min(f.dequeue_at) as due_at, min(f.message_id) filter (where f.dequeue_at is not null) as due_id,
       max(f.last_at) filter (where f.dequeue_at <= n.now_at) as last_at,
       max(f.last_id) filter (where f.dequeue_at <= n.now_at) as last_id,
       min(f.dequeue_at) filter (where f.last_at is null) as next_at,
       min(f.message_id) filter (where f.last_at is null and f.dequeue_at is not null) as next_id
-    from fresh f cross join (select lonnymq.epoch() as now_at) n
-    where f.channel <> ''
+    from change f cross join (select lonnymq.epoch() as now_at) n
     group by f.channel
   ), judged as (
-    select b.*, c.name is null as is_new,
+    select b.*, c.name is null as is_new, case when c.max_size is null then 0 else b.size end as sized,
       c.name is null or b.rescan or b.recount or b.recheck or b.slots <> 0
         or (b.size <> 0 and c.max_size is not null)
         or (p.seat is null and p.hold is null and b.due_at is not null
@@ -57,7 +63,7 @@ begin
     array_agg(j.due_at) filter (where j.is_change),
     array_agg(j.due_id) filter (where j.is_change),
     array_agg(j.slots) filter (where j.is_change),
-    array_agg(j.size) filter (where j.is_change),
+    array_agg(j.sized) filter (where j.is_change),
     array_agg(j.rescan) filter (where j.is_change),
     array_agg(j.recount) filter (where j.is_change),
     array_agg(j.last_at) filter (where j.is_change),

@@ -70,7 +70,7 @@ begin
     perform lonnymq.kind_apply_changes(v_batch.tids, p_now);
   end if;
   if v_batch.queue_slots <> 0 then
-    perform lonnymq.channel_counter_add(0, -v_batch.queue_slots, 0);
+    perform lonnymq.queue_slots_return(v_batch.queue_slots);
   end if;
   delete from lonnymq.change n where n.ctid = any (v_batch.tids);
   if exists (select from lonnymq.channel c where c.recount_after >= '0')

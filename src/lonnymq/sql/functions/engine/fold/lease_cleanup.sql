@@ -18,13 +18,8 @@ begin
     exit when v_folded.answer not in ('changes', 'late') or expired + died >= p_limit;
   end loop;
   -- What the queue's own first limit counts is known before the next dequeue asks.
-  if exists (
-    select from lonnymq.queue q
-    where q.only_row and q.max_concurrency is not null and q.limit_epoch <> coalesce((
-      select m.epoch from lonnymq.channel_counter m where m.channel_id = 0 order by m.version desc limit 1
-    ), 0)
-  ) then
-    perform lonnymq.limit_begin('{0}');
+  if not lonnymq.queue_limit_is_split() then
+    perform lonnymq.queue_limit_split();
   end if;
 end
 $$;

@@ -13,11 +13,17 @@ declare
   v_is_freed boolean;
 begin
   with changed as materialized (
-    select n.channel, bool_or(n.rescan or n.recount) as rescan,
-      min(n.dequeue_at) as due_at,
+    select n.channel, bool_or(n.rescan) as rescan, min(n.dequeue_at) as due_at,
       min(n.message_id) filter (where n.dequeue_at is not null) as due_id
-    from lonnymq.change n
-    where n.ctid = any (p_tids) and n.channel <> '' and n.message_ids is null
+    from (
+      select n.channel, n.rescan or n.recount as rescan, n.dequeue_at, n.message_id
+      from lonnymq.change n
+      where n.ctid = any (p_tids) and n.channel <> '' and n.message_ids is null
+      union all
+      select s.channel, false, null, null
+      from lonnymq.change n cross join unnest(n.slot_channels) as s (channel)
+      where n.ctid = any (p_tids)
+    ) n
     group by n.channel
   ), judged as materialized (
     select c.id as channel_id, f.id as filter_id, p.tid, p.seat, p.wake_at, p.floor_at, p.floor_id,

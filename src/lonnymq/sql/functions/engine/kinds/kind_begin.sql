@@ -27,7 +27,7 @@ begin
   p_walk.filter_id := case when p_walk.until_xid <> '0' and v_filter.built = cardinality(v_filter.kinds)
     then v_filter.id else 0 end;
   p_walk.is_late := p_walk.is_late or p_walk.until_xid = '0' or exists (
-    select from lonnymq.change n where n.can_wait and n.xid >= p_walk.until_xid and n.message_ids is null
+    select from lonnymq.change n where n.can_wait and n.xid >= p_walk.until_xid and n.dequeue_at is not null
   ) or exists (
     select from lonnymq.kind_position p
     where p.filter_id = p_walk.filter_id and p.wake_at <= p_walk.now_at

@@ -44,14 +44,14 @@ as $$
   union all
   select 'queue_in_flight', null, null,
     format('the counter says %s in flight, %s are leased or ended without being counted yet',
-    coalesce(m.in_flight, 0), c.slots)
+    c.in_flight, c.slots)
   from (
     select coalesce((select sum(c.queue_slots) from counted c), 0)
       + coalesce((select sum(t.queue_slots) from notified t), 0)
-      + coalesce((select e.leases from early e where e.channel_id = 0), 0) as slots
+      + coalesce((select e.leases from early e where e.channel_id = 0), 0) as slots,
+      coalesce(lonnymq.queue_in_flight(), 0) as in_flight
   ) c
-  left join metered m on m.channel_id = 0
-  where coalesce(m.in_flight, 0) <> c.slots
+  where c.in_flight <> c.slots
   union all
   select 'size', s.name, null, format('the counter says %s, there are %s messages of which %s are not counted yet',
     s.size, s.messages, s.told_size)

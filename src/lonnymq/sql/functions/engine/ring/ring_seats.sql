@@ -10,7 +10,7 @@ create or replace function lonnymq.ring_seats(
 returns table (
   seat bigint, channel_id bigint, floor_at bigint, floor_id bigint, gap_at bigint, gap_id bigint,
   gap_end_at bigint, gap_end_id bigint, name text, weight bigint, bits integer, is_limited boolean,
-  paused boolean
+  paused boolean, limits lonnymq.channel_limits
 )
 language sql
 stable
@@ -24,9 +24,11 @@ as $$
     case when case when s.name is null then c.max_concurrency else s.max_concurrency end is null
       then 0 else 1 end + case when case when s.name is null then c.max_size else s.max_size end is null
       then 0 else 4 end,
-    case when s.name is null then c.max_concurrency is not null or c.min_interval_ms is not null
-      else s.max_concurrency is not null or s.min_interval_ms is not null end,
-    coalesce(s.paused, false)
+    l.is_limited, coalesce(s.paused, false),
+    case when l.is_limited then row(
+      case when s.name is null then c.max_concurrency else s.max_concurrency end,
+      case when s.name is null then c.min_interval_ms else s.min_interval_ms end,
+      coalesce(s.burst, c.burst), coalesce(s.limit_epoch, 0))::lonnymq.channel_limits end
   from (
     (
       select p.* from lonnymq.channel_position p
@@ -51,6 +53,11 @@ as $$
   left join lateral (
     select * from lonnymq.channel_setting s where s.name = c.name limit 1
   ) s on true
+  cross join lateral (
+    select case when s.name is null
+      then c.max_concurrency is not null or c.min_interval_ms is not null
+      else s.max_concurrency is not null or s.min_interval_ms is not null end as is_limited
+  ) l
   cross join lateral (
     select n.first_at, n.first_id,
       coalesce((n.first_at, n.first_id) < (p.floor_at, p.floor_id), false) as is_lower,

@@ -5,7 +5,7 @@ create or replace function lonnymq.ring_seats_kinds(
 )
 returns table (
   seat bigint, channel_id bigint, floor_at bigint, floor_id bigint, name text, weight bigint,
-  bits integer, is_limited boolean, paused boolean
+  bits integer, is_limited boolean, paused boolean, limits lonnymq.channel_limits
 )
 language sql
 stable
@@ -17,10 +17,11 @@ as $$
     case when case when s.name is null then c.max_concurrency else s.max_concurrency end is null
       then 0 else 1 end + case when case when s.name is null then c.max_size else s.max_size end is null
       then 0 else 4 end,
-    h.hold is null and case when s.name is null
-      then c.max_concurrency is not null or c.min_interval_ms is not null
-      else s.max_concurrency is not null or s.min_interval_ms is not null end,
-    coalesce(s.paused, false) or h.hold is not null
+    l.is_limited, coalesce(s.paused, false) or h.hold is not null,
+    case when l.is_limited then row(
+      case when s.name is null then c.max_concurrency else s.max_concurrency end,
+      case when s.name is null then c.min_interval_ms else s.min_interval_ms end,
+      coalesce(s.burst, c.burst), coalesce(s.limit_epoch, 0))::lonnymq.channel_limits end
   from (
     (
       select 1 as part, p.* from lonnymq.kind_position p
@@ -72,6 +73,11 @@ as $$
   left join lateral (
     select * from lonnymq.channel_setting s where s.name = c.name limit 1
   ) s on true
+  cross join lateral (
+    select h.hold is null and case when s.name is null
+      then c.max_concurrency is not null or c.min_interval_ms is not null
+      else s.max_concurrency is not null or s.min_interval_ms is not null end as is_limited
+  ) l
   cross join lateral (
     select n.first_at, n.first_id,
       coalesce((n.first_at, n.first_id) < (p.floor_at, p.floor_id), false) as is_lower

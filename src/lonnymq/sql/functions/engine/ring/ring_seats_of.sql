@@ -7,7 +7,7 @@ create or replace function lonnymq.ring_seats_of(
 returns table (
   seat bigint, channel_id bigint, floor_at bigint, floor_id bigint, gap_at bigint, gap_id bigint,
   gap_end_at bigint, gap_end_id bigint, name text, weight bigint, bits integer, is_limited boolean,
-  paused boolean
+  paused boolean, limits lonnymq.channel_limits
 )
 language sql
 stable

@@ -56,6 +56,13 @@ begin
       v_window := lonnymq.walk_quota(v_window, p_walk.is_folder and v_ids is null);
       p_walk.now_at := v_window.now_at;
       p_walk.is_contended := p_walk.is_contended or v_window.is_contended;
+      if v_window.is_short and v_ids is null and lonnymq.walk_can_fold(p_walk) then
+        -- Changes that can wait may free the slots that are missing.
+        p_walk.is_late := true;
+        p_walk := lonnymq.walk_fold(p_walk);
+        p_walk.seat := p_walk.seat + case when p_walk.used > 0 then 1 else 0 end;
+        continue;
+      end if;
     end if;
     v_started := clock_timestamp();
     select * into v_taken from lonnymq.walk_take(p_walk, v_window, p_choice);
@@ -78,10 +85,7 @@ begin
         array[p_walk.seat, p_walk.lap, p_walk.used];
     end if;
     if v_window.locked is not null then
-      perform lonnymq.channel_count_leases(array_agg(w.id), array_agg(w.taken), array_agg(w.bits),
-        p_walk.now_at, p_walk.is_folder)
-      from unnest(v_window.ids, v_taken.taken, v_window.bits) as w (id, taken, bits)
-      where w.id = any (v_window.locked);
+      perform lonnymq.channel_count_leases(v_window, v_taken.taken, p_walk.now_at, p_walk.is_folder);
     end if;
     if p_walk.is_folder then
       perform lonnymq.walk_review(p_walk, v_window, v_taken.taken, v_started);
@@ -103,7 +107,7 @@ begin
   insert into lonnymq.change (channel, can_wait, lease_until, message_ids)
   values ('', p_lease_ms >= 1000, v_due_at, v_ids);
   if v_queue_bit > 0 then
-    perform lonnymq.channel_counter_add(0, cardinality(v_ids), 0);
+    perform lonnymq.queue_count_leases(p_walk, cardinality(v_ids));
   end if;
 end
 $$;

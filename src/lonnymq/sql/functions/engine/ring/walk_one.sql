@@ -1,9 +1,8 @@
--- Leases one message where the next channels of the ring have no limits: the walk of walk_lease, a visit
--- at a time and without a single array, which is what most calls need. Channels that turn out to be empty
--- are passed, up to 16.
--- Answers: the message as message_dequeue does; no row where there is more to it: limits, or a gap in front of
---   the next message.
--- Locks: the message, without waiting.
+-- Leases one message of the next channels of the ring: the walk of walk_lease, a visit at a time and without a
+-- single array, which is what most calls need. Channels that turn out to be empty are passed, up to 16.
+-- Answers: the message as message_dequeue does; no row where there is more to it: a limit that is reached, or a gap in
+--   front of the next message.
+-- Locks: the counter of a channel with limits, and the message, without waiting.
 create or replace function lonnymq.walk_one(
   p_walk lonnymq.walk, p_lease_ms bigint, p_worker text
 )
@@ -15,6 +14,7 @@ declare
   v_first bigint;
   v_from bigint;
   v_next record;
+  v_counted record;
 begin
   loop
     v_from := p_walk.seat - case when p_walk.used > 0 then 1 else 0 end;
@@ -43,8 +43,19 @@ begin
       exit when not p_walk.is_same;
     end if;
     p_walk.visits := p_walk.visits + 1;
-    exit when v_next.seat is null or v_next.is_limited or v_next.paused or v_next.seat = v_first
+    exit when v_next.seat is null or v_next.paused or v_next.seat = v_first
       or p_walk.visits > 16 or (v_next.id is null and v_next.gap_at is not null);
+    if v_next.is_limited then
+      exit when v_next.gap_at is not null;
+      select * into v_counted from lonnymq.walk_one_counted(p_walk.now_at, v_next.channel_id, v_next.name,
+        v_next.floor_at, v_next.floor_id, v_next.limits);
+      exit when not found;
+      v_next.tid := v_counted.tid;
+      v_next.id := v_counted.id;
+      v_next.dequeue_at := v_counted.dequeue_at;
+      v_next.bits := v_next.bits | case when v_counted.slots - 1
+        <= greatest(63, (v_next.limits).max_concurrency / 2) then 8 else 0 end;
+    end if;
     v_first := coalesce(v_first, v_next.seat);
     p_walk.used := case when v_next.id is null then 0 else 1 end + case
       when v_next.seat = v_from + 1 and p_walk.used < v_next.weight then p_walk.used else 0 end;
@@ -60,13 +71,20 @@ begin
       update lonnymq.message m
       set token = gen_random_uuid(), lease_until = p_walk.now_at + p_lease_ms,
         dequeued_at = p_walk.now_at, attempt = m.attempt + 1, worker = p_worker,
-        slot = v_next.bits
+        slot = v_next.bits | case when p_walk.has_limit then 2 else 0 end
       where m.ctid = v_next.tid
       returning 'leased', m.id, m.token, m.channel, m.content, m.state, m.attempt, m.kind, m.headers,
         m.key, m.created_at, lonnymq.message_due_at(m.dequeue_at, m.priority), m.dequeued_at, m.lease_until, null::bigint,
         array[p_walk.seat, p_walk.lap, p_walk.used];
       insert into lonnymq.change (channel, can_wait, lease_until, message_ids)
       values ('', p_lease_ms >= 1000, p_walk.now_at + p_lease_ms, array[v_next.id]);
+      if v_next.is_limited then
+        perform lonnymq.channel_count_lease(v_next.channel_id, v_next.limits, v_counted.counter,
+          v_counted.in_flight, v_counted.tat, p_walk.now_at, p_walk.is_folder);
+      end if;
+      if p_walk.has_limit then
+        perform lonnymq.queue_count_leases(p_walk, 1);
+      end if;
     end if;
     -- An empty channel is taken out of the ring at once: it would cost the next one a visit.
     if p_walk.is_folder and (v_next.id is null or random() < 0.01
@@ -83,4 +101,4 @@ end
 $$;
 
 comment on function lonnymq.walk_one(lonnymq.walk, bigint, text) is
-'Leases a message if the next channels of the ring have no limits.';
+'Leases a message of the next channels of the ring.';

@@ -1,8 +1,9 @@
--- Locks the channels of a window that have limits, and brings what they are due down to what their
--- concurrency allows, and their rate by the generic cell rate algorithm. Lock first, look after: what a
--- channel may give is found out in a statement that begins when its row is held.
--- Nothing is due from a channel that another call holds, that has left the ring, or whose first limit is
--- not counted yet (limit_begin).
+-- Locks the counters of the channels of a window that have limits, and brings what the channels are due down to what
+-- their concurrency allows, and their rate by the generic cell rate algorithm. A counter is locked and read at once:
+-- whoever has locked the row reads its newest values. The limits are those that the window has read.
+-- Nothing is due from a channel whose counter another call holds, or whose first limit is not counted yet (limit_begin).
+-- A lease that leaves its channel 64 free slots or more, and more than half of all, is marked (bit 8 is not set): the
+-- change of its end can wait.
 create or replace function lonnymq.walk_quota(
   p_window lonnymq.ring_window, p_is_folder boolean
 )
@@ -11,47 +12,44 @@ language plpgsql
 as $$
 declare
   v_window lonnymq.ring_window := p_window;
+  v_now bigint := lonnymq.epoch();
+  v_missing bigint[];
   v_later bigint[];
 begin
-  select array_agg(l.id) into v_window.locked
-  from (
-    select c.id from lonnymq.channel c where c.id = any (p_window.limited) order by c.id
-    for update skip locked
-  ) l;
-  v_window.is_contended := cardinality(v_window.locked) is distinct from cardinality(p_window.limited);
-  v_window.now_at := lonnymq.epoch();
-  for v_try in 1 .. 2 loop
-    select array_agg(case when w.id <> all (p_window.limited) then w.quota
-        when l.is_begun then least(w.quota, l.allowed) else 0 end order by w.place),
-      array_agg(case when l.max_concurrency is null then w.bits & 4 else w.bits | 1 end
-        order by w.place),
+  for v_try in 1 .. 3 loop
+    select array_agg(case when w.epoch is null then w.quota
+        when l.is_begun then least(w.quota, l.allowed) else 0 end),
+      array_agg(case when (l.slots - w.quota) > greatest(63, w.max_concurrency / 2) then w.bits
+        when w.max_concurrency is not null then w.bits | 8 else w.bits end),
+      array_agg(case when l.is_begun then l.tid end), array_agg(l.in_flight), array_agg(l.tat),
+      array_agg(w.id) filter (where l.is_begun),
+      bool_or(w.epoch is not null and l.is_begun is not true),
+      coalesce(bool_or(l.slots < w.quota), false),
+      array_agg(w.id) filter (where w.epoch is not null and l.tid is null),
       array_agg(w.id) filter (where not l.is_begun)
-    into v_window.quotas, v_window.bits, v_later
-    from unnest(p_window.ids, p_window.quotas, p_window.bits)
-      with ordinality as w (id, quota, bits, place)
+    into v_window.quotas, v_window.bits, v_window.counters, v_window.in_flights, v_window.tats,
+      v_window.locked, v_window.is_contended, v_window.is_short, v_missing, v_later
+    from unnest(p_window.ids, p_window.quotas, p_window.bits, p_window.limits)
+      as w (id, quota, bits, max_concurrency, min_interval_ms, burst, epoch)
     left join lateral (
-      select l.max_concurrency, l.is_begun, greatest(0, least(
-          l.max_concurrency - l.in_flight,
-          case when l.min_interval_ms is not null then
-            (v_window.now_at + l.burst * l.min_interval_ms - greatest(l.tat, v_window.now_at))
-            / l.min_interval_ms
-          end, w.quota
-        )) as allowed
-      from lonnymq.channel_position p
-      cross join lateral lonnymq.channel_limit(w.id) l
-      where w.id = any (v_window.locked) and p.channel_id = w.id and p.seat is not null
-      order by p.version desc limit 1
+      select m.ctid as tid, m.in_flight, m.tat, w.max_concurrency - m.in_flight as slots,
+        w.max_concurrency is null or m.epoch = w.epoch as is_begun,
+        greatest(0, least(w.max_concurrency - m.in_flight,
+          (v_now + w.burst * w.min_interval_ms - greatest(m.tat, v_now)) / w.min_interval_ms)) as allowed
+      from lonnymq.channel_counter m
+      where w.epoch is not null and m.channel_id = w.id
+      order by m.version desc limit 1
+      for update skip locked
     ) l on true;
-    exit when v_later is null;
+    continue when v_missing is not null and lonnymq.channel_counter_ensure(v_missing);
     -- Only the folder begins to count; then it looks once more.
-    if v_try = 2 or not p_is_folder or not lonnymq.limit_begin(v_later) then
-      v_window.is_contended := true;
-      exit;
-    end if;
+    exit when v_later is null or not p_is_folder or not lonnymq.limit_begin(v_later);
   end loop;
+  -- Leases are dated after the counters were locked: what they were waiting for has happened by then.
+  v_window.now_at := lonnymq.epoch();
   return v_window;
 end
 $$;
 
 comment on function lonnymq.walk_quota(lonnymq.ring_window, boolean) is
-'Locks the channels of a window that have limits, and computes their quotas.';
+'Locks the counters of a window, and computes the quotas of channels with limits.';

@@ -16,28 +16,34 @@ begin
   if p_walk.filter_id is not null then
     select array_agg(w.seat), array_agg(w.channel_id), array_agg(w.name), array_agg(w.floor_at),
       array_agg(w.floor_id), array_agg(w.weight), array_agg(w.bits),
-      array_agg(w.channel_id) filter (where w.is_limited), array_agg(w.paused), sum(w.weight)
+      array_agg(w.channel_id) filter (where w.is_limited), array_agg(w.limits), array_agg(w.paused),
+      sum(w.weight)
     into v_window.seats, v_window.ids, v_window.names, v_window.floor_ats, v_window.floor_ids,
-      v_window.weights, v_window.bits, v_window.limited, v_paused, v_weight
+      v_window.weights, v_window.bits, v_window.limited, v_window.limits,
+      v_paused, v_weight
     from lonnymq.ring_seats_kinds(p_walk, p_choice.channels, p_most) w;
   elsif p_choice.channels is null and p_choice.pattern is null then
     select array_agg(w.seat), array_agg(w.channel_id), array_agg(w.name), array_agg(w.floor_at),
       array_agg(w.floor_id), array_agg(w.gap_at), array_agg(w.gap_id), array_agg(w.gap_end_at),
       array_agg(w.gap_end_id), array_agg(w.weight), array_agg(w.bits),
-      array_agg(w.channel_id) filter (where w.is_limited), array_agg(w.paused), sum(w.weight)
+      array_agg(w.channel_id) filter (where w.is_limited), array_agg(w.limits), array_agg(w.paused),
+      sum(w.weight)
     into v_window.seats, v_window.ids, v_window.names, v_window.floor_ats, v_window.floor_ids,
       v_window.gap_ats, v_window.gap_ids, v_window.gap_end_ats, v_window.gap_end_ids,
-      v_window.weights, v_window.bits, v_window.limited, v_paused, v_weight
+      v_window.weights, v_window.bits, v_window.limited, v_window.limits,
+      v_paused, v_weight
     from lonnymq.ring_seats(p_walk.seat, p_walk.lap, p_walk.seat_last, p_walk.seat_floor, p_most,
       p_walk.pending) w;
   else
     select array_agg(w.seat), array_agg(w.channel_id), array_agg(w.name), array_agg(w.floor_at),
       array_agg(w.floor_id), array_agg(w.gap_at), array_agg(w.gap_id), array_agg(w.gap_end_at),
       array_agg(w.gap_end_id), array_agg(w.weight), array_agg(w.bits),
-      array_agg(w.channel_id) filter (where w.is_limited), array_agg(w.paused), sum(w.weight)
+      array_agg(w.channel_id) filter (where w.is_limited), array_agg(w.limits), array_agg(w.paused),
+      sum(w.weight)
     into v_window.seats, v_window.ids, v_window.names, v_window.floor_ats, v_window.floor_ids,
       v_window.gap_ats, v_window.gap_ids, v_window.gap_end_ats, v_window.gap_end_ids,
-      v_window.weights, v_window.bits, v_window.limited, v_paused, v_weight
+      v_window.weights, v_window.bits, v_window.limited, v_window.limits,
+      v_paused, v_weight
     from (
       select * from lonnymq.ring_seats_of(p_choice.channels, p_walk.seat, p_walk.lap,
         p_walk.seat_last, p_walk.seat_floor, p_walk.pending)

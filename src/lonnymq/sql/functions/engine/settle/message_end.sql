@@ -42,7 +42,7 @@ begin
   ), counted as (
     select g.channel, count(*) filter (where g.token is null) as removed,
       coalesce(sum(g.slot & 1), 0) as slots, coalesce(sum((g.slot >> 1) & 1), 0) as queue_slots,
-      coalesce(sum(g.slot >> 2), 0) as sizes
+      coalesce(sum((g.slot >> 2) & 1), 0) as sizes
     from gone g
     group by g.channel
   ), changed as (

@@ -41,10 +41,9 @@ begin
   into v_count, v_channels, v_slots, v_watched
   from gone g;
 
-  insert into lonnymq.change (channel, slots, queue_slots, size)
-  select o.channel, sum(o.slot & 1), sum((o.slot >> 1) & 1), -sum(o.slot >> 2)
-  from unnest(v_channels, v_slots) as o (channel, slot)
-  group by o.channel;
+  if v_channels is not null then
+    perform lonnymq.slots_free(v_channels, v_slots);
+  end if;
   if v_watched is not null then
     perform lonnymq.message_ended(v_watched);
   end if;
