@@ -42,7 +42,7 @@ KINDS = {
     "simulate": {
         "workload": ("what a core replays", ("workload",)),
         "executors": ("a sweep on Spark", ("system",)),
-    }
+    },
 }
 
 

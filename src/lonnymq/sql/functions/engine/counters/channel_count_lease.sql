@@ -1,8 +1,8 @@
 -- Counts a lease of a channel in its counter, which the caller has locked, and takes the channel's seat if the limit is
 -- reached: channel_count_leases for a single channel.
 create or replace function lonnymq.channel_count_lease(
-  p_channel_id bigint, p_limits lonnymq.channel_limits, p_counter tid, p_in_flight bigint, p_tat bigint,
-  p_now bigint, p_is_folder boolean
+  p_channel_id bigint, p_limits lonnymq.channel_limits, p_counter tid, p_in_flight bigint,
+  p_tat bigint, p_now bigint, p_is_folder boolean
 )
 returns void
 language plpgsql

@@ -37,10 +37,15 @@ begin
       select from lonnymq.change n
       where n.can_wait = any ('{false,true}') and n.xid = any (v_checkpoint.running_xids)
     ) then
+      -- A slot that could wait may be what was missing.
       p_walk.is_contended := exists (
-          select from lonnymq.change n where not n.can_wait and n.xid >= v_checkpoint.until_xid
+          select from lonnymq.change n
+          where n.can_wait = any ('{false,true}') and n.xid >= v_checkpoint.until_xid
+            and (not n.can_wait or n.slots + n.queue_slots > 0 or n.slot_channels is not null)
         ) or exists (
-          select from lonnymq.change n where not n.can_wait and n.xid = any (v_checkpoint.running_xids)
+          select from lonnymq.change n
+          where n.can_wait = any ('{false,true}') and n.xid = any (v_checkpoint.running_xids)
+            and (not n.can_wait or n.slots + n.queue_slots > 0 or n.slot_channels is not null)
         );
       select f.answer <> 'done' or p_walk.is_contended into p_walk.is_contended
       from lonnymq.fold_run(p_walk.now_at) f;
