@@ -30,7 +30,7 @@ begin
     insert into lonnymq.change (channel, queue_slots) values ('', p_slots);
     return;
   end if;
-  -- Part 0 alone can owe slots, and is the first then.
+  -- Only part 0 can owe slots, and is the first then.
   v_owed := least(p_slots, greatest(0, -coalesce(v_owed, 0)));
   v_rest := p_slots - v_owed;
   update lonnymq.channel_counter m

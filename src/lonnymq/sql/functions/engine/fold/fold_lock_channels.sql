@@ -16,7 +16,7 @@ begin
     for update skip locked
   ) l;
   if 0 <> any (p_batch.slots) or 0 <> any (p_batch.sizes) then
-    -- A dequeue that counts leases holds the counter alone.
+    -- A dequeue that counts leases holds the counter, and not the channel.
     select array_agg(l.name) into v_locked
     from unnest(p_batch.names, p_batch.slots, p_batch.sizes) as l (name, slots, size)
     left join lateral (

@@ -31,10 +31,8 @@ begin
   v_next := least(p_walk.remaining, v_most);
 
   while p_walk.remaining > 0 loop
-    if p_walk.used > 0 then
-      -- A turn that was cut short goes on where it stopped.
-      p_walk.seat := p_walk.seat - 1;
-    end if;
+    -- A turn that was cut short goes on where it stopped.
+    p_walk.seat := p_walk.seat - (p_walk.used > 0)::integer;
     v_window := lonnymq.walk_window(p_walk, v_next, p_choice);
     if v_window.seats is null and p_walk.lap < 0 then
       -- Only channels that sat down after this lap had come to its end.
@@ -57,10 +55,7 @@ begin
       p_walk.now_at := v_window.now_at;
       p_walk.is_contended := p_walk.is_contended or v_window.is_contended;
       if v_window.is_short and v_ids is null and lonnymq.walk_can_fold(p_walk) then
-        -- Changes that can wait may free the slots that are missing.
-        p_walk.is_late := true;
-        p_walk := lonnymq.walk_fold(p_walk);
-        p_walk.seat := p_walk.seat + case when p_walk.used > 0 then 1 else 0 end;
+        p_walk := lonnymq.walk_fold_slots(p_walk);
         continue;
       end if;
     end if;
