@@ -26,7 +26,7 @@ as $$
       and (p_limits.min_interval_ms is null
         or k.tat <= p_now + (p_limits.burst - 1) * p_limits.min_interval_ms)
       and m.channel = p_channel and (m.dequeue_at, m.id) >= (p_floor_at, p_floor_id)
-      and m.dequeue_at <= p_now and m.token is null
+      and m.dequeue_at <= p_now and m.token is null and (m.expires_at > p_now) is not false
     order by m.dequeue_at, m.id limit 1
     for update skip locked
   ) m
