@@ -24,6 +24,7 @@ ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
 COMPOSE = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]
 MANIFESTS = list(yaml.safe_load_all((DEPLOY / "kubernetes.yaml").read_text()))
+DOCKERFILES = ("Dockerfile", "spark.Dockerfile")
 UNITS = sorted(DEPLOY.glob("systemd/*.service"))
 
 
@@ -41,22 +42,26 @@ def option(arguments: list[str], name: str) -> str:
 # Schemas
 
 
-def test_the_dockerfile_is_clean(tmp_path: Path) -> None:
-    ran = lint("hadolint", DEPLOY / "Dockerfile")
+@pytest.mark.parametrize("dockerfile", DOCKERFILES)
+def test_a_dockerfile_is_clean(dockerfile: str, tmp_path: Path) -> None:
+    ran = lint("hadolint", DEPLOY / dockerfile)
     assert ran.returncode == 0, ran.stdout
     bad = tmp_path / "Dockerfile"
     bad.write_text("FROM python:latest\nRUN cd /tmp && pip install lonnymq\n")
     assert lint("hadolint", bad).returncode == 1
 
 
-def test_the_image_does_not_run_as_root() -> None:
-    users = re.findall(r"^USER (\S+)$", (DEPLOY / "Dockerfile").read_text(), re.MULTILINE)
+@pytest.mark.parametrize("dockerfile", DOCKERFILES)
+def test_an_image_does_not_run_as_root(dockerfile: str) -> None:
+    users = re.findall(r"^USER (\S+)$", (DEPLOY / dockerfile).read_text(), re.MULTILINE)
     assert users == ["10001"]
 
 
-def test_the_image_copies_files_that_there_are_and_that_are_not_ignored() -> None:
-    copied = re.findall(r"^COPY (?!--from)(.*) \S+$", (DEPLOY / "Dockerfile").read_text(), re.MULTILINE)  # fmt: skip
-    kept = (DEPLOY / "Dockerfile.dockerignore").read_text().splitlines()
+@pytest.mark.parametrize("dockerfile", DOCKERFILES)
+def test_an_image_copies_files_that_there_are_and_that_are_not_ignored(dockerfile: str) -> None:
+    copied = re.findall(r"^COPY (?!--from)(.*) \S+$", (DEPLOY / dockerfile).read_text(), re.MULTILINE)  # fmt: skip
+    kept = (DEPLOY / f"{dockerfile}.dockerignore").read_text().splitlines()
+    assert copied
     for name in " ".join(copied).split():
         assert (ROOT / name).exists()
         assert f"!{name}" in kept

@@ -166,14 +166,19 @@ def calibrate(history: RecordedWorkload, scenario: Scenario) -> Calibration:
 def fit_workers(history: RecordedWorkload, scenario: Scenario) -> Scenario:
     """The scenario with the processes and the settle time at which a replay is closest to what was recorded.
 
-    History does not tell how many processes the workers ran in. It has the end of each lease, but a worker takes the
-    next message as soon as its handler has ended, before the lease is settled.
+    A worker with a name is a process. Without names the number of processes is the one that fits best.
+    History has the end of each lease, but a worker takes the next message as soon as its handler has ended, before the
+    lease is settled.
     """
     recorded = summarize_replay(history.work, history.times, history.counted)
 
     def distance(tried: Scenario) -> float:
         return measure_distance(recorded, run_scenario(history, tried))
 
+    if history.processes is not None:
+        apart = history.processes >= scenario.workers
+        known = replace(scenario, processes=None if apart else history.processes)
+        return fit_settle_time(history, known, recorded.all.mean)
     best, least = scenario, distance(scenario)
     for processes in PROCESSES:
         if processes < scenario.workers and least > 0:

@@ -51,6 +51,7 @@ class AttemptRow(NamedTuple):
     dequeue_at: int
     dequeued_at: int
     finished_at: int
+    worker: str | None = None
 
 
 Attempt = AttemptRow | HistoryRow
@@ -61,13 +62,14 @@ class RecordedWorkload:
     """The workload of a period of history, and its recorded times.
 
     `counted` are the numbers of those attempts that count: the others take part in a replay, and are
-    left out of its result. None: all count.
+    left out of its result. None: all count. `processes` is how many workers with a name were there at the same time.
     """
 
     work: Workload
     times: ReplayTimes
     max_concurrent: int
     counted: Sequence[int] | None = None
+    processes: int | None = None
 
 
 def build_workload(
@@ -111,7 +113,7 @@ def build_workload(
     work = Workload(names, [number_of[row.channel] for row in attempts], came, due, service, after)
     went = ReplayTimes(list(due), [row.dequeued_at for row in attempts])
     in_time = [row for row in attempts if end is None or row.dequeued_at < end]
-    return RecordedWorkload(work, went, max_concurrent(in_time), counted)
+    return RecordedWorkload(work, went, max_concurrent(in_time), counted, count_processes(in_time))
 
 
 def find_counted(
@@ -130,9 +132,24 @@ def find_counted(
 
 def max_concurrent(attempts: Iterable[Attempt]) -> int:
     """The maximum number of attempts that ran at the same time."""
-    steps = []
+    return max_overlap((row.dequeued_at, row.finished_at) for row in attempts)
+
+
+def count_processes(attempts: Iterable[Attempt]) -> int | None:
+    """The maximum number of workers that were there at the same time; None if the workers have no names."""
+    lives: dict[str, tuple[int, int]] = {}
     for row in attempts:
-        steps += [(row.dequeued_at, 1), (row.finished_at, -1)]
+        if row.worker is not None:
+            begin, end = lives.get(row.worker, (row.dequeued_at, row.finished_at))
+            lives[row.worker] = (min(begin, row.dequeued_at), max(end, row.finished_at))
+    return max_overlap(lives.values()) or None
+
+
+def max_overlap(spans: Iterable[tuple[int, int]]) -> int:
+    """The maximum number of spans that overlap."""
+    steps = []
+    for begin, end in spans:
+        steps += [(begin, 1), (end, -1)]
     running = most = 0
     for _, step in sorted(steps):  # at the same moment, one that ends makes room first
         running += step

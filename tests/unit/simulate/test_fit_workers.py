@@ -14,6 +14,7 @@ from lonnymq.simulate import (
     run_scenario,
     summarize_replay,
 )
+from lonnymq.simulate.workload import AttemptRow
 
 SHAPE = WorkloadShape(messages=4_000, tenants=6, workers=8, load=0.95, noisy=0.4, seed=2)
 
@@ -44,6 +45,21 @@ def test_processes_and_settle_time_are_found_from_what_was_recorded() -> None:
     found = fit_workers(RecordedWorkload(work, times, 8), Scenario(8))
     assert found.processes == 1
     assert 4 <= found.settle_ms <= 8
+
+
+def test_workers_with_names_are_counted_as_processes() -> None:
+    def attempt(number: int, worker: str | None, begin: int, end: int) -> AttemptRow:
+        return AttemptRow(number, "a", "completed", begin, begin, begin, end, worker)
+
+    rows = [
+        attempt(1, "old", 0, 10),
+        attempt(2, "old", 30, 40),
+        attempt(3, "other", 35, 70),
+        attempt(4, "new", 50, 60),
+    ]
+    assert build_workload(rows).processes == 2  # the old one was gone when the new one came
+    assert fit_workers(build_workload(rows), Scenario(8)).processes == 2
+    assert build_workload([attempt(1, None, 0, 10)]).processes is None
 
 
 def test_a_history_that_is_replayed_as_it_was_is_left_alone() -> None:

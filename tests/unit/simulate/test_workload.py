@@ -18,7 +18,10 @@ from lonnymq.simulate.workload import AttemptRow, build_workload
 
 
 def row(message_id: int, channel: str, *times: int, outcome: str = "completed") -> AttemptRow:
-    return AttemptRow(message_id, channel, outcome, *times)
+    created_at, dequeue_at, dequeued_at, finished_at = times
+    return AttemptRow(
+        message_id, channel, outcome, created_at, dequeue_at, dequeued_at, finished_at
+    )
 
 
 def history_of(work: Workload, **how) -> list[AttemptRow]:
