@@ -44,6 +44,7 @@ VIEWS = (
     "channels?search=nt 99",
     "channels?state=ready",
     "channel?name=tenant 7",
+    "channel/series?name=tenant 7&span=day",
     "messages?channel=tenant 7",
     "messages/1000",
     "dead/groups",

@@ -325,3 +325,37 @@ async def test_messages_of_all_channels_are_found(acting):
         assert (await acting.look("find", field="x", value=odd)).get("messages") == [] or len(
             odd
         ) > 1024
+
+
+async def test_the_audit_log_is_filtered_by_user_and_action_and_paged(acting):
+    for action in ("pause", "resume") * 3:
+        await acting.post(action, {"channel": "acme"})
+    seen, cursor = [], None
+    while True:
+        query = {"action": "pause", "user": "TOK", "limit": 2} | (
+            {"cursor": cursor} if cursor else {}
+        )
+        found = await acting.look("audit", **query)
+        seen += found["entries"]
+        cursor = found["next"]
+        if cursor is None:
+            break
+    assert [each["action"] for each in seen] == ["pause"] * 3
+    assert (await acting.look("audit", user="nobody"))["entries"] == []
+    assert (await acting.look("audit", action="fly"))["error"]["code"] == "invalid"
+
+
+async def test_a_series_between_two_times_has_a_bounded_number_of_steps(acting):
+    now = (await acting.look("series"))["now_at"]
+    for length in (60_000, 3_600_000, 86_400_000):
+        for path, query in (("series", {}), ("channel/series", {"name": "acme"})):
+            found = await acting.look(path, start=now - length, end=now, **query)
+            assert length / found["step_ms"] <= 360
+            assert found["to_at"] == now
+    for start, end in (
+        (now, now - 1),
+        (now - 100, now),
+        (now - 10**10, now - 10**9),
+        (now + 10**6, now + 10**7),
+    ):
+        assert (await acting.look("series", start=start, end=end))["error"]["code"] == "invalid"

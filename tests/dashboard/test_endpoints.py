@@ -194,8 +194,8 @@ async def test_a_channels_past_is_that_of_the_samples_or_of_the_latest_attempts(
         assert (await look("channel/series", name="broken", span=span))["points"] == []
     with psycopg.connect(dsn_18, autocommit=True) as connection:
         connection.execute("delete from lonnymq.sample")
-    seen = await look("channel", name="broken")
-    assert sum(each["died"] for each in seen["recent"]["points"]) == 4
+    series = await look("channel/series", name="broken", span="six_hours")
+    assert sum(each["died"] for each in series["points"]) == 4
     with psycopg.connect(dsn_18, autocommit=True) as connection, Queue(dsn_18) as queue:
         connection.execute("select lonnymq.sample_take(lonnymq.epoch() - 10000)")
         queue.create("quick", b"x")

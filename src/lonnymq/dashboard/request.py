@@ -20,6 +20,7 @@ BODY_SECONDS = 15.0
 MAX_TEXT_LENGTH = 1024
 MAX_ID = 2**63 - 1
 MIN_ID = -MAX_ID
+MAX_TIME = 10**14  # epoch milliseconds
 NO_NUL = "^[^\\u0000]*$"
 
 Text = Annotated[str, Meta(pattern=NO_NUL)]
@@ -117,7 +118,7 @@ class Parameter:
 
     def parse_number(self, value: str) -> int:
         """Convert a whole number within the bounds."""
-        digits = value.isascii() and value.isdigit() and len(value) < 10
+        digits = value.isascii() and value.isdigit() and len(value) < 16
         if not digits or not (self.minimum or 0) <= int(value) <= (self.maximum or 0):
             raise invalid(
                 f"'{self.name}' must be a whole number from {self.minimum} to {self.maximum}."

@@ -7,6 +7,7 @@ from typing import Any
 
 from lonnymq.client import calls
 from lonnymq.dashboard.access import Access, Role, matches
+from lonnymq.dashboard.api.ranges import HOUR_MS, Range, find_range
 from lonnymq.dashboard.api.schemas import (
     OUTCOMES,
     SETTINGS,
@@ -20,11 +21,10 @@ from lonnymq.dashboard.errors import not_found
 from lonnymq.dashboard.queues import MonitoredQueue, QueueTransaction, Row, per_second
 from lonnymq.dashboard.request import cursor_error, decode_cursor, encode_cursor
 
-SPANS = {"hour": (3_600_000, 60_000), "day": (86_400_000, 900_000)}
+STEP_MS = 60_000  # of the samples of channels
 SORTS = ("name", "waiting", "running", "oldest", "rate", "failing", "dead")
 EXACT_STATES = ("paused", "retiring", "saturated", "throttled")
 MAX_RANKED = 1000
-HOUR_MS = 3_600_000
 MAX_COUNTED, MAX_LISTED = 10_000, 1000
 MAX_DEAD = 1000
 
@@ -204,7 +204,6 @@ async def read_channel(queue: MonitoredQueue, name: str) -> dict[str, Any]:
             )
         (active,) = await transaction.rows(calls.channel_active, [name])
         options = await transaction.call(calls.queue_options_now)
-        recent = await read_history(transaction, name, "hour", active["now_at"])
         ended = await transaction.rows(
             calls.attempt_stats, "channel", start=active["now_at"] - HOUR_MS, names=[name]
         )
@@ -213,7 +212,6 @@ async def read_channel(queue: MonitoredQueue, name: str) -> dict[str, Any]:
         "channel": format_details(stats[0], active),
         "stats": format_stats(ended[0]) if ended else None,
         "defaults": {word: options[f"default_{word}"] for word in SETTINGS},
-        "recent": recent,
     }
 
 
@@ -286,22 +284,22 @@ def explain_hold(row: Mapping[str, Any]) -> str | None:
             return None
 
 
-async def read_series(queue: MonitoredQueue, *, name: str, span: str) -> dict[str, Any]:
-    """The history of a channel over the last hour or day."""
+async def read_series(
+    queue: MonitoredQueue, *, name: str, span: str, start: int | None, end: int | None
+) -> dict[str, Any]:
+    """The history of a channel over a range of time."""
     async with queue.read_transaction() as transaction:
         now_at = await transaction.call(calls.epoch)
-        return await read_history(transaction, name, span, now_at)
+        wanted = find_range(now_at, span, start, end, least_ms=STEP_MS)
+        return await read_history(transaction, name, wanted)
 
 
-async def read_history(
-    transaction: QueueTransaction, name: str, span: str, now_at: int
-) -> dict[str, Any]:
+async def read_history(transaction: QueueTransaction, name: str, wanted: Range) -> dict[str, Any]:
     """The outcomes of a channel's attempts, from samples or else from the latest attempts.
 
     `exact` is false if outcomes since `from_at` may be missing.
     """
-    span_ms, step_ms = SPANS[span]
-    start = now_at - span_ms
+    start, step_ms = wanted.from_at, wanted.step_ms
     rows = await transaction.rows(calls.channel_sample_list, name, start=start, step_ms=step_ms)
     is_sampled = rows[0]["from_at"] is not None
     if not is_sampled:
@@ -311,11 +309,15 @@ async def read_history(
     first = rows[0]
     return {
         "now_at": first["now_at"],
+        "start_at": start,
+        "to_at": wanted.to_at,
         "step_ms": step_ms,
         "exact": first["all_channels"] if is_sampled else True,
         "from_at": first["from_at"],
         "points": [
-            format_point(each, is_sum=is_sampled) for each in rows if each["at"] is not None
+            format_point(each, is_sum=is_sampled)
+            for each in rows
+            if each["at"] is not None and each["at"] < wanted.to_at
         ],
     }
 

@@ -13,10 +13,12 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from lonnymq.dashboard.access import Role
+from lonnymq.dashboard.actions.routes import ACTIONS
 from lonnymq.dashboard.api import channels, messages, queue, schemas, search
+from lonnymq.dashboard.api.ranges import SPANS
 from lonnymq.dashboard.files import describe_report
 from lonnymq.dashboard.guard import get_access, guard_route, require_channel
-from lonnymq.dashboard.request import CURSOR, ID, LIMIT, Parameter
+from lonnymq.dashboard.request import CURSOR, ID, LIMIT, MAX_TIME, Parameter
 from lonnymq.dashboard.state import format_event, get_queue, get_state
 
 Scope = Literal["queue", "name", "channel", "rows"]
@@ -61,7 +63,13 @@ class Endpoint:
 CHANNEL = Parameter("channel", "Only messages of this channel.")
 KIND = Parameter("kind", "Only messages of this kind.")
 NAME = Parameter("name", "The name of the channel.", required=True)
-SPAN = Parameter("span", "How far back.", default="hour", choices=("hour", "day"))
+SPAN = Parameter("span", "How far back.", default="hour", choices=tuple(SPANS))
+START = Parameter(
+    "start", "The beginning instead of `span`, in epoch milliseconds.", minimum=0, maximum=MAX_TIME
+)
+END = Parameter(
+    "end", "The end, together with `start`. The default is now.", minimum=0, maximum=MAX_TIME
+)
 
 TARGET = Parameter(
     "target_s", "For how many seconds a message may wait before its channel needs attention.",
@@ -74,7 +82,8 @@ ENDPOINTS = (
              queue.list_attention, (TARGET,), "rows"),
     Endpoint("kinds", "The kinds of messages: outcomes and durations of the last hour.", schemas.Kinds,
              queue.list_kinds),
-    Endpoint("series", "The queue over the last hour or day.", schemas.Series, queue.read_series, (SPAN,)),
+    Endpoint("series", "The queue over the last hour or day.", schemas.Series, queue.read_series,
+             (SPAN, START, END)),
     Endpoint("channels", "A page of channels, by name or by activity.", schemas.Channels,
              channels.list_channels, (
         Parameter("search", "Only names that contain this text.", default=""),
@@ -85,7 +94,7 @@ ENDPOINTS = (
     ), "rows"),
     Endpoint("channel", "One channel.", schemas.Channel, channels.read_channel, (NAME,), "name"),
     Endpoint("channel/series", "The attempts of a channel over the last hour or day.",
-             schemas.ChannelSeries, channels.read_series, (NAME, SPAN), "name"),
+             schemas.ChannelSeries, channels.read_series, (NAME, SPAN, START, END), "name"),
     Endpoint("messages", "A page of the live messages of a channel, in order.", schemas.Messages,
              messages.list_messages, (
         Parameter("channel", "The name of the channel.", required=True), CURSOR, LIMIT,
@@ -110,7 +119,9 @@ ENDPOINTS = (
     Endpoint("schedules", "The schedules.", schemas.Schedules, queue.list_schedules),
     Endpoint("audit", "The audit log of the dashboard, newest first.", schemas.AuditLog,
              queue.list_audit_entries, (
-        Parameter("subject", "Only actions on this channel, message or schedule."), CURSOR, LIMIT,
+        Parameter("subject", "Only actions on this channel, message or schedule."),
+        Parameter("user", "Only actions of users whose name contains this text."),
+        Parameter("action", "Only this action.", choices=tuple(ACTIONS)), CURSOR, LIMIT,
     )),
 )  # fmt: skip
 

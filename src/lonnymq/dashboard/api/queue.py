@@ -8,14 +8,16 @@ from typing import Any
 from lonnymq.client import calls
 from lonnymq.dashboard.access import Access, Role
 from lonnymq.dashboard.api import schemas
-from lonnymq.dashboard.api.channels import HOUR_MS, format_stats
+from lonnymq.dashboard.api.channels import format_stats
 from lonnymq.dashboard.api.content import parse_json
+from lonnymq.dashboard.api.ranges import HOUR_MS, find_range
 from lonnymq.dashboard.api.schemas import build_count, select_fields
 from lonnymq.dashboard.queues import MonitoredQueue, QueueTransaction, Row, per_second
 from lonnymq.dashboard.request import MAX_ID, decode_cursor, encode_cursor
 from lonnymq.fairness import jain_index
 
-SPANS = {"hour": (3_600_000, 10_000), "day": (86_400_000, 300_000)}
+MAX_AUDIT_READ = 1000
+MAX_AUDIT_READS = 10  # of a thousand entries each
 RATE_WINDOW_MS = 10_000
 MAX_BUSIEST = 10
 MAX_ATTENTION = 100
@@ -127,18 +129,21 @@ async def read_sampled_rate(transaction: QueueTransaction, now_at: int) -> float
     return per_second(samples[-1]["created"], samples[-1]["at"] - samples[-2]["at"])
 
 
-async def read_series(queue: MonitoredQueue, span: str) -> dict[str, Any]:
-    """The queue over the last hour or day."""
-    span_ms, step_ms = SPANS[span]
+async def read_series(
+    queue: MonitoredQueue, span: str, start: int | None, end: int | None
+) -> dict[str, Any]:
+    """The queue over a range of time."""
     async with queue.read_transaction() as transaction:
         now_at = await transaction.call(calls.epoch)
-        points = await transaction.rows(calls.sample_list, now_at - span_ms, step_ms=step_ms)
+        wanted = find_range(now_at, span, start, end)
+        points = await transaction.rows(calls.sample_list, wanted.from_at, step_ms=wanted.step_ms)
     return {
         "now_at": now_at,
-        "from_at": now_at - span_ms,
-        "step_ms": step_ms,
+        "from_at": wanted.from_at,
+        "to_at": wanted.to_at,
+        "step_ms": wanted.step_ms,
         "sampled": bool(points),
-        "points": points,
+        "points": [each for each in points if each["at"] < wanted.to_at],
     }
 
 
@@ -206,12 +211,36 @@ async def list_schedules(queue: MonitoredQueue) -> dict[str, Any]:
 
 
 async def list_audit_entries(
-    queue: MonitoredQueue, *, subject: str | None, cursor: str | None, limit: int
+    queue: MonitoredQueue,
+    *,
+    subject: str | None,
+    user: str | None,
+    action: str | None,
+    cursor: str | None,
+    limit: int,
 ) -> dict[str, Any]:
-    """A page of the audit log, newest first."""
+    """A page of the audit log, newest first. A filter by user or action reads at most ten thousand entries."""
     (before,) = decode_cursor(cursor, (MAX_ID,), int)
-    rows, now_at = await queue.rows_and_now(calls.audit_list, subject, before=before, limit=limit)
-    following = encode_cursor(rows[-1]["id"]) if len(rows) == limit else None
+    rows: list[Row] = []
+    following = None
+    most = limit if user is None and action is None else MAX_AUDIT_READ
+    async with queue.read_transaction() as transaction:
+        now_at = await transaction.call(calls.epoch)
+        for _ in range(MAX_AUDIT_READS):
+            found = await transaction.rows(calls.audit_list, subject, before=before, limit=most)
+            rows += [
+                each
+                for each in found
+                if (user is None or user.lower() in each["who"].lower())
+                and action in (None, each["action"])
+            ]
+            following = encode_cursor(found[-1]["id"]) if len(found) == most else None
+            if following is None or len(rows) >= limit:
+                break
+            before = found[-1]["id"]
+    if len(rows) > limit:
+        rows = rows[:limit]
+        following = encode_cursor(rows[-1]["id"])
     for each in rows:
         each["id"] = str(each["id"])
         each["parameters"] = parse_json(each["parameters"])

@@ -183,6 +183,7 @@ class SeriesPoint(Outcomes):
 
 class Series(Answer):
     from_at: Time
+    to_at: Time
     step_ms: int
     sampled: bool
     points: list[SeriesPoint]
@@ -249,6 +250,8 @@ class ChannelPoint(Outcomes):
 
 
 class ChannelSeries(Answer):
+    start_at: Time
+    to_at: Time
     step_ms: int
     exact: bool
     from_at: Time
@@ -259,7 +262,6 @@ class Channel(Answer):
     channel: ChannelDetails
     stats: AttemptStats | None
     defaults: ChannelDefaults
-    recent: ChannelSeries
 
 
 class MessageBase(Document):

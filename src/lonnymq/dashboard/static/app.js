@@ -2,10 +2,12 @@
 import { html, render, useCallback, useEffect, useRef, useState } from "./lib/html.js";
 import { ActionContext, ActionDialog, Toasts } from "./components/action_dialog.js";
 import { ConnectionBanner, Sidebar } from "./components/layout.js";
+import { ShortcutHelp } from "./components/shortcut_help.js";
 import { Empty, ErrorMessage, Loading } from "./components/status.js";
 import { getSession, SIGNED_OUT } from "./lib/api.js";
 import { useLiveOverview } from "./lib/live.js";
 import { QueueContext } from "./lib/queue.js";
+import { useShortcuts } from "./lib/shortcuts.js";
 import { buildHash, replaceHash, useRoute } from "./lib/router.js";
 import { findPage } from "./pages/index.js";
 import { SignIn } from "./pages/sign_in.js";
@@ -65,7 +67,8 @@ function SignedIn({ session, onSession, reload }) {
   }, [where]);
 
   const link = (to, rest, search) => buildHash(queue, to, rest, search);
-  const here = { queue, live, session, link, access, search: route.search, beat: live.beat, isPaused, setPaused };
+  const shortcuts = useShortcuts({ go: (to) => { location.hash = link(to); }, togglePaused: () => setPaused((before) => !before) });
+  const here = { queue, shortcuts, live, session, link, access, search: route.search, beat: live.beat, isPaused, setPaused };
   return html`<${QueueContext.Provider} value=${here}><${ActionContext.Provider} value=${actions}>
     <a class="skip" href="#main" onClick=${skipToContent}>Skip to content</a>
     <div class="shell">
@@ -79,6 +82,7 @@ function SignedIn({ session, onSession, reload }) {
       </div>
     </div>
     ${actions.pending && html`<${ActionDialog} key=${actions.pending.key} queue=${queue} pending=${actions.pending} onClose=${actions.close} onResult=${actions.notify} />`}
+    ${shortcuts.isHelp && html`<${ShortcutHelp} shortcuts=${shortcuts} />`}
     <${Toasts} toasts=${actions.toasts} onDismiss=${actions.dismiss} />
   <//><//>`;
 }

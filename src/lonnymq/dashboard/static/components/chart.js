@@ -3,6 +3,7 @@ import { html, useEffect, useId, useMemo, useRef, useState } from "../lib/html.j
 import { formatClock, formatDayTime } from "../lib/format.js";
 
 const RIGHT = 10, TOP = 10, BOTTOM = 24;
+const MIN_ZOOM = 120_000; // milliseconds
 const LETTER = 6.2; // the approximate width of a letter
 
 function useWidth(ref) {
@@ -61,7 +62,8 @@ function ChartTable({ title, times, series, format }) {
     </table></div></details>`;
 }
 
-export function Chart({ title, times, series, from, to, format, isDuration = false, height = 190 }) {
+/** `onZoom(from, to)` gets the range that the reader drags over, or that + and - choose. */
+export function Chart({ title, times, series, from, to, format, isDuration = false, height = 190, onZoom }) {
   const box = useRef();
   const width = useWidth(box);
   const [chosen, setChosen] = useState(null);
@@ -76,8 +78,30 @@ export function Chart({ title, times, series, from, to, format, isDuration = fal
   const last = times.length - 1;
   const index = chosen == null || last < 0 ? null : Math.min(chosen, last);
 
+  const [dragged, setDragged] = useState(null); // the time at which the reader pressed the button
+  const timeAt = (event) => {
+    const share = (event.clientX - box.current.getBoundingClientRect().left - left) / (width - left - RIGHT);
+    return from + Math.max(0, Math.min(1, share)) * (to - from);
+  };
+  const drag = (event) => {
+    if (!onZoom || event.pointerType !== "mouse" || event.button !== 0 || last < 0) return;
+    event.currentTarget.setPointerCapture(event.pointerId);
+    setDragged({ from: timeAt(event), to: timeAt(event) });
+  };
+  const drop = (event) => {
+    if (!dragged) return;
+    const [first, second] = [dragged.from, timeAt(event)].sort((a, b) => a - b);
+    setDragged(null);
+    if (second - first >= MIN_ZOOM) onZoom(first, second);
+  };
+  const zoomBy = (factor) => {
+    const at = index == null ? to : times[index];
+    const half = Math.max(MIN_ZOOM, (to - from) * factor) / 2;
+    onZoom(at - half, at + half);
+  };
   const point = (event) => {
-    const at = from + ((event.clientX - box.current.getBoundingClientRect().left - left) / (width - left - RIGHT)) * (to - from);
+    const at = timeAt(event);
+    if (dragged) setDragged({ ...dragged, to: at });
     let best = 0;
     times.forEach((each, i) => { if (Math.abs(each - at) < Math.abs(times[best] - at)) best = i; });
     setChosen(last < 0 ? null : best);
@@ -85,6 +109,8 @@ export function Chart({ title, times, series, from, to, format, isDuration = fal
   const key = (event) => {
     const step = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10, Home: -Infinity, End: Infinity }[event.key];
     if (event.key === "Escape") setChosen(null);
+    if (onZoom && event.key === "+") zoomBy(0.5);
+    if (onZoom && event.key === "-") zoomBy(2);
     if (step === undefined || last < 0) return;
     event.preventDefault();
     setChosen(Math.max(0, Math.min(last, (index ?? last) + step)));
@@ -98,10 +124,11 @@ export function Chart({ title, times, series, from, to, format, isDuration = fal
       <li class="at">${index == null ? "latest" : formatDayTime(times[index])}</li>
     </ul>
     <div ref=${box} class="plot" tabindex="0" role="img" aria-labelledby=${label}
-      onPointerMove=${point} onPointerLeave=${() => setChosen(null)} onKeyDown=${key} onBlur=${() => setChosen(null)}>
+      onPointerDown=${drag} onPointerUp=${drop} onPointerMove=${point} onPointerLeave=${() => setChosen(null)} onKeyDown=${key} onBlur=${() => setChosen(null)}>
       <svg width=${width} height=${height} viewBox=${`0 0 ${width} ${height}`}>
         <${Axes} ...${{ x, y, ticks, left, width, height, format, times: timeTicks(from, to, Math.max(2, Math.floor(width / 90))) }} />
         ${series.map((one) => html`<${Line} key=${one.name} ...${one} times=${times} x=${x} y=${y} />`)}
+        ${dragged && html`<rect class="range" x=${Math.min(x(dragged.from), x(dragged.to))} y=${TOP} width=${Math.abs(x(dragged.to) - x(dragged.from))} height=${height - TOP - BOTTOM} />`}
         ${index != null && html`<line class="cursor" x1=${x(times[index])} x2=${x(times[index])} y1=${TOP} y2=${height - BOTTOM} />
           ${series.map((one) => one.values[index] != null && html`<circle r="3.5" cx=${x(times[index])} cy=${y(one.values[index])} style=${{ fill: one.colour }} />`)}`}
       </svg>

@@ -1,8 +1,11 @@
 // Charts of the last hour or day, of a queue and of a channel.
-import { html, useMemo } from "../lib/html.js";
+import { html, useMemo, useState } from "../lib/html.js";
 import { Chart } from "./chart.js";
 import { Notice } from "./status.js";
-import { formatCompact, formatDecimal, formatDuration, formatRate } from "../lib/format.js";
+import { RadioGroup } from "./values.js";
+import { formatCompact, formatDayTime, formatDecimal, formatDuration, formatRate } from "../lib/format.js";
+
+const DAY = 86_400_000;
 
 /** Points by step, with null for missing samples. The step that is not over yet is left out. */
 function fillSteps(points, from, to, step) {
@@ -16,12 +19,37 @@ function fillSteps(points, from, to, step) {
   return { times, of: (pick) => rows.map((row) => (row === null ? null : pick(row))) };
 }
 
-export function QueueCharts({ data }) {
-  const { from_at: from, now_at: to, step_ms: step, points } = data;
+const RANGES = [["quarter", "15 min"], ["hour", "Hour"], ["six_hours", "6 hours"], ["day", "Day"]];
+const TITLES = { quarter: "The last 15 minutes", hour: "The last hour", six_hours: "The last 6 hours", day: "The last day" };
+
+/** The range of charts: a span before now, or two times after a zoom. `query` is for the API. */
+export function useRange() {
+  const [span, setSpan] = useState("hour");
+  const [zoom, setZoom] = useState(null);
+  return {
+    query: zoom ? { start: zoom.from, end: zoom.to } : { span },
+    isLive: zoom === null,
+    isHour: zoom === null && span === "hour",
+    title: zoom ? `${formatDayTime(zoom.from)} to ${formatDayTime(zoom.to)}` : TITLES[span],
+    span,
+    setSpan: (next) => { setZoom(null); setSpan(next); },
+    onZoom: (from, to) => setZoom({ from: Math.round(from), to: Math.round(Math.min(to, from + DAY)) }),
+    reset: () => setZoom(null),
+  };
+}
+
+/** The choice of a range, and the way back from a zoom. */
+export function RangePicker({ range }) {
+  return html`<div class="ranges">${!range.isLive && html`<button type="button" class="button small" onClick=${range.reset}>Reset zoom</button>`}
+    <${RadioGroup} label="Time span of the charts" options=${RANGES} value=${range.isLive ? range.span : ""} onChange=${range.setSpan} /></div>`;
+}
+
+export function QueueCharts({ data, onZoom }) {
+  const { from_at: from, to_at: to, step_ms: step, points } = data;
   const { times, of } = useMemo(() => fillSteps(points, from, to, step), [data]);
   const perSecond = (key) => of((point) => (point[key] == null ? null : (point[key] * 1_000) / step));
   if (!data.sampled) return html`<${Notice} title="Start a worker to see charts."><p>Workers sample the queue every few seconds. This queue has no samples yet.</p><//>`;
-  const common = { times, from, to };
+  const common = { times, from, to, onZoom };
   return html`<div class="columns charts">
     <div><h3>Throughput</h3><${Chart} title="Messages in and out" ...${common} format=${formatRate} series=${[
       { name: "in", colour: "var(--series-1)", values: perSecond("created") },
@@ -41,14 +69,11 @@ export function QueueCharts({ data }) {
   </div>`;
 }
 
-const SPANS = { hour: 3_600_000, day: 86_400_000 };
-
-export function ChannelCharts({ data, span }) {
-  const { now_at: to, step_ms: step, points } = data;
-  const from = to - SPANS[span];
+export function ChannelCharts({ data, onZoom }) {
+  const { start_at: from, to_at: to, step_ms: step, points } = data;
   const { times, of } = useMemo(() => fillSteps(points, Math.max(from, data.from_at ?? to), to, step), [data]);
   const perMinute = (pick) => of(pick).map((many) => ((many ?? 0) * 60_000) / step); // no row means no attempts
-  const common = { times, from, to, height: 140 };
+  const common = { times, from, to, height: 140, onZoom };
   return html`<div class="columns charts">
     <div><h3>Finished attempts per minute</h3>
     <${Chart} title="Finished attempts per minute" ...${common} format=${(n) => formatDecimal(n ?? 0)} series=${[

@@ -86,7 +86,7 @@ function UserInfo({ session, onSession }) {
 }
 
 export function Sidebar({ page, onSession }) {
-  const { link, live, session, queue } = useQueue();
+  const { link, live, session, queue, shortcuts } = useQueue();
   const [open, setOpen] = useState(false);
   useEffect(() => setOpen(false), [page, queue]);
   return html`<header class="rail">
@@ -102,6 +102,7 @@ export function Sidebar({ page, onSession }) {
       <div class="foot">
         <${ConnectionState} live=${live} />
         <${PauseButton} />
+        <button type="button" class="button small bare" onClick=${() => shortcuts.setHelp(true)}>Keys</button>
         <${ThemePicker} />
         <${UserInfo} session=${session} onSession=${onSession} />
       </div>

@@ -18,6 +18,7 @@ const written = (row) => ({
   ...Object.fromEntries(FIELDS.map(([key]) => [key, row[key] == null ? "" : String(row[key])])),
   when_full: row.when_full,
   retry_delays_ms: (row.retry_delays_ms ?? []).join(", "),
+  retry_jitter: row.retry_jitter == null ? "" : String(row.retry_jitter),
 });
 
 const number = (text) => (text.trim() === "" ? null : Number(text));
@@ -79,6 +80,7 @@ export function LimitsDialog({ name, row, onClose, onDone }) {
       <label class="field"><span>When full</span><select class="input" name="when_full" value=${fields.when_full} onChange=${type("when_full")}>
         <option value="reject">reject new messages</option><option value="drop">drop new messages</option></select></label>
       <label class="field"><span>Retry delays in milliseconds</span><input class="input" name="retry_delays_ms" value=${fields.retry_delays_ms} onInput=${type("retry_delays_ms")} /><span class="hint">the last delay repeats</span></label>
+      <label class="field"><span>Retry jitter</span><input class="input" type="number" inputmode="decimal" step="any" min="0" max="1" name="retry_jitter" value=${fields.retry_jitter} onInput=${type("retry_jitter")} /><span class="hint">0.1: delays are up to 10 % longer</span></label>
     </div>
     <div class="say" aria-live="polite">
       ${!changes && html`<p class="soft">You have not changed anything yet.</p>`}

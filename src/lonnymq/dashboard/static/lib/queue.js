@@ -45,5 +45,5 @@ export const useQueue = () => useContext(QueueContext);
 /** A document of the current queue, fetched again with every `every`-th live event. */
 export function useQueueResource(path, query = {}, { every = 1 } = {}) {
   const { queue, beat } = useQueue();
-  return useResource(path === null ? null : queuePath(queue, path), query, Math.floor(beat / every));
+  return useResource(path === null ? null : queuePath(queue, path), query, Math.floor(beat / every)); // Infinity: never again
 }

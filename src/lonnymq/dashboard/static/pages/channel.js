@@ -2,12 +2,12 @@
 import { html, useState } from "../lib/html.js";
 import { ActionButton, useActions } from "../components/action_dialog.js";
 import { formatHold } from "../components/channel_table.js";
-import { ChannelCharts } from "../components/history_charts.js";
+import { ChannelCharts, RangePicker, useRange } from "../components/history_charts.js";
 import { ChannelDurations } from "../components/durations.js";
 import { LimitsDialog } from "../components/limits_dialog.js";
 import { Empty, Loaded, Notice } from "../components/status.js";
 import { Pager, Table } from "../components/table.js";
-import { Count, Elapsed, FailedShare, Name, PageTitle, RadioGroup, RateOfLimit, RelativeTime, StateBadge, UsageBar } from "../components/values.js";
+import { Count, Elapsed, FailedShare, Name, PageTitle, RateOfLimit, RelativeTime, StateBadge, UsageBar } from "../components/values.js";
 import { formatBytes, formatCompact, formatCount, formatDuration, formatRate, NONE, pluralize } from "../lib/format.js";
 import { useQueue, useQueueResource } from "../lib/queue.js";
 
@@ -39,11 +39,19 @@ export function Channel({ rest }) {
       ${editing && html`<${LimitsDialog} ...${{ name, row: channel }} onClose=${() => setEditing(false)} onDone=${found.reload} />`}`}<//>`;
 }
 
+/** How long the backlog takes at the present rate. */
+function estimateDrain(row) {
+  if (row.waiting.value === 0) return "empty";
+  if (!row.out_per_s) return NONE;
+  return `${row.waiting.at_least ? "> " : "≈ "}${formatDuration((row.waiting.value / row.out_per_s) * 1_000, { units: 1 })}`;
+}
+
 function ChannelFigures({ row }) {
   const { link } = useQueue();
   const tile = (name, value, note, tone = "") => html`<div class=${`figure ${tone}`}><dt>${name}</dt><dd class="value">${value}</dd><dd class="note">${note}</dd></div>`;
   return html`<section aria-label="Figures, live"><dl class="figures">
     ${tile("Waiting", html`<${Count} of=${row.waiting} />`, row.scheduled.value > 0 ? html`and <${Count} of=${row.scheduled} /> scheduled for later` : "due now")}
+    ${tile("Drains in", estimateDrain(row), row.out_per_s ? "at the present rate" : "nothing completes")}
     ${tile("Running", html`<${Count} of=${{ value: row.running }} />`, row.max_concurrency == null ? "no limit" : html`<${UsageBar} used=${row.running} limit=${row.max_concurrency} what="running" />`)}
     ${tile("Rate", html`<${RateOfLimit} perSecond=${row.out_per_s} />`, row.rate_limit_per_s == null ? "no limit" : `limit ${formatRate(row.rate_limit_per_s)}`)}
     ${tile("Failed", row.recent_failed == null ? NONE : formatCount(row.recent_failed), row.failed_share ? html`<${FailedShare} share=${row.failed_share} /> of the last 5 to 10 minutes` : "in the last 5 to 10 minutes", row.failed_share >= 0.2 ? "grave" : "")}
@@ -54,12 +62,12 @@ function ChannelFigures({ row }) {
 }
 
 function ChannelHistory({ name }) {
-  const [span, setSpan] = useState("hour");
-  const series = useQueueResource("channel/series", { name, span }, { every: 4 });
-  return html`<section class="card"><header><h2>${span === "hour" ? "The last hour" : "The last day"}</h2>
+  const range = useRange();
+  const series = useQueueResource("channel/series", { name, ...range.query }, { every: range.isLive ? 4 : Infinity });
+  return html`<section class="card"><header><h2>${range.title}</h2>
       ${series.data && !series.data.exact && html`<p>some attempts may be missing</p>`}
-      <${RadioGroup} label="Time span of the charts" options=${[["hour", "Hour"], ["day", "Day"]]} value=${span} onChange=${setSpan} /></header>
-    <${Loaded} of=${series}>${(data) => html`<${ChannelCharts} data=${data} span=${span} />`}<//></section>`;
+      <${RangePicker} range=${range} /></header>
+    <${Loaded} of=${series}>${(data) => html`<${ChannelCharts} data=${data} onZoom=${range.onZoom} />`}<//></section>`;
 }
 
 function Limits({ row }) {

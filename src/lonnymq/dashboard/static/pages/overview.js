@@ -1,13 +1,13 @@
 // The present state of the queue: figures, fair turns, charts and the busiest channels.
-import { html, useState } from "../lib/html.js";
+import { html } from "../lib/html.js";
 import { Attention } from "../components/attention.js";
 import { ChannelTable, isPartial } from "../components/channel_table.js";
 import { Sparkline } from "../components/chart.js";
-import { QueueCharts } from "../components/history_charts.js";
+import { QueueCharts, RangePicker, useRange } from "../components/history_charts.js";
 import { KindTable } from "../components/durations.js";
 import { Shares } from "../components/shares.js";
 import { Empty, ErrorMessage, Loaded, Loading, Notice } from "../components/status.js";
-import { Count, Elapsed, PageTitle, RadioGroup } from "../components/values.js";
+import { Count, Elapsed, PageTitle } from "../components/values.js";
 import { sortChannels } from "../lib/channel_list.js";
 import { formatCount, formatDecimal, formatRate } from "../lib/format.js";
 import { useQueue, useQueueResource } from "../lib/queue.js";
@@ -29,8 +29,8 @@ function OverviewOfSome({ channels }) {
 
 function OverviewOfAll() {
   const { live, session, queue } = useQueue();
-  const [span, setSpan] = useState("hour");
-  const series = useQueueResource("series", { span }, { every: 4 });
+  const range = useRange();
+  const series = useQueueResource("series", range.query, { every: range.isLive ? 4 : Infinity });
   const busiest = useQueueResource("channels", { sort: "waiting", limit: 10 }, { every: 2 });
   const { overview } = live;
   const label = session.queues.length > 1 && session.queues.find((one) => one.key === queue)?.label;
@@ -39,13 +39,12 @@ function OverviewOfAll() {
     <${PageTitle} title="Overview" over=${label} />
     <${Attention} />
     <${Warnings} overview=${overview} />
-    <${Figures} overview=${overview} points=${span === "hour" ? series.data?.points ?? [] : []} />
+    <${Figures} overview=${overview} points=${range.isHour ? series.data?.points ?? [] : []} />
     <section class="card"><header><h2>Fair turns</h2><${FairnessIndex} overview=${overview} /></header>
       <${Loaded} of=${busiest}>${({ channels }) => (channels.length ? html`<${Shares} channels=${channels} total=${overview.waiting.value} />` : html`<p class="soft">No messages are waiting or running.</p>`)}<//>
     </section>
-    <section aria-labelledby="charts" class="card"><header><h2 id="charts">${span === "hour" ? "The last hour" : "The last day"}</h2>
-      <${RadioGroup} label="Time span of the charts" options=${[["hour", "Hour"], ["day", "Day"]]} value=${span} onChange=${setSpan} /></header>
-      <${Loaded} of=${series}>${(data) => html`<${QueueCharts} data=${data} />`}<//>
+    <section aria-labelledby="charts" class="card"><header><h2 id="charts">${range.title}</h2><${RangePicker} range=${range} /></header>
+      <${Loaded} of=${series}>${(data) => html`<${QueueCharts} data=${data} onZoom=${range.onZoom} />`}<//>
     </section>
     <${Busiest} found=${busiest} />
     <${Kinds} />`;
