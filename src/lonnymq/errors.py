@@ -93,6 +93,10 @@ class UnknownConnection(InvalidArgument):
     """This object cannot be used as a connection: the message lists the connections that can."""
 
 
+class DuplicateKey(LonnyMQError):
+    """The key is taken and `when_duplicate` is `refuse`: use another key, or keep, replace or postpone the message."""
+
+
 class ChannelFull(LonnyMQError):
     """The channel is at its `max_size`: create the message later, raise `max_size`, or set `when_full='drop'`."""
 
@@ -120,6 +124,7 @@ BY_SQLSTATE: dict[str, type[LonnyMQError]] = {
     "LM008": RolesMissing,
     "LM009": StreamFenced,
     "LM010": StageLost,
+    "LM011": DuplicateKey,
     "3F000": NotInstalled,
     "42883": NotInstalled,
     "42P01": NotInstalled,

@@ -225,7 +225,12 @@ def create(connection: Connection, statement: Create) -> list[Created]:
 
 def encoded(row: NewMessage) -> Jsonb | None:
     """The options of a message, if there are any."""
-    return Jsonb(dict(row.options)) if row.options else None
+    options: dict[str, Any] = dict(row.options)
+    if row.unique_for_ms:
+        options["unique_for_ms"] = row.unique_for_ms
+    if row.when_duplicate:
+        options["when_duplicate"] = row.when_duplicate
+    return Jsonb(options) if options else None
 
 
 def copy(connection: Connection, statement: Create) -> list[Created]:

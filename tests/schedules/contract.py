@@ -58,8 +58,10 @@ days without one is large or held by somebody else. **Defaults** are the setting
 **Capacity.** `max_size` counts the live messages that the transaction can see: committed ones and its own. A channel
 that is full rejects or drops, as its `when_full` says.
 
-**Keys.** A key is unique among the live messages of its channel. A second create answers `duplicate` with the id of
-the first. Two transactions that create the same key wait for each other; that, two settings of the same channel
+**Keys.** A key is unique among the live messages of its channel, and for the period of `unique_for_ms` after a create,
+whatever becomes of the message. A second create answers `duplicate` with the id of the first, or gives the message its
+content (`replaced`), also its time and priority (`postponed`), unless the message runs. Two transactions that create
+the same key wait for each other; that, two settings of the same channel
 (maintenance that forgets the channel is one), and two settlements of the same message are the only waits there are.
 
 Which session sees and holds what is PostgreSQL's business, and a file of its own: visibility.py. What can be leased is
@@ -89,6 +91,7 @@ from .statements import (
     Lease,
     Leased,
     Message,
+    NewMessage,
     Nothing,
     Policy,
     SetChannel,
@@ -148,6 +151,33 @@ class Contract(Settlements):
                 self.ever.add(row.tag)
                 for line in lines:
                     line.add(message)
+                is_fixed = self.open[session].isolation != READ_COMMITTED
+                if row.key and (row.unique_for_ms or is_fixed):
+                    until = self.now + (row.unique_for_ms or 0)
+                    changes.holds[row.channel, row.key] = got.id, until
+                    for line in lines:
+                        line.holds[row.channel, row.key] = got.id, until
+            elif got.answer in ("replaced", "postponed"):
+                self.change_holder(session, row, got, lines)
+
+    def change_holder(
+        self, session: str, row: NewMessage, got: Created, lines: list[Lines]
+    ) -> None:
+        """The message that has the key has the content of another one now, and perhaps its time."""
+        changes = self.open[session].changes
+        holder = next(filter(None, (line.holder(row, got.id) for line in lines)))
+        given: dict[str, Any] = {"expires_at": None, "max_attempts": None, **dict(row.options)}
+        priority = given.pop("priority", 0)
+        if got.answer == "postponed":
+            delay = self.now + (row.delay_ms or 0)
+            given["dequeue_at"] = delay if row.dequeue_at is None else row.dequeue_at
+            given["priority"] = priority
+        changed = replace(holder, tag=row.tag, lease=None, **given)
+        changes.messages[holder.tag] = None
+        changes.messages[row.tag] = changed
+        self.ever.add(row.tag)
+        for line in lines:
+            line.change(changed)
 
     # ---- dequeue
 

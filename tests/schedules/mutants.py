@@ -149,7 +149,7 @@ NAMED = {
     "a quiet note waits although its channel has moved": ("engine_state", "(t.has_moved and", "(false and"),
     "pending notes are not read": ("change_pending", "if v_count >=", "p_walk.pending := null; if v_count >="),
     "an old snapshot leaves no count": (
-        "message_add", "v_is_sized::integer, 1 - v_is_sized::integer", "(max_size is not null)::integer, 0"),
+        "message_create_one", "v_is_sized::integer, 1 - v_is_sized::integer", "(max_size is not null)::integer, 0"),
     "a first limit counts in the middle of dequeues": (
         "limit_must_wait", "where coalesce(w.dequeues, v_running) && v_running", "where false"),
     "completions keep history without partitions": (

@@ -334,11 +334,13 @@ class Run:
         if step.op in ("copy", "bulk", "wide") and at is None:  # a COPY has no delays
             at = self.contract.now + (value or 0)
         delay = value if at is None else None
-        given = dict(options or {})
+        given: dict[str, Any] = dict(options or {})
+        period, when_duplicate = given.pop("unique_for_ms", None), given.pop("when_duplicate", None)
         if "expires_at" in given:
             given["expires_at"] += self.contract.now
         tag = f"{step.number}.{index}"
-        return NewMessage(tag, self.known(channel), at, delay, key, tuple(given.items()))
+        more = tuple(given.items()), period, when_duplicate
+        return NewMessage(tag, self.known(channel), at, delay, key, *more)
 
     def settle(self, step: Step) -> Settle | None:
         """Leases by number among those of this session, of everybody, or all that there ever were."""
@@ -812,15 +814,11 @@ class Run:
             self.take(Step(909, "s2", "set", {"channel": channel, "options": options}))
 
     def last_deadline(self) -> int | None:
-        """When the last lease will be over; of a message that is dead then nothing more is delivered."""
-        leases = [
-            message.lease
-            for message in self.contract.committed.messages.values()
-            if message and message.lease
-        ]
-        return max(
-            (lease.until for lease in leases if lease.until > self.contract.now), default=None
-        )
+        """When the last lease will be over, or the last message has expired: nothing is delivered after that."""
+        messages = [each for each in self.contract.committed.messages.values() if each]
+        moments = [message.lease.until for message in messages if message.lease]
+        moments += [message.expires_at for message in messages if message.expires_at]
+        return max((moment for moment in moments if moment > self.contract.now), default=None)
 
     def look_for_leftovers(self) -> None:
         """Nothing is stored but dead messages, and those are the ones that ought to be dead."""

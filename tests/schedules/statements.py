@@ -89,6 +89,8 @@ class NewMessage:
     delay_ms: int | None = None
     key: str | None = None
     options: tuple[tuple[str, int], ...] = ()
+    unique_for_ms: int | None = None
+    when_duplicate: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

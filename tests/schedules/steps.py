@@ -486,17 +486,22 @@ class Drawer:
         """A message: channel, when, key, and perhaps options."""
         key = self.random.choice(KEYS) if keys and self.random.random() < 0.25 else None
         row: list[Any] = [self.random.choice(self.channels), self.when(), key]
-        return [*row, self.message_options(row[1])] if self.has_options else row
+        return [*row, self.message_options(row[1], key)] if self.has_options else row
 
-    def message_options(self, when: list[Any] | None) -> dict[str, int]:
-        """A priority, a time to expire at from now, a number of attempts: seldom all of them."""
-        draw, options = self.options_random, {}
+    def message_options(self, when: list[Any] | None, key: str | None) -> dict[str, Any]:
+        """A priority, a time to expire at from now, a number of attempts, and what a key does: seldom all of them."""
+        draw = self.options_random
+        options: dict[str, Any] = {}
         if draw.random() < 0.3 and (when is None or when[0] != "at"):
             options["priority"] = draw.choice((1, 2, 1000))
         if draw.random() < 0.25:
             options["expires_at"] = draw.choice((-50, 0, 50, 1_000, 6_000, 100_000))
         if draw.random() < 0.15:
             options["max_attempts"] = draw.choice((1, 2, 7))
+        if key and draw.random() < 0.3:
+            options["unique_for_ms"] = draw.choice((50, 1_000, 60_000))
+        if key and draw.random() < 0.5:
+            options["when_duplicate"] = draw.choice(("keep", "replace", "postpone"))
         return options
 
     def when(self) -> list[Any] | None:

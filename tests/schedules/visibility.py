@@ -43,12 +43,13 @@ class World:
     grants: list[tuple[str, tuple[int | None, int], int]] = field(default_factory=list)
     has_dequeued: bool = False
     defaults: Policy | None = None  # of channels that nobody has set
+    holds: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)  # by key: id, until
 
     def copy(self) -> World:
         """The same, to be changed apart from this one."""
         return World(
             dict(self.messages), dict(self.dead), dict(self.policies),
-            list(self.queue_limit), list(self.grants), self.has_dequeued, self.defaults,
+            list(self.queue_limit), list(self.grants), self.has_dequeued, self.defaults, dict(self.holds),
         )  # fmt: skip
 
     @property
@@ -65,6 +66,7 @@ class World:
         merge(self.policies, changes.policies)
         self.queue_limit = changes.queue_limit or self.queue_limit
         self.defaults = changes.defaults or self.defaults
+        self.holds |= changes.holds
 
 
 def merge(known: dict[str, T | None], changes: dict[str, T | None]) -> None:
@@ -289,6 +291,10 @@ class Sessions:
             tags.update(each.changes.messages)
             if maybe and isinstance(each.running, Settle | Acknowledge):
                 tags.update(tag for tag, _, _ in each.running.leases)
+            if maybe and isinstance(each.running, Create):
+                keys = {(row.channel, row.key) for row in each.running.rows if row.when_duplicate}
+                found = self.committed.messages.items() if keys else ()
+                tags.update(tag for tag, m in found if m and (m.channel, m.key) in keys)
         return tags
 
     def is_dequeuing(self, session: str) -> bool:
@@ -296,6 +302,13 @@ class Sessions:
         return any(
             each.changes.has_dequeued or isinstance(each.running, Dequeue | Sweep | Claim)
             for each in self.others(session)
+        )
+
+    def is_leasing(self, message: Message) -> bool:
+        """Whether an open transaction has changed a message, or may be about to."""
+        return any(
+            message.tag in each.changes.messages or each.changes.has_dequeued or each.running
+            for each in self.open.values()
         )
 
     def is_obstructed(self, session: str) -> bool:

@@ -60,6 +60,8 @@ def copy_row(message: Checked, now: int) -> tuple[Any, ...]:
     if message.options is None:
         return *row, None, None, None
     given = message.options.get
+    if wrong := message.options.keys() - {"expires_at", "max_attempts", "priority"}:
+        raise InvalidArgument(f"copy takes no {min(wrong)}: use create_many")
     if given("priority") and not 0 <= run_at <= now:
         raise InvalidArgument(
             "copy takes a priority only for a message that is due: use create_many for later messages"

@@ -8,6 +8,7 @@ from typing import Any, Final, Generic, Literal, Protocol, TypeVar, overload
 from uuid import UUID
 
 RejectionReason = Literal["full", "retiring"]
+WhenDuplicate = Literal["keep", "replace", "postpone", "refuse"]
 Handle = TypeVar("Handle")
 NothingAnswer = Literal["empty", "contended"]
 HeartbeatAnswer = Literal["extended", "lease_lost", "not_found", "settling"]
@@ -55,7 +56,21 @@ class Created:
 
 @dataclass(frozen=True, slots=True)
 class Duplicate:
-    """A live message of the channel already has the key; this is its id, and nothing was stored."""
+    """A message of the channel already has the key; this is its id, and nothing was stored."""
+
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Replaced:
+    """The message with this id has the key, and has the new content now (`when_duplicate="replace"`)."""
+
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Postponed:
+    """The message with this id has the key, and has the new content and time now (`when_duplicate="postpone"`)."""
 
     id: int
 
@@ -78,8 +93,8 @@ class Rejected:
     max_size: int | None
 
 
-CreateResult = Created | Duplicate | Dropped
-CreateManyResult = Created | Duplicate | Dropped | Rejected
+CreateResult = Created | Duplicate | Replaced | Postponed | Dropped
+CreateManyResult = CreateResult | Rejected
 
 
 class Leased(Protocol):

@@ -79,6 +79,24 @@ def test_each_line_may_be_a_message(queue: lonnymq.Queue, dsn_18: str, tmp_path:
     assert {each.kind for each in queue.peek("acme")} == {"k"}
 
 
+def test_a_key_that_is_taken_gives_the_message_the_new_content(dsn_18) -> None:
+    create = (
+        "message",
+        "create",
+        "acme",
+        "--key",
+        "k",
+        "--when-duplicate",
+        "postpone",
+        "--max-delay",
+        "1h",
+    )
+    more = ("--delay", "60s", "--priority", "5", "--max-attempts", "2", "--unique-for", "1h")
+    run(*create, *more, "first", dsn=dsn_18)
+    ran = run(*create, *more, "second", "--json", dsn=dsn_18)
+    assert ran.json["answer"] == "postponed"
+
+
 def test_each_line_may_be_an_object_that_says_all(queue: lonnymq.Queue, dsn_18: str) -> None:
     lines = [
         {"channel": "acme", "content": "text", "kind": "a", "headers": {"x": 1}},
@@ -87,7 +105,8 @@ def test_each_line_may_be_an_object_that_says_all(queue: lonnymq.Queue, dsn_18: 
     ]
     text = "\n".join(json.dumps(each) for each in lines)
     ran = run("message", "create", "bloom", "--jsonl", "-", "--json", stdin=text, dsn=dsn_18)
-    assert ran.json == {"created": 3, "duplicate": 0, "dropped": 0, "rejected": 0}
+    others = ("duplicate", "replaced", "postponed", "dropped", "rejected")
+    assert ran.json == {"created": 3, **dict.fromkeys(others, 0)}
     assert contents(queue, "acme") == [b"text"]
     assert contents(queue, "bloom") == [b"\xff\x00", b'{"as": "json"}']
 

@@ -35,10 +35,12 @@ STDIN = Path("-")
 BATCH = 1_000
 BATCH_BYTES = 8 * 1024 * 1024
 CREATE_OPTIONS = (
-    "kind", "key", "headers", "delay_ms", "dequeue_at", "expires_at", "max_attempts", "priority"
+    "kind", "key", "headers", "delay_ms", "dequeue_at", "expires_at", "max_attempts", "priority",
+    "unique_for_ms", "when_duplicate", "max_delay_ms",
 )  # fmt: skip
 FIELDS = {"content", "content_base64", "channel", *CREATE_OPTIONS}
 PURGE_CHUNK = 5_000
+ANSWERS = ("created", "duplicate", "replaced", "postponed", "dropped", "rejected")
 MAX_REASONS = 5
 CANCEL_PROBLEMS = {
     "busy": "the message is just being settled",
@@ -59,7 +61,8 @@ Jsonl = Annotated[
     Path | None,
     option(
         "File with a JSON object per message, '-' for stdin. Fields: content or content_base64, channel, "
-        "kind, key, headers, delay_ms, dequeue_at, expires_at, max_attempts, priority.",
+        "kind, key, headers, delay_ms, dequeue_at, expires_at, max_attempts, priority, unique_for_ms, "
+        "when_duplicate, max_delay_ms.",
         "--jsonl",
         metavar="FILE",
     ),
@@ -86,6 +89,17 @@ MaxAttempts = Annotated[int | None, option("Maximum number of attempts, instead 
 Priority = Annotated[
     int | None, option("0 to 1000. Among the due messages of the channel, higher comes first.")
 ]
+UniqueFor = Annotated[
+    str | None, option("Time for which the key stays taken: 90s, 2h.", metavar="TIME")
+]
+WhenDuplicateOption = Annotated[
+    str | None,
+    option("If the key is taken: keep, replace, postpone or refuse.", "--when-duplicate"),
+]
+MaxDelay = Annotated[
+    str | None,
+    option("Maximum time for which postpone moves the message: 90s, 2h.", metavar="TIME"),
+]
 
 app = create_group(
     "Create, peek, explain, cancel and purge messages, show status and result, wait for the end."
@@ -108,6 +122,9 @@ def create_message(
     expires_at: Expires = None,
     max_attempts: MaxAttempts = None,
     priority: Priority = None,
+    unique_for: UniqueFor = None,
+    when_duplicate: WhenDuplicateOption = None,
+    max_delay: MaxDelay = None,
 ) -> None:
     """Add a message to a channel, or a message for each line of a file."""
     if sum(each is not None for each in (content, file, lines, jsonl)) != 1:
@@ -121,6 +138,9 @@ def create_message(
         expires_at=read_time(expires_at),
         max_attempts=max_attempts,
         priority=priority,
+        unique_for_ms=None if unique_for is None else read_duration(unique_for, "--unique-for"),
+        when_duplicate=when_duplicate,  # type: ignore[arg-type]  # SQL rejects other words
+        max_delay_ms=None if max_delay is None else read_duration(max_delay, "--max-delay"),
     )
     if (many := lines or jsonl) is not None:
         create_from_file(session, many, template, is_json=jsonl is not None)
@@ -191,7 +211,7 @@ def create_from_file(session: Session, path: Path, template: NewMessage, *, is_j
             results = session.queue.create_many(batch)
             answers.update(type(each).__name__.lower() for each in results)
             progress.update(task, completed=bytes_read)
-    counts = {answer: answers[answer] for answer in ("created", "duplicate", "dropped", "rejected")}
+    counts = {answer: answers[answer] for answer in ANSWERS}
     text = ", ".join(f"{count:,} {answer}" for answer, count in counts.items() if count)
     session.out.print_result(counts, lambda: text or "no lines, no messages")
     if answers["rejected"]:

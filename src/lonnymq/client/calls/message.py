@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypedDict
 
@@ -32,6 +32,11 @@ from lonnymq.client.describe import (
 from lonnymq.errors import ChannelFull, ChannelRetiring
 
 CREATED = "r.answer, r.id, r.reason, r.size, r.max_size"
+HOLDERS: dict[str, Callable[[int], results.CreateManyResult]] = {
+    "duplicate": results.Duplicate,
+    "replaced": results.Replaced,
+    "postponed": results.Postponed,
+}
 CREATE_TYPES = "text bytea bigint bigint text text jsonb jsonb"
 CREATE_MANY_TYPES = "text[] bytea[] bigint[] bigint[] text[] text[] jsonb[] jsonb[]"
 
@@ -42,6 +47,9 @@ class MessageLimits(TypedDict, total=False):
     expires_at: check.Moment | None
     max_attempts: int | None
     priority: int | None
+    unique_for_ms: check.Duration | None
+    when_duplicate: results.WhenDuplicate | None
+    max_delay_ms: check.Duration | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +66,9 @@ class NewMessage:
     expires_at: check.Moment | None = None
     max_attempts: int | None = None
     priority: int | None = None
+    unique_for_ms: check.Duration | None = None
+    when_duplicate: results.WhenDuplicate | None = None
+    max_delay_ms: check.Duration | None = None
 
 
 class Checked(NamedTuple):
@@ -70,7 +81,7 @@ class Checked(NamedTuple):
     key: str | None
     kind: str | None
     headers: str | None
-    options: dict[str, int] | None
+    options: dict[str, Any] | None
 
 
 def check_message(message: NewMessage, *, channel: str | None = None) -> Checked:
@@ -88,17 +99,22 @@ def check_message(message: NewMessage, *, channel: str | None = None) -> Checked
     )
 
 
-def check_options(message: NewMessage) -> dict[str, int] | None:
+def check_options(message: NewMessage) -> dict[str, Any] | None:
     """The options that `message_create` takes as an object, or None where there are none."""
+    if not has_options(message):
+        return None
     given = {
         "expires_at": check.optional(check.moment, "expires_at", message.expires_at),
         "max_attempts": check.optional(check.attempts, "max_attempts", message.max_attempts),
         "priority": check.optional(check.priority, "priority", message.priority),
+        "unique_for_ms": check.optional(check.milliseconds, "unique_for_ms", message.unique_for_ms),
+        "when_duplicate": check.optional(check.text, "when_duplicate", message.when_duplicate),
+        "max_delay_ms": check.optional(check.milliseconds, "max_delay_ms", message.max_delay_ms),
     }
-    return {name: value for name, value in given.items() if value is not None} or None
+    return {name: value for name, value in given.items() if value is not None}
 
 
-def encode_options(options: dict[str, int] | None) -> str | None:
+def encode_options(options: dict[str, Any] | None) -> str | None:
     """The options as JSON."""
     return None if options is None else json.dumps(options)
 
@@ -142,9 +158,19 @@ def is_plain(message: NewMessage) -> bool:
         and message.key is None
         and message.kind is None
         and message.headers is None
-        and message.expires_at is None
+        and not has_options(message)
+    )
+
+
+def has_options(message: NewMessage) -> bool:
+    """Whether a message has options that few messages have."""
+    return not (
+        message.expires_at is None
         and message.max_attempts is None
         and message.priority is None
+        and message.unique_for_ms is None
+        and message.when_duplicate is None
+        and message.max_delay_ms is None
     )
 
 
@@ -178,8 +204,8 @@ def decode_creation(row: Row) -> results.CreateManyResult:
     answer, message_id, reason, size, max_size = row
     if answer == "created":
         return results.Created(message_id)
-    if answer == "duplicate":
-        return results.Duplicate(message_id)
+    if answer in HOLDERS:
+        return HOLDERS[answer](message_id)
     return (results.Dropped if answer == "dropped" else results.Rejected)(reason, size, max_size)
 
 

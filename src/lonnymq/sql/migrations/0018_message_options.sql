@@ -11,7 +11,27 @@ alter table lonnymq.dead add column max_attempts integer, add column priority in
 create index message_expires_ix on lonnymq.message (expires_at) where expires_at is not null;
 
 -- The same as one value, for the functions that create messages; no table has these rows.
-create type lonnymq.message_option as (expires_at bigint, max_attempts integer, priority integer);
+--   unique_for_ms   how long the key stays taken from the create on, whatever becomes of the message
+--   when_duplicate  what a create does whose key is taken: keep, replace, postpone or refuse
+--   max_delay_ms    how long a message can be postponed, from its create on
+create type lonnymq.message_option as (
+  expires_at bigint, max_attempts integer, priority integer, unique_for_ms bigint,
+  when_duplicate text, max_delay_ms bigint
+);
+
+-- A key that stays taken for a period, and the message that took it.
+create table lonnymq.key_hold (
+  channel text collate "C" not null,
+  key text collate "C" not null,
+  message_id bigint not null,
+  until_at bigint not null,
+  primary key (channel, key)
+) with (
+  fillfactor = 80, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 1000
+);
+create index key_hold_until_ix on lonnymq.key_hold (until_at);
+
+drop function if exists lonnymq.message_judge(text[], text[]);
 
 -- These take the options now.
 drop function if exists lonnymq.message_create(text, bytea, bigint, bigint, text, text, jsonb);

@@ -1,15 +1,22 @@
 -- Creates a message in a channel, in the transaction of the caller.
 --
--- `p_options` is an object with `expires_at`, `max_attempts` or `priority`. From `expires_at` on, a message that waits is
+-- `p_options` is an object with `expires_at`, `max_attempts`, `priority`, `unique_for_ms`, `when_duplicate` and `max_delay_ms`. From `expires_at` on, a message that waits is
 -- not handed out any more, and history says `lapsed`. `max_attempts` counts instead of the limit of the channel and of the
 -- handler. `priority` is from 0 to 1000: among the due messages of a channel, a higher priority comes first. Between
 -- channels a priority changes nothing.
 --
--- Answers: `created` with the id, `duplicate` with the id of the live message that has the same key,
+-- A key is unique among the live messages of a channel. With `unique_for_ms`, the key also stays taken for this time after
+-- the create, whatever becomes of the message. `when_duplicate` is what happens if the key is taken. `keep`, the default,
+-- changes nothing. `replace` gives the message that waits the new content, kind, headers, `expires_at` and `max_attempts`.
+-- `postpone` also gives the message the new time and priority: with a delay in every create, the message runs when no
+-- create came for that time, at the latest `max_delay_ms` after the first create. A message that runs or has ended stays as
+-- it is. `refuse` raises LM011.
+--
+-- Answers: `created` with the id, `duplicate`, `replaced` or `postponed` with the id of the message that has the same key,
 --   `dropped` or `rejected` with the reason `full` or `retiring`. For a channel with a capacity, the
 --   answer includes the size: all committed messages and the messages of this transaction. Messages that
 --   other transactions have not committed yet may exceed the capacity.
--- Locks: none, except that an equal key is waited for.
+-- Locks: none, except that an equal key is waited for, and for `replace` and `postpone` the message that has the key.
 -- Notifies: if the channel has no message that is due or scheduled earlier.
 create or replace function lonnymq.message_create(
   p_channel text,
@@ -79,7 +86,7 @@ begin
     into answer, id, reason, size, max_size
     from lonnymq.message_create_one(p_channel, p_content, lonnymq.message_due(p_dequeue_at, p_delay_ms,
       lonnymq.epoch(), lonnymq.epoch(now())), p_key, p_kind, p_headers,
-      lonnymq.message_option_read(p_options, p_dequeue_at)) a;
+      lonnymq.message_option_read(p_options, p_dequeue_at, p_key)) a;
     return;
   end if;
 

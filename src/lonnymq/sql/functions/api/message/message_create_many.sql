@@ -84,7 +84,7 @@ begin
   if not v_is_plain then
     return query select * from lonnymq.message_create_each(p_channels, p_contents, coalesce(v_ats,
       array_fill(v_begin, array[cardinality(p_channels)])), p_keys, p_kinds, p_headers,
-      lonnymq.message_option_list(p_options, p_dequeue_ats, cardinality(p_channels)));
+      lonnymq.message_option_list(p_options, p_dequeue_ats, p_keys, cardinality(p_channels)));
     return;
   end if;
 

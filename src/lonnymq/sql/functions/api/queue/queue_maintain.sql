@@ -41,6 +41,9 @@ begin
     select s.expired, s.died into expired, died from lonnymq.lease_cleanup(v_now, p_limit) s;
     -- A message that came back from a lease, or was committed, after its expires_at.
     perform lonnymq.message_lapse(-9223372036854775808, v_now, p_limit);
+    delete from lonnymq.key_hold h where h.ctid = any (array(
+      select h.ctid from lonnymq.key_hold h where h.until_at <= v_now
+      order by h.until_at limit p_limit for update skip locked));
     forgotten := lonnymq.channel_forget(v_now, p_limit);
     perform lonnymq.kind_filter_drop(array_agg(f.id))
     from lonnymq.kind_filter f where f.used_at < v_now - 3600000 having count(*) > 0;

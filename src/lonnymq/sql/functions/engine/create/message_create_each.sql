@@ -22,6 +22,7 @@ declare
   v_now bigint := lonnymq.epoch();
   v_is_fixed boolean := lonnymq.snapshot_is_fixed();
   v_ids bigint[];
+  v_holders bigint[];
   v_ats bigint[];
   v_answers text[];
   v_firsts integer[];
@@ -29,13 +30,14 @@ declare
   v_sizes bigint[];
   v_max_sizes bigint[];
   v_new record;
+  v_message lonnymq.message;
 begin
   -- Who has expired has its key no more.
   perform lonnymq.key_holder(i.channel, i.key, v_now) from unnest(p_channels, p_keys) as i (channel, key)
   where exists (select from lonnymq.message m where m.expires_at <= v_now) and i.key is not null;
-  select array_agg(j.id), array_agg(j.answer), array_agg(j.first), array_agg(j.reason),
+  select array_agg(j.id), array_agg(j.holder_id), array_agg(j.answer), array_agg(j.first), array_agg(j.reason),
     array_agg(j.size), array_agg(j.max_size)
-  into v_ids, v_answers, v_firsts, v_reasons, v_sizes, v_max_sizes
+  into v_ids, v_holders, v_answers, v_firsts, v_reasons, v_sizes, v_max_sizes
   from lonnymq.message_judge(p_channels, p_keys) j;
   v_ats := array(
     select lonnymq.message_rank(i.dequeue_at, i.priority, v_now)
@@ -52,30 +54,19 @@ begin
   where i.answer = 'created' and i.key is null;
   for v_new in
     select i.*
-    from unnest(v_ids, p_channels, p_contents, v_ats, p_keys, p_kinds, p_headers, v_answers, p_options)
-      with ordinality as i (id, channel, content, dequeue_at, key, kind, headers, answer, expires_at,
-        max_attempts, priority, ordinal)
-    where i.answer = 'created' and i.key is not null
-    order by i.channel collate "C", i.key collate "C"
+    from unnest(v_ids, p_channels, p_contents, v_ats, p_keys, p_kinds, p_headers, v_answers)
+      with ordinality as i (id, channel, content, dequeue_at, key, kind, headers, answer, ordinal)
+    where i.key is not null and (i.answer = 'created' or (i.answer = 'duplicate' and p_options is not null))
+    order by i.channel collate "C", i.key collate "C", i.ordinal
   loop
-    loop
-      insert into lonnymq.message (
-        id, channel, content, dequeue_at, created_at, key, kind, headers, expires_at, max_attempts, priority
-      )
-      values (
-        v_new.id, v_new.channel, v_new.content, v_new.dequeue_at, v_now, v_new.key, v_new.kind,
-        v_new.headers, v_new.expires_at, v_new.max_attempts, v_new.priority
-      )
-      on conflict (channel, key) where key is not null do nothing;
-      exit when found;
-      id := lonnymq.key_holder(v_new.channel, v_new.key, v_now);
-      if id is not null then
-        v_answers[v_new.ordinal] := 'duplicate';
-        v_ids[v_new.ordinal] := id;
-        exit;
-      end if;
-      -- The holder was finished between the two statements: the key is free again.
-    end loop;
+    v_message := lonnymq.message_new(v_new.id, v_new.channel, v_new.content, v_new.dequeue_at, v_now, v_new.key,
+      p_options[v_new.ordinal]);
+    v_message.kind := v_new.kind;
+    v_message.headers := v_new.headers;
+    select k.answer, k.id into answer, id from lonnymq.key_insert(v_message, p_options[v_new.ordinal]) k;
+    v_answers[v_new.ordinal] := answer;
+    v_holders[v_new.ordinal] := id;
+    v_firsts[v_new.ordinal] := v_new.ordinal;
   end loop;
 
   -- With a priority: looked at again, and moved up, when it is due (message_promote).
@@ -100,10 +91,10 @@ begin
 
   return query
   select i.ordinal::integer, i.answer,
-    case when i.answer in ('created', 'duplicate') then v_ids[i.first] end, i.reason, i.size,
+    case when i.answer = 'created' then i.id when i.answer not in ('dropped', 'rejected') then v_holders[i.first] end, i.reason, i.size,
     i.max_size
-  from unnest(v_answers, v_firsts, v_reasons, v_sizes, v_max_sizes)
-    with ordinality as i (answer, first, reason, size, max_size, ordinal)
+  from unnest(v_ids, v_answers, v_firsts, v_reasons, v_sizes, v_max_sizes)
+    with ordinality as i (id, answer, first, reason, size, max_size, ordinal)
   order by i.ordinal;
 end
 $$;

@@ -19,10 +19,14 @@ as $$
 declare
   v_now bigint := lonnymq.epoch();
   v_rank bigint := lonnymq.message_rank(p_dequeue_at, p_option.priority, v_now);
-  v_id bigint := nextval('lonnymq.message_id_seq');
+  v_message lonnymq.message;
   v_channel record;
   v_is_sized boolean;
 begin
+  v_message := lonnymq.message_new(nextval('lonnymq.message_id_seq'), p_channel, p_content, v_rank, v_now,
+    p_key, p_option);
+  v_message.kind := p_kind;
+  v_message.headers := p_headers;
   select
     case when s.name is not null then s.max_size when c.name is not null
       then c.max_size else q.default_max_size end as max_size,
@@ -46,7 +50,7 @@ begin
   if v_channel.retiring or size >= max_size then
     id := lonnymq.key_holder(p_channel, p_key, v_now);
     answer := case
-      when id is not null then 'duplicate'
+      when id is not null then coalesce(lonnymq.key_duplicate(v_message, p_option, id), 'duplicate')
       when not v_channel.retiring and v_channel.when_full = 'drop' then 'dropped'
       else 'rejected'
     end;
@@ -55,36 +59,26 @@ begin
     return;
   end if;
 
-  loop
-    insert into lonnymq.message (
-      id, channel, content, dequeue_at, created_at, key, kind, headers, expires_at, max_attempts, priority
-    )
-    values (
-      v_id, p_channel, p_content, v_rank, v_now, p_key, p_kind, p_headers, p_option.expires_at,
-      p_option.max_attempts, p_option.priority
-    )
-    on conflict (channel, key) where key is not null do nothing;
-    exit when found;
-    id := lonnymq.key_holder(p_channel, p_key, v_now);
-    if id is not null then
-      answer := 'duplicate';
+  answer := 'created';
+  id := v_message.id;
+  if p_key is null then
+    insert into lonnymq.message values (v_message.*);
+  else
+    select k.answer, k.id into answer, id from lonnymq.key_insert(v_message, p_option) k;
+    if answer <> 'created' then
       return;
     end if;
-    -- The holder was finished between the two statements: the key is free again.
-  end loop;
-
+  end if;
   insert into lonnymq.change
     (channel, dequeue_at, message_id, last_at, last_id, size, added, notified)
-  values (p_channel, v_rank, v_id, case when p_option.priority > 0 then v_rank end,
-    case when p_option.priority > 0 then v_id end, v_is_sized::integer, 1 - v_is_sized::integer,
+  values (p_channel, v_rank, id, case when p_option.priority > 0 then v_rank end,
+    case when p_option.priority > 0 then id end, v_is_sized::integer, 1 - v_is_sized::integer,
     lonnymq.channel_notify(p_channel, v_rank));
   if p_option.priority > 0 and p_dequeue_at > v_now then
     -- Looked at again, and moved up, when it is due (message_promote).
     insert into lonnymq.change (channel, lease_until, message_ids)
-    values ('', p_dequeue_at, array[v_id]);
+    values ('', p_dequeue_at, array[id]);
   end if;
-  answer := 'created';
-  id := v_id;
   size := size + 1;
 end
 $$;

@@ -1,11 +1,11 @@
 -- What becomes of messages that are to be created, before any is: see message_create_each. A key that is
 -- taken, or that came before among them, is a duplicate; a capacity is given to the rest in their order.
 --
--- Answers: one row a message, in the order given: the answer with its reason; the id, drawn in that order,
---   or that of the live message that holds the key; the ordinal of the first of its key among them.
+-- Answers: one row a message, in the order given: the answer with its reason; the id, drawn in that order; the live
+--   message that holds the key, or this one; the ordinal of the first of its key among them.
 create or replace function lonnymq.message_judge(p_channels text[], p_keys text[])
 returns table (
-  answer text, id bigint, first integer, reason text, size bigint, max_size bigint
+  answer text, id bigint, holder_id bigint, first integer, reason text, size bigint, max_size bigint
 )
 language sql
 volatile
@@ -41,7 +41,7 @@ as $$
       end as answer
     from ranked k join level l on l.channel = k.channel
   )
-  select j.answer, coalesce(j.live_id, j.id), j.first::integer,
+  select j.answer, j.id, coalesce(j.live_id, j.id), j.first::integer,
     case when j.answer = j.no then j.reason end, j.size, j.max_size
   from judged j
   order by j.ordinal

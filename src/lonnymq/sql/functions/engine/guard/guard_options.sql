@@ -2,7 +2,8 @@
 -- p_known names each option and what it must be: 'count' (1 to 2147483647), 'ms' (1 or more),
 -- 'burst' (1 to 1000000: times the longest interval that is still a bigint), 'weight' (1 to 1000),
 -- 'share' (0 to 1), 'delays' (an array of milliseconds), 'full' (reject, drop), 'history' (off,
--- outcomes, content), 'time' (epoch milliseconds), 'priority' (0 to 1000); 'count?' and the like allow null.
+-- outcomes, content), 'time' (epoch milliseconds), 'priority' (0 to 1000),
+-- 'duplicate' (keep, replace, postpone, refuse); 'count?' and the like allow null.
 -- Answers: nothing; raises LM001.
 create or replace function lonnymq.guard_options(p_options jsonb, p_known jsonb)
 returns void
@@ -40,6 +41,7 @@ begin
       when 'time' then v_number between -9223372036854775807 and 9223372036854775807
         and v_number = trunc(v_number)
       when 'priority' then v_number between 0 and 1000 and v_number = trunc(v_number)
+      when 'duplicate' then v_option.value in ('"keep"', '"replace"', '"postpone"', '"refuse"')
       when 'full' then v_option.value in ('"reject"', '"drop"')
       when 'history' then v_option.value in ('"off"', '"outcomes"', '"content"')
       when 'delays' then v_option.type = 'array'
@@ -61,6 +63,7 @@ begin
           when 'share' then 'a number from 0 to 1'
           when 'time' then 'epoch milliseconds'
           when 'priority' then 'a whole number from 0 to 1000'
+          when 'duplicate' then '"keep", "replace", "postpone" or "refuse"'
           when 'full' then '"reject" or "drop"'
           when 'history' then '"off", "outcomes" or "content"'
           else 'an array of 1 to 100 whole numbers of milliseconds' end
