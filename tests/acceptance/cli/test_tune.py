@@ -89,6 +89,13 @@ def test_nothing_is_applied_if_the_objectives_are_out_of_reach(lake: str, dsn_18
     assert run(*wish).code == 1
 
 
+def test_a_database_is_missed_before_the_search(tmp_path: Path) -> None:
+    wish = ("--lake", tmp_path / "none", "--objective", "all: p95 wait <= 1s", "--apply")
+    ran = run("tune", *wish)
+    assert ran.code != 0
+    assert "LONNYMQ_DSN" in ran.err
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [((), "Name the lake and your objectives"),

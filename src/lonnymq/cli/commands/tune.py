@@ -115,6 +115,8 @@ def tune(
         session, objectives, classes or [], None if workers is None else read_workers(workers),
         SparkSettings(spark, conf or [], "lonnymq tune"),
     )  # fmt: skip
+    if apply:
+        session.queue.epoch()  # a database that cannot be reached is an error before the search, not after it
     run.read(
         lake, source=source, begin=read_epoch(begin, "--from"),
         end=read_epoch(end, "--to", is_last=True), workers=recorded_workers,
