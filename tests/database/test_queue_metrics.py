@@ -72,3 +72,18 @@ def test_the_oldest_is_found_in_channels_that_are_held_as_well(connection, queue
     created = queue.peek("narrow", limit=2)[1].created_at
     assert figures(connection)["oldest_at"] >= created - 1000
     assert figures(connection)["ready"] == 0
+
+
+def test_channels_that_no_fold_has_seen_are_counted(connection, queue):
+    for name in ("a", "b", "b"):
+        queue.create(name, b"x")
+    seen = connection.execute(
+        "select channels, channels_is_exact from lonnymq.queue_metrics()"
+    ).fetchone()
+    assert seen == (2, True)
+    queue.dequeue(1)  # folds
+    queue.create("c", b"x")
+    seen = connection.execute(
+        "select channels, channels_is_exact from lonnymq.queue_metrics()"
+    ).fetchone()
+    assert seen == (3, True)

@@ -67,6 +67,9 @@ def test_the_grafana_dashboard_shows_metrics_that_there_are() -> None:
     shown = named(" ".join(target["expr"] for each in panels for target in each["targets"]))
     assert shown <= written()
     assert shown >= {each for each in written() if "worker_" in each}
+    counters = ("messages_created", "attempts", "channel_attempts", "wait_seconds", "run_seconds")
+    text = " ".join(sorted(shown))
+    assert [each for each in counters if f"lonnymq_{each}" not in text] == []
 
 
 def test_the_page_about_metrics_has_all_of_them() -> None:

@@ -2,7 +2,8 @@
 -- numbers are estimates, and columns such as `is_exact` tell which.
 --
 -- - `waiting`: messages that are not leased, including scheduled messages. `waiting`, `dead` and
---   `channels` are counted if the table has up to `p_pages` pages or up to 10,000 rows
+--   `channels` are counted if the table has up to `p_pages` pages or up to 10,000 rows. `channels` includes new
+--   channels of the first 1,000 changes that are not folded yet
 -- - `running`: leased messages. Counted if `waiting` is, or if the queue has a limit. Otherwise estimated from 500 messages
 --   of the latest 500 dequeues, and at least the number that the workers report
 -- - `ready`: channels with messages due, counted up to 500
@@ -74,6 +75,14 @@ begin
   from lonnymq.message_metric(p_pages) f;
   select f.value, f.is_exact into channels, channels_is_exact
   from lonnymq.table_metric('lonnymq.channel', p_pages) f;
+  select channels + count(*), channels_is_exact and coalesce(max(f.changes), 0) < 1000
+  into channels, channels_is_exact
+  from (
+    select f.channel, sum(count(*)) over () as changes
+    from lonnymq.change_unfolded(1000) f group by f.channel
+  ) f
+  where f.channel <> '' -- a change of leases has no channel
+    and not exists (select from lonnymq.channel c where c.name = f.channel);
   select f.value, f.is_exact into dead, dead_is_exact
   from lonnymq.table_metric('lonnymq.dead', p_pages) f;
 
