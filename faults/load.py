@@ -41,7 +41,7 @@ def created_ids(answers: Iterable[object]) -> list[int]:
 
 def create_messages(
     queue: Queue, call_log: CallLog, channels: Sequence[str], *, kind: str, prefix: str,
-    padding: int = 0, **more: Any,
+    padding: int = 0, group: int | None = None, **more: Any,
 ) -> list[int]:  # fmt: skip
     """One message for each channel named, up to 1,000 a call, written down."""
     ids: list[int] = []
@@ -54,7 +54,7 @@ def create_messages(
         ]
         call = call_log.begin("create", labels=labels, channels=list(part))
         try:
-            made = created_ids(queue.create_many(messages))
+            made = created_ids(queue.create_many(messages, group=group))
         except BaseException as error:
             call_log.failed(call, "create", error)
             raise

@@ -21,6 +21,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "reference.md"
 PARTS = {
     "message": ("Messages", "create, lease, settle, cancel and inspect messages"),
     "channel": ("Channels", "set policies, pause, resume and retire channels, show their state"),
+    "group": ("Groups", "create a message when all members of a group have ended"),
     "dead": ("Dead messages", "list, redrive and delete messages without attempts left"),
     "schedule": ("Schedules", "create messages at the times of a cron line or an interval"),
     "worker": ("Workers", "record and list workers"),

@@ -29,6 +29,7 @@ REPLACEMENTS = [
     (r"\basyncio\.Lock\b", "threading.RLock"),
     (r"\basyncio\.Event\b", "threading.Event"),
     (r"\bAbstractAsyncContextManager\b", "AbstractContextManager"),
+    (r"\bAsyncIterator\b", "Iterator"),
     (r"\basynccontextmanager\b", "contextmanager"),
     (r"\b__a(enter|exit)__\b", r"__\1__"),
     (r"\b[aA]n (Async)(?=[A-Z])", "a "),

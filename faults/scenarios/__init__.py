@@ -12,7 +12,7 @@ from faults.run import Result, Run
 NAMES = (
     "mixed", "sigkill", "zombie", "restart", "unknown", "open_transaction", "limits", "poison", "snapshot", "fairness",
     "tenants", "deadlocks", "clock", "payloads", "disk", "connections", "crowd", "failover", "hints", "durable",
-    "reader", "black_hole", "hung_server", "read_only", "restore", "mass_expiry", "publication", "deploys",
+    "reader", "black_hole", "hung_server", "read_only", "restore", "mass_expiry", "publication", "deploys", "groups",
 )  # fmt: skip
 
 

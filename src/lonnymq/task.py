@@ -73,6 +73,7 @@ class Task(Generic[Payload]):
         payload: Payload,
         *,
         channel: str | None = None,
+        group: int | None = None,
         using: Any = None,
         **options: Unpack[MessageOptions],
     ) -> results.CreateResult: ...
@@ -84,6 +85,7 @@ class Task(Generic[Payload]):
         payload: Payload,
         *,
         channel: str | None = None,
+        group: int | None = None,
         using: Any = None,
         **options: Unpack[MessageOptions],
     ) -> Coroutine[Any, Any, results.CreateResult]: ...
@@ -94,12 +96,13 @@ class Task(Generic[Payload]):
         payload: Payload,
         *,
         channel: str | None = None,
+        group: int | None = None,
         using: Any = None,
         **options: Unpack[MessageOptions],
     ) -> results.CreateResult | Coroutine[Any, Any, results.CreateResult]:
         """Add a message of this task to a channel, or to a queue with `channel=`. Await the call on an AsyncQueue."""
         content, found = self.encode(payload), self._channel(target, channel)
-        return found.create(content, kind=self.name, using=using, **options)
+        return found.create(content, kind=self.name, group=group, using=using, **options)
 
     @overload
     def create_many(
@@ -108,6 +111,7 @@ class Task(Generic[Payload]):
         payloads: Iterable[Payload | NewMessage],
         *,
         channel: str | None = None,
+        group: int | None = None,
         using: Any = None,
     ) -> list[results.CreateManyResult]: ...
 
@@ -118,6 +122,7 @@ class Task(Generic[Payload]):
         payloads: Iterable[Payload | NewMessage],
         *,
         channel: str | None = None,
+        group: int | None = None,
         using: Any = None,
     ) -> Coroutine[Any, Any, list[results.CreateManyResult]]: ...
 
@@ -127,6 +132,7 @@ class Task(Generic[Payload]):
         payloads: Iterable[Payload | NewMessage],
         *,
         channel: str | None = None,
+        group: int | None = None,
         using: Any = None,
     ) -> list[results.CreateManyResult] | Coroutine[Any, Any, list[results.CreateManyResult]]:
         """Add many messages of this task in one call: payloads, or messages with options from `message`."""
@@ -135,7 +141,7 @@ class Task(Generic[Payload]):
         messages = [
             each if isinstance(each, NewMessage) else self.message(each) for each in payloads
         ]
-        return self._queue(target).create_many(messages, channel=channel, using=using)
+        return self._queue(target).create_many(messages, channel=channel, group=group, using=using)
 
     def _channel(self, target: object, channel: str | None) -> Channel | AsyncChannel:
         if isinstance(target, Channel | AsyncChannel):

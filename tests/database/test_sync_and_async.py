@@ -16,9 +16,9 @@ from support import Target
 LEASE = Lease(7, UUID(int=9))
 # A value for each argument that a caller must give.
 GIVEN: dict[str, Any] = {
-    "by": "channel", "channel": "acme", "concurrency": 5, "content": b"x", "message": LEASE, "message_id": 1,
-    "message_ids": [1], "messages": [LEASE], "name": "acme", "position": 5, "reader": "lake", "role": "postgres",
-    "runs": [5], "start": 5, "upto": 5, "upto_at": 5, "version": 1,
+    "by": "channel", "channel": "acme", "concurrency": 5, "content": b"x", "group_id": 1, "message": LEASE,
+    "message_id": 1, "message_ids": [1], "messages": [LEASE], "name": "acme", "position": 5, "reader": "lake",
+    "role": "postgres", "runs": [5], "start": 5, "upto": 5, "upto_at": 5, "version": 1,
 }  # fmt: skip
 BATCH: dict[str, Any] = {"messages": [b"x"]}
 OF_QUEUE: dict[str, dict[str, Any]] = {

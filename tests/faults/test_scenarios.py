@@ -10,7 +10,7 @@ from support import first_quick
 SCENARIOS = [
     "sigkill", "unknown", "limits", "zombie", "restart", "durable", "hints", "poison", "fairness", "connections",
     "clock", "failover", "mixed", "black_hole", "hung_server", "read_only", "restore", "mass_expiry", "publication",
-    "deploys", "crowd", "tenants",
+    "deploys", "crowd", "tenants", "groups",
 ]  # fmt: skip
 
 

@@ -92,8 +92,11 @@ def test_a_type_that_no_payload_has_is_refused_with_the_name_of_the_task() -> No
 def test_a_task_takes_the_options_of_create() -> None:
     create = set(inspect.signature(Queue.create).parameters) - {"self", "channel", "content"}
     limits = set(MessageLimits.__annotations__)
-    assert set(MessageOptions.__annotations__) == create - {"kind", "using", "limits"} | limits
-    assert limits | create - {"using", "limits"} < set(NewMessage.__annotations__)
+    assert (
+        set(MessageOptions.__annotations__)
+        == create - {"kind", "group", "using", "limits"} | limits
+    )
+    assert limits | create - {"group", "using", "limits"} < set(NewMessage.__annotations__)
 
 
 def test_a_handler_has_the_type_of_its_task() -> None:

@@ -46,6 +46,7 @@ COMMANDS = {
     "queue": source("queue"),
     "channel": source("channel"),
     "message": source("message"),
+    "group": source("group"),
     "dead": source("dead"),
     "worker": source("worker", "lonnymq.worker"),
     "spark-worker": source("worker", "lonnymq.spark", app="spark_app"),

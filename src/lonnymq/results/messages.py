@@ -15,6 +15,8 @@ HeartbeatAnswer = Literal["extended", "lease_lost", "not_found", "settling"]
 CompleteAnswer = Literal["completed", "lease_lost", "not_found"]
 DeferAnswer = Literal["deferred", "lease_lost", "not_found"]
 FailAnswer = Literal["retrying", "dead", "lease_lost", "not_found"]
+SealAnswer = Literal["sealed", "already_sealed", "not_found"]
+GroupState = Literal["open", "sealed", "ended", "not_found"]
 CancelAnswer = Literal["cancelled", "busy", "dead", "not_found"]
 MessageState = Literal[
     "waiting",
@@ -210,6 +212,21 @@ class Cancelled:
 
     id: int
     answer: CancelAnswer
+
+
+@dataclass(frozen=True, slots=True)
+class GroupStatus:
+    """How far a group is: members that are left, up to 10,000, and members that ended by how they ended."""
+
+    id: int
+    state: GroupState
+    remaining: int
+    completed: int
+    dead: int
+    cancelled: int
+    created_at: int | None
+    ended_at: int | None
+    callback_id: int | None
 
 
 @dataclass(frozen=True, slots=True)

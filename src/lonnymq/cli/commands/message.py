@@ -74,6 +74,9 @@ Delay = Annotated[str | None, option("Time to wait: 90s, 2h.", metavar="TIME")]
 At = Annotated[
     str | None, option("Time to run at: 2030-01-31T08:00:00+01:00.", "--at", metavar="TIME")
 ]
+GroupId = Annotated[
+    int | None, option("Id of the group that the messages are members of.", "--group")
+]
 Timeout = Annotated[
     str | None, option("Time to wait at most: 90s, 2h. No limit by default.", metavar="TIME")
 ]
@@ -125,6 +128,7 @@ def create_message(
     unique_for: UniqueFor = None,
     when_duplicate: WhenDuplicateOption = None,
     max_delay: MaxDelay = None,
+    group: GroupId = None,
 ) -> None:
     """Add a message to a channel, or a message for each line of a file."""
     if sum(each is not None for each in (content, file, lines, jsonl)) != 1:
@@ -143,13 +147,13 @@ def create_message(
         max_delay_ms=None if max_delay is None else read_duration(max_delay, "--max-delay"),
     )
     if (many := lines or jsonl) is not None:
-        create_from_file(session, many, template, is_json=jsonl is not None)
+        create_from_file(session, many, template, is_json=jsonl is not None, group=group)
         return
     if content is not None:
-        create_single(session, os.fsencode(content), template)
+        create_single(session, os.fsencode(content), template, group)
         return
     with open_input(file or STDIN) as opened:
-        create_single(session, opened.read(), template)
+        create_single(session, opened.read(), template, group)
 
 
 def make_template(
@@ -187,10 +191,12 @@ def read_time(text: str | None) -> int | datetime | None:
         raise CommandError(f"{error}.", Code.USAGE) from None
 
 
-def create_single(session: Session, content: bytes, template: NewMessage) -> None:
+def create_single(
+    session: Session, content: bytes, template: NewMessage, group: int | None
+) -> None:
     """Create a message and print its id."""
     options = {name: getattr(template, name) for name in CREATE_OPTIONS}
-    result: Any = session.queue.create(template.channel or "", content, **options)
+    result: Any = session.queue.create(template.channel or "", content, group=group, **options)
     answer, message_id = type(result).__name__.lower(), getattr(result, "id", None)
     reason = getattr(result, "reason", None)
     document = {"answer": answer, "id": message_id, "channel": template.channel, "reason": reason}
@@ -199,7 +205,9 @@ def create_single(session: Session, content: bytes, template: NewMessage) -> Non
     )
 
 
-def create_from_file(session: Session, path: Path, template: NewMessage, *, is_json: bool) -> None:
+def create_from_file(
+    session: Session, path: Path, template: NewMessage, *, is_json: bool, group: int | None
+) -> None:
     """Create a message for each line, in batches, and print the number of messages per answer."""
     if template.key is not None:
         raise CommandError("--key is for a single message, not for a file.", Code.USAGE)
@@ -208,7 +216,7 @@ def create_from_file(session: Session, path: Path, template: NewMessage, *, is_j
     with session.out.progress(of_bytes=True) as progress:
         task = progress.add_task("creating", total=size)
         for batch, bytes_read in read_batches(path, template, is_json=is_json):
-            results = session.queue.create_many(batch)
+            results = session.queue.create_many(batch, group=group)
             answers.update(type(each).__name__.lower() for each in results)
             progress.update(task, completed=bytes_read)
     counts = {answer: answers[answer] for answer in ANSWERS}

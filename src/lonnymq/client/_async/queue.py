@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Self, Unpack
@@ -105,6 +106,7 @@ class AsyncChannel:
         key: str | None = None,
         kind: str | None = None,
         headers: Mapping[str, Any] | None = None,
+        group: int | None = None,
         using: Any = None,
         **limits: Unpack[MessageLimits],
     ) -> results.CreateResult:
@@ -117,15 +119,20 @@ class AsyncChannel:
             key=key,
             kind=kind,
             headers=headers,
+            group=group,
             using=using,
             **limits,
         )
 
     async def create_many(
-        self, messages: Iterable[Bytes | NewMessage], *, using: Any = None
+        self,
+        messages: Iterable[Bytes | NewMessage],
+        *,
+        group: int | None = None,
+        using: Any = None,
     ) -> list[results.CreateManyResult]:
         """Add many messages in one call, in this order. Each message has a result, and rejections are not raised."""
-        return await self.queue.create_many(messages, channel=self.name, using=using)
+        return await self.queue.create_many(messages, channel=self.name, group=group, using=using)
 
     async def copy(self, messages: Iterable[Bytes | NewMessage]) -> int:
         """Load messages with COPY and answer how many."""
@@ -208,6 +215,7 @@ class AsyncQueue(AsyncMethods):
         key: str | None = None,
         kind: str | None = None,
         headers: Mapping[str, Any] | None = None,
+        group: int | None = None,
         using: Any = None,
         **limits: Unpack[MessageLimits],
     ) -> results.CreateResult:
@@ -215,25 +223,30 @@ class AsyncQueue(AsyncMethods):
         message = NewMessage(content, channel, dequeue_at, delay_ms, key, kind, headers, **limits)
         if tracing.PACKAGE in tracing.modules:
             with tracing.creating(self.schema, message, self._source) as (carrying, span):
-                created = await self._run(calls.message_create(self.schema, carrying), using)
+                created = await self._run(
+                    calls.message_create(self.schema, carrying, group=group), using
+                )
                 tracing.set_message_id(span, created)
                 return created
-        return await self._run(calls.message_create(self.schema, message), using)
+        return await self._run(calls.message_create(self.schema, message, group=group), using)
 
     async def create_many(
         self,
         messages: Iterable[Bytes | NewMessage],
         *,
         channel: str | None = None,
+        group: int | None = None,
         using: Any = None,
     ) -> list[results.CreateManyResult]:
         """Add many messages in one call, in this order. Each message has a result, and rejections are not raised."""
         if tracing.PACKAGE in tracing.modules:
             with tracing.creating_many(self.schema, messages, NewMessage, self._source) as carrying:
-                call = calls.message_create_many(self.schema, carrying, channel=channel)
+                call = calls.message_create_many(
+                    self.schema, carrying, channel=channel, group=group
+                )
                 return await self._run(call, using)
         return await self._run(
-            calls.message_create_many(self.schema, messages, channel=channel), using
+            calls.message_create_many(self.schema, messages, channel=channel, group=group), using
         )
 
     async def copy(
@@ -246,6 +259,24 @@ class AsyncQueue(AsyncMethods):
                     self._source, Bulk(self.schema, carrying, channel=channel)
                 )
         return await copy_messages(self._source, Bulk(self.schema, messages, channel=channel))
+
+    @asynccontextmanager
+    async def group(
+        self,
+        channel: str,
+        content: Bytes,
+        *,
+        kind: str | None = None,
+        headers: Mapping[str, Any] | None = None,
+        using: Any = None,
+    ) -> AsyncIterator[int]:
+        """Create a group, give its id to the block, and seal the group when the block has ended without an error.
+
+        The message given here is created when all messages with this `group` have ended.
+        """
+        group = await self.group_create(channel, content, kind=kind, headers=headers, using=using)
+        yield group
+        await self.group_seal(group, using=using)
 
     async def wait(
         self, message_id: int, *, timeout_ms: Duration | None = None

@@ -15,6 +15,32 @@ from lonnymq.client.arguments import Bytes, Duration, Moment
 class Methods(Base):
     """One method a SQL function."""
 
+    def group_create(
+        self,
+        channel: str,
+        content: Bytes,
+        *,
+        kind: str | None = None,
+        headers: Mapping[str, Any] | None = None,
+        using: Any = None,
+    ) -> int:
+        """Create a group and return its id. The message given here is created when all members have ended."""
+        return self._run(
+            calls.group_create(self.schema, channel, content, kind=kind, headers=headers), using
+        )
+
+    def group_add(self, group_id: int, message_ids: Iterable[int], *, using: Any = None) -> int:
+        """Add live messages to a group that has not ended, and answer how many."""
+        return self._run(calls.group_add(self.schema, group_id, message_ids), using)
+
+    def group_seal(self, group_id: int, *, using: Any = None) -> results.SealAnswer:
+        """Seal a group: the group ends when no member is left."""
+        return self._run(calls.group_seal(self.schema, group_id), using)
+
+    def group_status(self, group_id: int, *, using: Any = None) -> results.GroupStatus:
+        """Tell how far a group is: open, sealed or ended, with the number of members by outcome."""
+        return self._run(calls.group_status(self.schema, group_id), using)
+
     def history_horizon(self, start: int = 0, *, rows: int = 10_000) -> results.Horizon:
         """Answer how far you can read from `start` for about `rows` finished attempts."""
         return self._run(calls.history_horizon(self.schema, start, rows=rows))

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Self, Unpack
@@ -104,6 +105,7 @@ class Channel:
         key: str | None = None,
         kind: str | None = None,
         headers: Mapping[str, Any] | None = None,
+        group: int | None = None,
         using: Any = None,
         **limits: Unpack[MessageLimits],
     ) -> results.CreateResult:
@@ -116,15 +118,20 @@ class Channel:
             key=key,
             kind=kind,
             headers=headers,
+            group=group,
             using=using,
             **limits,
         )
 
     def create_many(
-        self, messages: Iterable[Bytes | NewMessage], *, using: Any = None
+        self,
+        messages: Iterable[Bytes | NewMessage],
+        *,
+        group: int | None = None,
+        using: Any = None,
     ) -> list[results.CreateManyResult]:
         """Add many messages in one call, in this order. Each message has a result, and rejections are not raised."""
-        return self.queue.create_many(messages, channel=self.name, using=using)
+        return self.queue.create_many(messages, channel=self.name, group=group, using=using)
 
     def copy(self, messages: Iterable[Bytes | NewMessage]) -> int:
         """Load messages with COPY and answer how many."""
@@ -207,6 +214,7 @@ class Queue(Methods):
         key: str | None = None,
         kind: str | None = None,
         headers: Mapping[str, Any] | None = None,
+        group: int | None = None,
         using: Any = None,
         **limits: Unpack[MessageLimits],
     ) -> results.CreateResult:
@@ -214,24 +222,29 @@ class Queue(Methods):
         message = NewMessage(content, channel, dequeue_at, delay_ms, key, kind, headers, **limits)
         if tracing.PACKAGE in tracing.modules:
             with tracing.creating(self.schema, message, self._source) as (carrying, span):
-                created = self._run(calls.message_create(self.schema, carrying), using)
+                created = self._run(calls.message_create(self.schema, carrying, group=group), using)
                 tracing.set_message_id(span, created)
                 return created
-        return self._run(calls.message_create(self.schema, message), using)
+        return self._run(calls.message_create(self.schema, message, group=group), using)
 
     def create_many(
         self,
         messages: Iterable[Bytes | NewMessage],
         *,
         channel: str | None = None,
+        group: int | None = None,
         using: Any = None,
     ) -> list[results.CreateManyResult]:
         """Add many messages in one call, in this order. Each message has a result, and rejections are not raised."""
         if tracing.PACKAGE in tracing.modules:
             with tracing.creating_many(self.schema, messages, NewMessage, self._source) as carrying:
-                call = calls.message_create_many(self.schema, carrying, channel=channel)
+                call = calls.message_create_many(
+                    self.schema, carrying, channel=channel, group=group
+                )
                 return self._run(call, using)
-        return self._run(calls.message_create_many(self.schema, messages, channel=channel), using)
+        return self._run(
+            calls.message_create_many(self.schema, messages, channel=channel, group=group), using
+        )
 
     def copy(self, messages: Iterable[Bytes | NewMessage], *, channel: str | None = None) -> int:
         """Load messages with COPY and answer how many. COPY does not look at the capacity of channels."""
@@ -239,6 +252,24 @@ class Queue(Methods):
             with tracing.creating_many(self.schema, messages, NewMessage, self._source) as carrying:
                 return copy_messages(self._source, Bulk(self.schema, carrying, channel=channel))
         return copy_messages(self._source, Bulk(self.schema, messages, channel=channel))
+
+    @contextmanager
+    def group(
+        self,
+        channel: str,
+        content: Bytes,
+        *,
+        kind: str | None = None,
+        headers: Mapping[str, Any] | None = None,
+        using: Any = None,
+    ) -> Iterator[int]:
+        """Create a group, give its id to the block, and seal the group when the block has ended without an error.
+
+        The message given here is created when all messages with this `group` have ended.
+        """
+        group = self.group_create(channel, content, kind=kind, headers=headers, using=using)
+        yield group
+        self.group_seal(group, using=using)
 
     def wait(self, message_id: int, *, timeout_ms: Duration | None = None) -> results.MessageStatus:
         """Wait until a message has ended, and tell what became of it. Raises WaitTimeout after `timeout_ms`."""

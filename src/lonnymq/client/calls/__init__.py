@@ -3,6 +3,7 @@
 `lonnymq.client.describe` tells how to describe one more.
 """
 
+from lonnymq.client.calls.group import *
 from lonnymq.client.calls.history import *
 from lonnymq.client.calls.lease import *
 from lonnymq.client.calls.message import *

@@ -19,7 +19,7 @@ from lonnymq.client.arguments import (
     Texts,
     optional_column,
 )
-from lonnymq.client.call import Call, Row, scalar, statement
+from lonnymq.client.call import Call, Row, scalar, schema_name, statement
 from lonnymq.client.describe import (
     ADMIN,
     EVERYBODY,
@@ -175,7 +175,9 @@ def has_options(message: NewMessage) -> bool:
 
 
 @sql_builder(PRODUCER, method=False)
-def message_create(schema: str, message: NewMessage) -> Call[results.CreateResult]:
+def message_create(
+    schema: str, message: NewMessage, *, group: int | None = None
+) -> Call[results.CreateResult]:
     """Add a message to a channel. A rejection is raised."""
     values = check_message(message)
 
@@ -184,19 +186,38 @@ def message_create(schema: str, message: NewMessage) -> Call[results.CreateResul
 
     *plain, options = values
     sql = statement(schema, "message_create", CREATE_TYPES, CREATED)
-    return Call(sql, (*plain, encode_options(options)), parse)
+    given = (*plain, encode_options(options))
+    return Call(*with_group(schema, sql, given, group), parse)
 
 
 @sql_builder(PRODUCER, method=False)
 def message_create_many(
-    schema: str, messages: Iterable[Bytes | NewMessage], *, channel: str | None
+    schema: str,
+    messages: Iterable[Bytes | NewMessage],
+    *,
+    channel: str | None,
+    group: int | None = None,
 ) -> Call[list[results.CreateManyResult]]:
     """Add many messages in this order. Rejections are among the results."""
     values = message_columns(messages, channel=channel)
     sql = statement(schema, "message_create_many", CREATE_MANY_TYPES, CREATED)
+    sql = f"{sql} order by r.ordinal"
     return Call(
-        f"{sql} order by r.ordinal", values, lambda found: list(map(decode_creation, found))
+        *with_group(schema, sql, values, group), lambda found: list(map(decode_creation, found))
     )
+
+
+def with_group(
+    schema: str, sql: str, values: tuple[Any, ...], group: int | None
+) -> tuple[str, tuple[Any, ...]]:
+    """The same, and those messages that are new become members of the group, in one statement."""
+    if group is None:
+        return sql, values
+    created = "array(select r.id from r where r.answer = 'created')"
+    added = f"select {schema_name(schema)}.group_add(%s::bigint, {created})"
+    both = f"with r as materialized ({sql}), added as materialized ({added})"
+    sql = f"{both} select {CREATED} from r cross join added"  # noqa: S608 - schema_name has passed the schema
+    return sql, (*values, check.identifier("group", group))
 
 
 def decode_creation(row: Row) -> results.CreateManyResult:

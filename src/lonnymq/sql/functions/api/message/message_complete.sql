@@ -4,7 +4,7 @@
 --
 -- Answers: `completed`, `lease_lost` (the token does not match the present lease), `not_found`.
 -- Locks: the messages, in the order of ids, until the transaction ends. Channels are not locked.
--- Notifies: those who wait for the end of one of the messages.
+-- Notifies: those who wait for the end of one of the messages. If a group ends, consumers too.
 create or replace function lonnymq.message_complete(
   p_ids bigint[], p_tokens uuid[], p_results bytea[] default null
 )
@@ -30,6 +30,7 @@ declare
   v_channels text[];
   v_slots integer[];
   v_watched bigint[];
+  v_groups bigint[];
 begin
   if cardinality(p_ids) = cardinality(p_tokens) and cardinality(p_ids) <= 10000 then
     perform lonnymq.commit_durably();
@@ -77,15 +78,16 @@ begin
   )
   select array_agg(g.id), array_agg(g.token),
     array_agg(g.channel) filter (where g.slot > 0),
-    array_agg(g.slot::integer) filter (where g.slot > 0), array_agg(g.id) filter (where g.watched)
-  into v_ids, v_done, v_channels, v_slots, v_watched
+    array_agg(g.slot::integer) filter (where g.slot > 0), array_agg(g.id) filter (where g.watched),
+    array_agg(g.group_id) filter (where g.group_id is not null)
+  into v_ids, v_done, v_channels, v_slots, v_watched, v_groups
   from gone g;
 
   if v_channels is not null then
     perform lonnymq.slots_free(v_channels, v_slots);
   end if;
-  if v_watched is not null then
-    perform lonnymq.message_ended(v_watched);
+  if v_watched is not null or v_groups is not null then
+    perform lonnymq.message_ended(v_watched, v_groups, 'completed');
   end if;
   if cardinality(v_done) = cardinality(p_ids) then
     return query select i.id, 'completed' from unnest(p_ids) as i (id);
@@ -144,8 +146,9 @@ begin
     values (v_gone.channel, v_gone.slot & 1, (v_gone.slot >> 1) & 1, -((v_gone.slot >> 2) & 1),
       v_gone.slot & 12 = 0);
   end if;
-  if v_gone.watched then
-    perform lonnymq.message_ended(array[v_gone.id]);
+  if v_gone.watched or v_gone.group_id is not null then
+    perform lonnymq.message_ended(case when v_gone.watched then array[v_gone.id] end,
+      case when v_gone.group_id is not null then array[v_gone.group_id] end, 'completed');
   end if;
   return 'completed';
 end

@@ -54,7 +54,8 @@ begin
     'max_concurrency', v_policy.max_concurrency,
     'queue_in_flight', case when v_queue.max_concurrency is not null then v_queue.in_flight end,
     'queue_max_concurrency', v_queue.max_concurrency, 'wake_at', v_place.wake_at,
-    'paused', v_policy.paused, 'retiring', v_policy.retiring, 'error', v_message.error));
+    'paused', v_policy.paused, 'retiring', v_policy.retiring, 'error', v_message.error,
+    'group_id', v_message.group_id));
   answer := case
     when v_message.token is not null then 'leased'
     when v_message.expires_at <= v_now then 'lapsed'
@@ -98,7 +99,8 @@ begin
   end || case when v_ahead > 0 and v_message.token is null then format(
     ' Messages of the channel that come first: %s.', case when v_ahead >= 10000 then '10000 or more'
       else v_ahead::text end) else '' end || case when v_policy.retiring
-    then ' The channel is being retired and takes no new messages.' else '' end;
+    then ' The channel is being retired and takes no new messages.' else '' end
+    || coalesce(' The message is in group ' || v_message.group_id || '.', '');
 end
 $$;
 

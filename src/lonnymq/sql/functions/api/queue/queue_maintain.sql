@@ -48,6 +48,7 @@ begin
     perform lonnymq.kind_filter_drop(array_agg(f.id))
     from lonnymq.kind_filter f where f.used_at < v_now - 3600000 having count(*) > 0;
   end if;
+  perform lonnymq.group_review(v_now);
   partitions_dropped := lonnymq.history_prune();
   perform lonnymq.history_extend(v_now, 3);
 end

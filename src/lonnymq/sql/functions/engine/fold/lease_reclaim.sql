@@ -48,6 +48,7 @@ begin
   if v_due is null then
     return;
   end if;
+  perform set_config('lonnymq.no_wait', 'on', true); -- a dequeue waits for nobody: see group_is_over
   select count(*) filter (where e.answer <> 'dead'), count(*) filter (where e.answer = 'dead')
   into expired, died
   from lonnymq.lease_end(v_due, null, 'expired', p_now, v_next_ats,

@@ -29,6 +29,7 @@ begin
     mark := v_last - 1;
     is_more := true;
   end if;
+  perform set_config('lonnymq.no_wait', 'on', true); -- a dequeue waits for nobody: see group_is_over
   perform lonnymq.message_end(v_ids, p_now, 'lapsed');
 end
 $$;

@@ -7,6 +7,7 @@ language plpgsql
 as $$
 declare
   v_watched bigint[];
+  v_groups bigint[];
 begin
   with gone as (
     delete from lonnymq.message m
@@ -22,9 +23,10 @@ begin
       g.state, g.last_error, g.content, g.max_attempts, g.priority
     from gone g
   )
-  select array_agg(g.id) into v_watched from gone g where g.watched;
-  if v_watched is not null then
-    perform lonnymq.message_ended(v_watched);
+  select array_agg(g.id) filter (where g.watched), array_agg(g.group_id) filter (where g.group_id is not null)
+  into v_watched, v_groups from gone g;
+  if v_watched is not null or v_groups is not null then
+    perform lonnymq.message_ended(v_watched, v_groups, 'dead');
   end if;
 end
 $$;

@@ -16,6 +16,7 @@ declare
   v_ids bigint[];
   v_has_slots boolean;
   v_watched bigint[];
+  v_groups bigint[];
 begin
   select q.history into v_history from lonnymq.queue q where q.only_row;
   select array_agg(h.id) into v_ids
@@ -59,13 +60,14 @@ begin
     where c.removed + c.slots + c.queue_slots + c.sizes > 0
     returning change.notified
   )
-  select (select bool_or(c.notified) from changed c), array_agg(g.id) filter (where g.watched)
-  into v_has_slots, v_watched from gone g;
+  select (select bool_or(c.notified) from changed c), array_agg(g.id) filter (where g.watched),
+    array_agg(g.group_id) filter (where g.group_id is not null)
+  into v_has_slots, v_watched, v_groups from gone g;
   if v_has_slots then
     perform pg_notify('lonnymq', '');
   end if;
-  if v_watched is not null then
-    perform lonnymq.message_ended(v_watched);
+  if v_watched is not null or v_groups is not null then
+    perform lonnymq.message_ended(v_watched, v_groups, 'cancelled');
   end if;
   return coalesce(v_ids, '{}');
 end

@@ -9,6 +9,7 @@ declare
   v_is_fixed boolean := lonnymq.snapshot_is_fixed();
   v_gone bigint[];
   v_watched bigint[];
+  v_groups bigint[];
 begin
   select array_agg(h.id) into v_gone
   from (
@@ -18,7 +19,8 @@ begin
     for update skip locked
   ) h;
   with gone as (
-    delete from lonnymq.message m where m.id = any (v_gone) returning m.id, m.channel, m.watched
+    delete from lonnymq.message m where m.id = any (v_gone)
+    returning m.id, m.channel, m.watched, m.group_id
   ), counted as (
     select g.channel, count(*) as gone from gone g group by g.channel
   ), changed as (
@@ -31,9 +33,10 @@ begin
       from lonnymq.channel_capacity(c.channel) s
     ) s
   )
-  select array_agg(g.id) into v_watched from gone g where g.watched;
-  if v_watched is not null then
-    perform lonnymq.message_ended(v_watched);
+  select array_agg(g.id) filter (where g.watched), array_agg(g.group_id) filter (where g.group_id is not null)
+  into v_watched, v_groups from gone g;
+  if v_watched is not null or v_groups is not null then
+    perform lonnymq.message_ended(v_watched, v_groups, 'cancelled');
   end if;
   return coalesce(v_gone, '{}');
 end

@@ -13,6 +13,7 @@ declare
   v_channels text[];
   v_slots integer[];
   v_watched bigint[];
+  v_groups bigint[];
 begin
   perform lonnymq.commit_durably();
   select q.history into v_history from lonnymq.queue q where q.only_row;
@@ -23,7 +24,7 @@ begin
     where m.id = any (p_ids) and m.token between p_low and p_high
     returning m.id, m.created_at, lonnymq.message_due_at(m.dequeue_at, m.priority) as dequeue_at,
       m.dequeued_at, octet_length(m.content) as size,
-      m.attempt, m.slot, m.channel, m.kind, m.key, m.worker, m.headers, m.watched,
+      m.attempt, m.slot, m.channel, m.kind, m.key, m.worker, m.headers, m.watched, m.group_id,
       case when v_history = 'content' then m.content end as content
   ), logged as (
     insert into lonnymq.history (
@@ -37,15 +38,16 @@ begin
     where v_history <> 'off'
   )
   select count(*), array_agg(g.channel) filter (where g.slot > 0),
-    array_agg(g.slot::integer) filter (where g.slot > 0), array_agg(g.id) filter (where g.watched)
-  into v_count, v_channels, v_slots, v_watched
+    array_agg(g.slot::integer) filter (where g.slot > 0), array_agg(g.id) filter (where g.watched),
+    array_agg(g.group_id) filter (where g.group_id is not null)
+  into v_count, v_channels, v_slots, v_watched, v_groups
   from gone g;
 
   if v_channels is not null then
     perform lonnymq.slots_free(v_channels, v_slots);
   end if;
-  if v_watched is not null then
-    perform lonnymq.message_ended(v_watched);
+  if v_watched is not null or v_groups is not null then
+    perform lonnymq.message_ended(v_watched, v_groups, 'completed');
   end if;
   return v_count;
 end
