@@ -12,12 +12,15 @@ as $$
 #variable_conflict use_column
 declare
   v_now constant bigint := p_message.created_at;
+  v_is_kept constant boolean := coalesce(p_option.when_duplicate, 'keep') = 'keep';
+  v_is_over boolean;
 begin
   loop
     select h.message_id into id from lonnymq.key_hold h
     where h.channel = p_message.channel and h.key = p_message.key and h.until_at > v_now;
     if found then
-      answer := coalesce(lonnymq.key_duplicate(p_message, p_option, id), 'duplicate');
+      answer := case when v_is_kept then 'duplicate'
+        else coalesce(lonnymq.key_duplicate(p_message, p_option, id), 'duplicate') end;
       return;
     end if;
     insert into lonnymq.message values (p_message.*)
@@ -30,8 +33,13 @@ begin
       end if;
       delete from lonnymq.message m where m.id = p_message.id;
     else
-      id := lonnymq.key_holder(p_message.channel, p_message.key, v_now);
-      answer := case when id is not null then lonnymq.key_duplicate(p_message, p_option, id) end;
+      select m.id, m.expires_at <= v_now into id, v_is_over
+      from lonnymq.message m where m.channel = p_message.channel and m.key = p_message.key;
+      if v_is_over then
+        id := lonnymq.key_holder(p_message.channel, p_message.key, v_now);
+      end if;
+      answer := case when id is null then null when v_is_kept then 'duplicate'
+        else lonnymq.key_duplicate(p_message, p_option, id) end;
       if answer is not null then
         return;
       end if;
