@@ -46,19 +46,13 @@ begin
   where w.seen_at + 3 * w.interval_ms >= now_at;
 
   v_ids := array(
-    select i.id
-    from lonnymq.lease_latest(500) l
-    cross join unnest(l.message_ids) as i (id)
-    limit 50000
+    select i.id from lonnymq.lease_latest(500) l cross join unnest(l.message_ids) as i (id) limit 50000
   );
   v_step := greatest((cardinality(v_ids) + 499) / 500, 1);
-  select cardinality(v_ids) < 500 and count(*) < 500 into running_is_exact
-  from lonnymq.lease_latest(500) l;
+  select cardinality(v_ids) < 500 and count(*) < 500 into running_is_exact from lonnymq.lease_latest(500) l;
   select count(distinct m.id), (array_agg(distinct m.channel))[1:100] into running, v_channels
   from unnest(v_ids) with ordinality as i (id, place)
-  cross join lateral (
-    select m.id, m.channel from lonnymq.message m where m.id = i.id and m.token is not null limit 1
-  ) m
+  cross join lateral (select m.id, m.channel from lonnymq.message m where m.id = i.id and m.token is not null limit 1) m
   where i.place % v_step = 0;
   in_flight := case when max_concurrency is not null then lonnymq.queue_in_flight() end;
   select f.leased into v_leased from lonnymq.message_metric(p_pages) f where f.is_exact;

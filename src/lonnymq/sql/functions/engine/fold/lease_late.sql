@@ -21,7 +21,7 @@ declare
   v_ready bigint[];
   v_due_at bigint;
 begin
-  select array_agg(l.tid), max(l.due_at) into v_tids, v_due_at
+  select array_agg(l.tid), min(l.due_at) into v_tids, v_due_at
   from (
     -- The size of an array is known without reading the array.
     select l.*, sum(l.size) over (order by l.due_at, l.tid) - l.size as before
