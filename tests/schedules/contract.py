@@ -443,7 +443,10 @@ class Contract(Settlements):
                     else ("resumed", "not_paused")
                 )  # fmt: skip
                 words.add(word[changed == old])
-                is_known = known or any(m and m.channel == channel for m in world.messages.values())
+                is_known = known or any(
+                    m and m.channel == channel and not self.is_expired(m)
+                    for m in world.messages.values()
+                )
                 words |= set() if is_known else {"not_found"}
             else:  # the last of the views: who had to wait answers by what it has waited for
                 words = {"created" if not known else "changed" if changed != old else "unchanged"}
