@@ -80,6 +80,11 @@ CHECKS = (
 )
 
 
+NO_TIMEOUTS = """
+select set_config(s.name, '0', false) from pg_settings s where s.name in ('statement_timeout', 'transaction_timeout')
+"""
+
+
 def run_checks(
     source: Connection[Any] | str,
     *,
@@ -110,9 +115,11 @@ def run_checks(
 
 
 def open_connection(dsn: str) -> Connection[Any]:
-    """Connect to a server of any kind: a standby is a finding."""
+    """Connect to a server of any kind: a standby is a finding. A short timeout is a finding too, and ends no check."""
     complete = complete_dsn(dsn, target_session_attrs="any")
-    return connect(complete, autocommit=True, prepare_threshold=None)
+    connection = connect(complete, autocommit=True, prepare_threshold=None)
+    connection.execute(NO_TIMEOUTS)
+    return connection
 
 
 def run_check(check: Check, context: CheckContext) -> list[Problem]:
