@@ -8,12 +8,11 @@ language plpgsql
 as $$
 declare
   v_tids tid[];
-  v_free bigint[];
   v_owed bigint;
   v_rest bigint;
 begin
-  select array_agg(m.tid order by m.free), array_agg(m.free order by m.free), min(m.free) filter (where m.id = 0)
-  into v_tids, v_free, v_owed
+  select array_agg(m.tid order by m.free), min(m.free) filter (where m.id = 0)
+  into v_tids, v_owed
   from (
     select i.id, m.tid, m.free
     from generate_series(-15, 0) as i (id)
