@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -98,28 +98,28 @@ def run_checks(
 
     `stuck_after` is how long something may not move before a check reports it.
     """
-    if isinstance(source, str):
-        with open_connection(source) as connection:
-            return run_checks(
-                connection, schema=schema, stuck_after=stuck_after, quick=quick, clock=clock, progress=progress
-            )  # fmt: skip
-    context = CheckContext(source, schema, milliseconds("stuck_after", stuck_after), clock)
     checked, problems = [], []
-    for check in CHECKS:
-        if (quick and check.reads_all) or (check.needs_queue and not context.is_installed):
-            continue
-        progress(check.name)
-        checked.append(check.name)
-        problems += run_check(check, context)
+    with ExitStack() as stack:
+        is_ours = isinstance(source, str)
+        if isinstance(source, str):
+            source = stack.enter_context(open_connection(source))
+        stuck_after_ms = milliseconds("stuck_after", stuck_after)
+        context = CheckContext(source, schema, stuck_after_ms, clock)
+        for check in CHECKS:
+            if (quick and check.reads_all) or (check.needs_queue and not context.is_installed):
+                continue
+            progress(check.name)
+            checked.append(check.name)
+            problems += run_check(check, context)
+            if is_ours and check.name == "timeouts":
+                source.execute(NO_TIMEOUTS)  # a short timeout is found, and ends no other check
     return Report(tuple(checked), tuple(problems))
 
 
 def open_connection(dsn: str) -> Connection[Any]:
-    """Connect to a server of any kind: a standby is a finding. A short timeout is a finding too, and ends no check."""
+    """Connect to a server of any kind: a standby is a finding."""
     complete = complete_dsn(dsn, target_session_attrs="any")
-    connection = connect(complete, autocommit=True, prepare_threshold=None)
-    connection.execute(NO_TIMEOUTS)
-    return connection
+    return connect(complete, autocommit=True, prepare_threshold=None)
 
 
 def run_check(check: Check, context: CheckContext) -> list[Problem]:

@@ -12,8 +12,8 @@ MAX_CLOCK_DIFFERENCE_MS = 2_000
 MAX_NOTIFICATION_USAGE = 0.5
 MIN_TIMEOUT_MS = 1_000
 TIMEOUTS = """
-select s.name, s.reset_val::bigint from pg_settings s
-where s.name in ('statement_timeout', 'transaction_timeout') and s.reset_val::bigint between 1 and %s - 1 order by 1
+select s.name, s.setting::bigint from pg_settings s
+where s.name in ('statement_timeout', 'transaction_timeout') and s.setting::bigint between 1 and %s - 1 order by 1
 """
 
 # What is set for other users of the queue, which this session does not see: in milliseconds without a unit.
