@@ -16,7 +16,7 @@ from lonnymq import NewMessage, Queue
 from lonnymq.errors import DuplicateKey, InvalidArgument
 from lonnymq.results import Created, Duplicate, Postponed, Replaced
 from lonnymq.testing import Clock
-from support import message_id
+from support import eventually, fetch_row, message_id
 
 PRODUCERS = 16
 HOUR_MS = 3_600_000
@@ -278,6 +278,23 @@ def test_without_a_first_create_a_period_begins_once(dsn_18: str) -> None:
         assert create(connection, 1) == ("duplicate", periods[0])
         order = "select message_id from lonnymq.history order by xid desc limit 1"
         assert connection.execute(order).fetchone() == (periods[0],)
+
+
+def test_a_create_that_waited_for_the_key_finds_the_period(dsn_18, connect) -> None:
+    """The message that took the key is gone when the second create goes on: only the period is left."""
+    first, second, control = connect(dsn_18), connect(dsn_18), connect(dsn_18)
+    first.execute("begin")
+    _, message = create(first, 1, unique_for_ms=HOUR_MS)
+    waiting = "select wait_event_type = 'Lock' from pg_stat_activity where pid = %s"
+    with ThreadPoolExecutor(1) as thread:
+        answer = thread.submit(create, second, 2)
+        pid = (second.info.backend_pid,)
+        eventually(lambda: fetch_row(control, waiting, pid) == (True,))
+        first.execute("select lonnymq.message_cancel(%s::bigint)", (message,))
+        first.execute("commit")
+        assert answer.result(timeout=60) == ("duplicate", message)
+    with Queue(dsn_18) as queue:
+        assert queue.peek("acme") == []
 
 
 @pytest.mark.parametrize("isolation", ["repeatable read", "serializable"])
