@@ -314,6 +314,26 @@ def test_an_older_snapshot_is_answered_exactly_or_can_be_retried(
     assert create(old, 2, **options) == ("duplicate", row[0])
 
 
+@pytest.mark.parametrize("is_many", [False, True])
+def test_an_older_snapshot_is_answered_with_its_own_message_and_not_with_one_that_is_gone(
+    dsn_18, connect, is_many
+) -> None:
+    old, new = connect(dsn_18), connect(dsn_18)
+    assert create(new, 1)[0] == "created"
+    old.execute("begin isolation level repeatable read")
+    old.execute("select count(*) from lonnymq.message")
+    [row] = new.execute("select id, token from lonnymq.message_dequeue()").fetchall()
+    new.execute("select lonnymq.message_complete(%s, %s)", row)
+    word, own = create(old, 2)
+    assert word == "created"
+    if is_many:
+        statement = "select answer, id from lonnymq.message_create_many('{acme}', '{x}', p_keys => '{k}')"
+        assert old.execute(statement).fetchone() == ("duplicate", own)
+    else:
+        assert create(old, 3) == ("duplicate", own)
+    old.execute("rollback")
+
+
 # ---- bad input
 
 

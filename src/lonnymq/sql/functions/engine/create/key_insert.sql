@@ -34,7 +34,8 @@ begin
       delete from lonnymq.message m where m.id = p_message.id;
     else
       select m.id, m.expires_at <= v_now into id, v_is_over
-      from lonnymq.message m where m.channel = p_message.channel and m.key = p_message.key;
+      from lonnymq.message m where m.channel = p_message.channel and m.key = p_message.key
+      order by -m.id limit 1;  -- as key_holder
       if v_is_over then
         id := lonnymq.key_holder(p_message.channel, p_message.key, v_now);
       end if;

@@ -22,7 +22,8 @@ as $$
       min(d.ordinal) over (
         partition by d.channel, coalesce(d.key, d.ordinal::text), d.key is null) as first,
       (
-        select m.id from lonnymq.message m where m.channel = d.channel and m.key = d.key limit 1
+        -- An older snapshot shows a message that is gone beside the caller's own. Not by the primary key.
+        select m.id from lonnymq.message m where m.channel = d.channel and m.key = d.key order by -m.id limit 1
       ) as live_id
     from drawn d
   ), ranked as materialized (
