@@ -28,7 +28,3 @@ alter type lonnymq.ring_window
 alter type lonnymq.walk
   add attribute parts tid[],
   add attribute part_slots bigint[];
---   fold_batch: channels whose counter is all that the batch changes, by place, and whether there are any
-alter type lonnymq.fold_batch
-  add attribute counter_ids bigint[],
-  add attribute has_counters boolean;

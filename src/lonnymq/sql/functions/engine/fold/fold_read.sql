@@ -42,21 +42,18 @@ begin
     group by f.channel
   ), judged as (
     select b.*, c.name is null as is_new, case when c.max_size is null then 0 else b.size end as sized,
-      c.id, p.hold, coalesce(c.name is null or b.rescan or b.recount or b.recheck
+      c.name is null or b.rescan or b.recount or b.recheck or b.slots <> 0
         or (b.size <> 0 and c.max_size is not null)
         or (p.seat is null and p.hold is null and b.due_at is not null
           and (p.wake_at is null or b.due_at < p.wake_at))
         or (b.due_at, b.due_id) < (coalesce(p.gap_end_at, p.floor_at),
-          coalesce(p.gap_end_id, p.floor_id)), false) as is_moved
+          coalesce(p.gap_end_id, p.floor_id)) as is_change
     from by_channel b
     left join lateral (select * from lonnymq.channel c where c.name = b.channel limit 1) c on true
     left join lateral (
       select * from lonnymq.channel_position p where p.channel_id = c.id order by p.version desc limit 1
     ) p on true
     order by b.channel
-  ), counted as (
-    select j.*, j.is_moved or j.slots <> 0 as is_change, not j.is_moved and j.hold is null as is_counter
-    from judged j
   )
   select (select array_agg(f.tid) from fresh f),
     (select sum(f.queue_slots) from fresh f),
@@ -72,14 +69,11 @@ begin
     array_agg(j.last_at) filter (where j.is_change),
     array_agg(j.last_id) filter (where j.is_change),
     array_agg(j.next_at) filter (where j.is_change),
-    array_agg(j.next_id) filter (where j.is_change),
-    array_agg(case when j.is_counter then j.id end) filter (where j.is_change),
-    bool_or(j.is_change and j.is_counter)
+    array_agg(j.next_id) filter (where j.is_change)
   into v_batch.tids, v_batch.queue_slots, v_batch.has_notified, v_batch.has_new, v_batch.names,
     v_batch.due_ats, v_batch.due_ids, v_batch.slots, v_batch.sizes, v_batch.rescans, v_batch.recounts,
-    v_batch.last_ats, v_batch.last_ids, v_batch.next_ats, v_batch.next_ids, v_batch.counter_ids,
-    v_batch.has_counters
-  from counted j;
+    v_batch.last_ats, v_batch.last_ids, v_batch.next_ats, v_batch.next_ids
+  from judged j;
   v_batch.is_more := coalesce(cardinality(v_batch.tids) >= p_limit, false);
   return v_batch;
 end

@@ -2,7 +2,7 @@
 -- the fold lock (fold_lock), in a dequeue or in maintenance.
 --
 --   lease_unlocked ─▶ fold_leases ─▶ lease_reclaim ─▶ fold_wake ─▶ fold_read
---   ─▶ fold_slots ─▶ channel_apply_settings ─▶ channel_apply_changes ─▶ kind_apply_changes ─▶ fold_mark
+--   ─▶ channel_apply_settings ─▶ channel_apply_changes ─▶ kind_apply_changes ─▶ fold_mark
 --
 -- Only the folder writes lease, gives seats and moves floors. Other transactions that hold a channel
 -- back write a change. So the marks are right even if transactions commit late.
@@ -49,9 +49,6 @@ begin
   end if;
 
   v_batch := lonnymq.fold_read(v_checkpoint, c_most);
-  if v_batch.has_counters then
-    v_batch := lonnymq.fold_slots(v_batch);
-  end if;
   if v_batch.names is not null then
     if v_batch.has_new then
       perform lonnymq.channel_insert(v_batch.names, p_now);
