@@ -327,11 +327,31 @@ def test_an_older_snapshot_is_answered_with_its_own_message_and_not_with_one_tha
     word, own = create(old, 2)
     assert word == "created"
     if is_many:
-        statement = "select answer, id from lonnymq.message_create_many('{acme}', '{x}', p_keys => '{k}')"
+        statement = (
+            "select answer, id from lonnymq.message_create_many('{acme}', '{x}', p_keys => '{k}')"
+        )
         assert old.execute(statement).fetchone() == ("duplicate", own)
     else:
         assert create(old, 3) == ("duplicate", own)
     old.execute("rollback")
+
+
+@pytest.mark.parametrize("is_many", [False, True])
+@pytest.mark.parametrize("retiring", [False, True])
+def test_a_key_that_is_taken_for_a_period_is_a_duplicate_in_a_channel_that_takes_no_messages(
+    queue, is_many, retiring
+) -> None:
+    queue.channel_set("acme", max_size=1)
+    first = queue.create("acme", b"x", key="k", unique_for_ms=HOUR_MS)
+    queue.dequeue()[0].complete()
+    queue.create("acme", b"fills the channel")
+    if retiring:
+        queue.channel_retire("acme")
+    if is_many:
+        [second] = queue.create_many([NewMessage(b"y", "acme", key="k")])
+    else:
+        second = queue.create("acme", b"y", key="k")
+    assert (second.answer, second.id) == ("duplicate", first.id)
 
 
 # ---- bad input

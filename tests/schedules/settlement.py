@@ -25,6 +25,13 @@ RETRY_JITTER = 0.1
 SETTLED = {"complete": "completed", "defer": "deferred", "heartbeat": "extended"}
 
 
+def current_tag(world: World, tag: str, id_: int) -> str:
+    """The tag of a message, which is another one since a create with the same key gave the message other content."""
+    if world.messages.get(tag) is not None:
+        return tag
+    return next((each.tag for each in world.messages.values() if each and each.id == id_), tag)
+
+
 class Settlements(Availability):
     """Judges what ends a lease or a message."""
 
@@ -38,7 +45,7 @@ class Settlements(Availability):
             if id_ not in answers:
                 raise Violation("settle", f"{describe(statement)} did not answer for {tag}")
             word, at = answers[id_]
-            allowed = self.settle_words(worlds, statement, tag, token)
+            allowed = self.settle_words(worlds, statement, (tag, id_, token))
             if statement.how == "heartbeat" and tag in held:
                 allowed |= {"settling", "lease_lost", "not_found"}
             elif statement.how == "heartbeat" and self.is_dequeuing(session):
@@ -60,12 +67,13 @@ class Settlements(Availability):
                 self.lapsed.discard(token)
 
     def settle_words(
-        self, worlds: list[World], statement: Settle, tag: str, token: str
+        self, worlds: list[World], statement: Settle, settled: tuple[str, int, str]
     ) -> set[str]:
         """What may be answered for one lease, by each of the views that there may have been."""
         words: set[str] = set()
+        tag, id_, token = settled
         for world in worlds:
-            message = world.messages.get(tag)
+            message = world.messages.get(current_tag(world, tag, id_))
             if message is None:
                 words.add("not_found")
                 continue
@@ -119,7 +127,8 @@ class Settlements(Availability):
         """A message is taken back, whether it waits or runs, unless somebody else holds it."""
         held, world = self.held(session), self.view(session)
         sure = self.held(session, maybe=False)
-        for tag, id_ in statement.messages:
+        for given, id_ in statement.messages:
+            tag = current_tag(world, given, id_)
             message, words = world.messages.get(tag), set()
             if message is None:
                 words = {"dead"} if tag in world.dead else {"not_found", "dead"}

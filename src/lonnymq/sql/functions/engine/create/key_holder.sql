@@ -1,4 +1,5 @@
--- The live message that has a key. One that waits and has expired has the key no more: it is ended here.
+-- The message that has a key: the live one, or the one that took the key for a period (key_hold). One that waits and has
+-- expired has the key no more: it is ended here.
 -- Answers: the id, or null.
 -- Locks: a message that has expired, without waiting.
 create or replace function lonnymq.key_holder(p_channel text, p_key text, p_now bigint)
@@ -13,11 +14,14 @@ begin
   -- An older snapshot shows a message that is gone beside the caller's own. Not by the primary key.
   order by -m.id limit 1;
   if v_holder.is_over and cardinality(lonnymq.message_end(array[v_holder.id], p_now, 'lapsed')) > 0 then
-    return null;
+    v_holder.id := null;
   end if;
-  return v_holder.id;
+  return coalesce(v_holder.id, (
+    select h.message_id from lonnymq.key_hold h
+    where h.channel = p_channel and h.key = p_key and h.until_at > p_now limit 1
+  ));
 end
 $$;
 
 comment on function lonnymq.key_holder(text, text, bigint) is
-'The live message that has a key.';
+'The message that has a key.';

@@ -21,10 +21,13 @@ as $$
     select d.*,
       min(d.ordinal) over (
         partition by d.channel, coalesce(d.key, d.ordinal::text), d.key is null) as first,
-      (
+      coalesce((
         -- An older snapshot shows a message that is gone beside the caller's own. Not by the primary key.
         select m.id from lonnymq.message m where m.channel = d.channel and m.key = d.key order by -m.id limit 1
-      ) as live_id
+      ), (
+        select h.message_id from lonnymq.key_hold h
+        where h.channel = d.channel and h.key = d.key and h.until_at > lonnymq.epoch() limit 1
+      )) as live_id
     from drawn d
   ), ranked as materialized (
     select n.*, count(*) filter (where n.live_id is null and n.first = n.ordinal)
