@@ -351,7 +351,7 @@ def test_a_key_that_is_taken_for_a_period_is_a_duplicate_in_a_channel_that_takes
         [second] = queue.create_many([NewMessage(b"y", "acme", key="k")])
     else:
         second = queue.create("acme", b"y", key="k")
-    assert (second.answer, second.id) == ("duplicate", first.id)
+    assert (type(second).__name__, second.id) == ("Duplicate", first.id)
 
 
 # ---- bad input
