@@ -238,3 +238,18 @@ def test_a_sweep_leaves_the_lock_timeout_of_its_transaction_alone(
         session.rows("set local lock_timeout = '7s'")
         session.rows("select lonnymq.queue_maintain()")
         assert session.value("show lock_timeout") == "7s"
+
+
+def test_maintenance_does_not_wait_for_maintenance_in_an_open_transaction(
+    open_session: OpenSession, direct_dsn: str, clock: Clock
+) -> None:
+    """The other one has made partitions, and holds the tables of history."""
+    other, session = open_session(direct_dsn), open_session(direct_dsn, impatient=True)
+    drop_days(other)
+    with other.open():
+        other.rows("select lonnymq.queue_maintain()")
+        assert ahead(other)
+        session.rows("select lonnymq.queue_maintain()")
+        assert session.value("select lonnymq.history_prune()") == 0
+    session.rows("select lonnymq.queue_maintain()")
+    assert ahead(session)

@@ -108,7 +108,7 @@ class Lines:
 
     def add(self, message: Message) -> None:
         """A message of the same call was created."""
-        self.least[message.channel] += 1
+        self.least[message.channel] += not self.contract.is_expired(message)
         self.most[message.channel] += 1
         self.change(message)
 

@@ -26,6 +26,12 @@ begin
   v_before := lonnymq.epoch() - v_keep_ms;
   select min(r.confirmed) into v_confirmed from lonnymq.history_reader r;
 
+  begin
+    -- Another maintenance may hold the table, and its transaction may be open for long.
+    lock table lonnymq.history_other in row exclusive mode nowait;
+  exception when lock_not_available then
+    return 0;
+  end;
   delete from lonnymq.history_other h
   where h.ctid = any (array(
     select o.ctid from lonnymq.history_other o
@@ -44,10 +50,11 @@ begin
         * 1000)::bigint <= v_before
     order by c.relname
   loop
-    execute format('select exists (select from lonnymq.%I h where h.xid >= $1)', v_partition.name)
-    into v_is_needed using v_confirmed;
-    continue when v_is_needed;
     begin
+      execute format('lock table lonnymq.%I in access share mode nowait', v_partition.name);
+      execute format('select exists (select from lonnymq.%I h where h.xid >= $1)', v_partition.name)
+      into v_is_needed using v_confirmed;
+      continue when v_is_needed;
       if v_is_patient then
         perform set_config('lock_timeout', '50ms', true);
         lock table only lonnymq.history in access exclusive mode;

@@ -49,8 +49,11 @@ begin
     from lonnymq.kind_filter f where f.used_at < v_now - 3600000 having count(*) > 0;
   end if;
   perform lonnymq.group_review(v_now);
-  partitions_dropped := lonnymq.history_prune();
-  perform lonnymq.history_extend(v_now, 3);
+  -- Whoever has changed the partitions holds the tables until its transaction ends.
+  if pg_try_advisory_xact_lock('lonnymq.queue'::regclass::oid::integer, 6) then
+    partitions_dropped := lonnymq.history_prune();
+    perform lonnymq.history_extend(v_now, 3);
+  end if;
 end
 $$;
 
