@@ -56,7 +56,7 @@ class Channel:
         self.is_known = self.is_changed = False
         self.first: Message | None = None  # of what the engine has not heard of yet
         self.line: deque[Message] = deque()
-        self.leased: set[Message] = set()  # kept where there is no limit: nobody else asks
+        self.leased: set[Message] = set()
         self.top: Message = 0  # the highest that was ever taken
         self.seat = 0  # 0: none
         self.hold: str | None = None

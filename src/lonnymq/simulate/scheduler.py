@@ -68,8 +68,7 @@ class Scheduler:
 
     def finish(self, channel: Channel, message: Message) -> bool:
         """A lease ends; says whether that is news for the next dequeue."""
-        if not channel.is_limited:
-            channel.leased.discard(message)
+        channel.leased.discard(message)
         if channel.max_concurrency is None:
             if self.max_concurrency is None:
                 return False
@@ -215,7 +214,7 @@ class Scheduler:
         most, ring = self.max_concurrency, self.ring
         if most is not None and self.in_flight >= most:
             return None
-        visits, by_window = 1, most is not None
+        visits, by_window = 1, False
         due = (now + 1) << BITS  # what is below this is due
         while True:
             channel = ring.next(cursor)
@@ -235,22 +234,22 @@ class Scheduler:
         cursor.used = used if used < weight else 0
         if most is not None:
             self.in_flight += 1
-        if channel.is_limited:
-            if channel.interval is not None or used < weight:
-                self.charge(channel, now, weight - used)
-                return message
-            channel.in_flight += 1
-            if channel.in_flight == channel.max_concurrency:
-                channel.hold = "saturated"
-                ring.leave(channel)
-            return message
         channel.leased.add(message)
         if message > channel.top:
             channel.top = message
-        if not line or line[0] >= due:
-            by_window = by_window or visits > MOST_ONE_BY_ONE
-            if weight > used if by_window else self.is_last(channel, message):
-                self.leave_if_idle(channel, now)
+        by_window = by_window or visits > MOST_ONE_BY_ONE
+        if channel.is_limited:
+            self.charge(channel, now, weight - used if by_window else 0)
+        if (
+            channel.hold is None
+            and (not line or line[0] >= due)
+            and (
+                weight > used and not channel.is_limited
+                if by_window
+                else self.is_last(channel, message)
+            )
+        ):
+            self.leave_if_idle(channel, now)
         return message
 
     def charge(self, channel: Channel, now: int, left: int) -> None:

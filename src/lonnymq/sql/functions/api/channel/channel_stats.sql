@@ -20,7 +20,7 @@ set enable_seqscan = off
 set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
-set enable_sort = off -- the messages of a channel are read in the order of an index, and only as many as wanted
+set enable_sort = off
 set jit = off
 as $$
 #variable_conflict use_column
