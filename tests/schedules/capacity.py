@@ -113,9 +113,12 @@ class Lines:
         self.change(message)
 
     def change(self, message: Message) -> None:
-        """A message of the same call has a key."""
+        """A message of the same call has a key, or other content: one that has expired may be gone at once."""
         if message.key:
-            self.keys[message.channel, message.key] = message, self.contract.is_expired(message)
+            key, is_expired = (message.channel, message.key), self.contract.is_expired(message)
+            if key in self.keys and not self.keys[key][1] and is_expired:
+                self.least[message.channel] -= 1
+            self.keys[key] = message, is_expired
 
     def holder(self, row: NewMessage, id_: int | None) -> Message | None:
         """The message with this id that has the key of a row."""
