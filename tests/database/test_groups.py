@@ -266,6 +266,7 @@ def finish(queue: Queue, group: int, members: int) -> None:
     for message in queue.peek("acme", limit=100):
         queue.cancel(message.id)
     queue.group_seal(group)
+    queue.maintain()
     [counts] = [each for each in callbacks(queue) if each["id"] == group]
     assert counts["completed"] + counts["cancelled"] == members, counts
     assert Counter(queue.check()) == Counter()
@@ -338,6 +339,7 @@ def test_completions_beside_an_addition_make_one_callback(queue, direct_dsn, iso
             [executing(added, group), commit],
         ]
         play(direct_dsn, order, isolation, scripts)
+        queue.maintain()
         later = len(queue.peek("acme"))
         status = queue.group_status(group)
         assert status.state == ("sealed" if later else "ended"), order
@@ -349,3 +351,59 @@ def test_a_message_that_expires_while_it_waits_ends_the_group(queue) -> None:
         queue.create("acme", b"x", expires_at=1, group=group)
     eventually(lambda: queue.maintain() and queue.group_status(group).state == "ended")
     assert [each["cancelled"] for each in callbacks(queue)] == [1]
+
+
+def impatient(dsn: str) -> psycopg.Connection:
+    """A connection whose statements may not wait for an open transaction."""
+    return psycopg.connect(dsn, autocommit=True, options="-c statement_timeout=20s")
+
+
+COMPLETE_MANY = "select answer from lonnymq.message_complete(%s::bigint[], %s::uuid[])"
+
+
+def complete_all(connection: psycopg.Connection, leases: Sequence[Any]) -> list[str]:
+    given = [each.id for each in leases], [str(each.token) for each in leases]
+    return [word for [word] in connection.execute(COMPLETE_MANY, given)]
+
+
+def test_an_open_completion_of_a_member_holds_no_other_settlement_up(queue, direct_dsn) -> None:
+    open_group(queue, 2)
+    queue.create("another tenant", b"x")
+    held, *others = sorted(queue.dequeue(3), key=lambda each: each.channel != "acme")
+    with psycopg.connect(direct_dsn) as open_one, impatient(direct_dsn) as other:
+        queue.complete(held, using=open_one)
+        assert complete_all(other, others) == ["completed", "completed"]
+        queue.maintain()
+        assert callbacks(queue) == []
+    queue.maintain()
+    assert [each["completed"] for each in callbacks(queue)] == [2]
+
+
+def test_settlements_of_members_of_the_same_groups_are_no_deadlock(queue, direct_dsn) -> None:
+    groups = [open_group(queue, 2) for _ in range(3)]
+    leases = sorted(queue.dequeue(6), key=lambda each: each.id)
+    with psycopg.connect(direct_dsn) as one, psycopg.connect(direct_dsn) as other:
+        assert complete_all(one, leases[0::2]) == ["completed"] * 3
+        assert complete_all(other, leases[1::2]) == ["completed"] * 3
+        one.commit()
+    queue.maintain()
+    assert sorted(each["id"] for each in callbacks(queue)) == groups
+
+
+def test_an_open_addition_to_a_sealed_group_holds_no_settlement_up(queue, direct_dsn) -> None:
+    group = open_group(queue, 1)
+    [lease] = queue.dequeue()
+    with psycopg.connect(direct_dsn) as open_one, impatient(direct_dsn) as other:
+        queue.create("acme", b"later", group=group, using=open_one)
+        assert complete_all(other, [lease]) == ["completed"]
+    queue.maintain()
+    assert callbacks(queue) == []
+    queue.dequeue()[0].complete()
+    queue.maintain()
+    assert [each["completed"] for each in callbacks(queue)] == [2]
+
+
+def test_a_message_that_is_given_twice_is_named(queue) -> None:
+    first = message_id(queue.create("acme", b"x"))
+    with pytest.raises(InvalidArgument, match=f"message {first} cannot be added"):
+        queue.group_add(queue.group_create("done", b"all"), [first, first])

@@ -71,6 +71,17 @@ def test_a_message_that_comes_back_after_it_expired_is_ended_by_maintenance(
     assert outcomes(connection, job) == [("failed", 1), ("lapsed", 0)]
 
 
+def test_the_status_is_lapsed_if_the_lease_runs_out_after_the_message_expired(
+    queue, clock, connection
+) -> None:
+    job = message_id(queue.create("acme", b"x", expires_at=clock.now() + 100))
+    assert queue.dequeue(lease_ms=1000)
+    clock.advance(1000)
+    queue.maintain()
+    assert sorted(outcomes(connection, job)) == [("expired", 1), ("lapsed", 0)]
+    assert queue.status(job).state == "lapsed"
+
+
 def test_an_expired_message_gives_back_its_key_and_its_room(queue, clock) -> None:
     queue.channel("acme").set(max_size=2)
     for number in range(2):

@@ -208,3 +208,17 @@ def test_a_restricted_producer_waits_for_messages_of_its_own_channels_only(
     admin.complete_many(admin.dequeue(2))
     states = [each.state for each in producer.wait_many([own, other])]
     assert states == ["completed", "not_found"]
+
+
+def test_a_restricted_producer_adds_nothing_to_a_group_of_another_channel(
+    admin: lonnymq.Queue, producer: lonnymq.Queue
+) -> None:
+    admin.producer_restrict("a_producer", channels=["acme"])
+    group = admin.group_create("globex", b"all")
+    own = message_id(producer.create("acme", b"x"))
+    with pytest.raises(lonnymq.errors.InvalidArgument, match=f"group {group} does not exist"):
+        producer.create("acme", b"x", group=group)
+    with pytest.raises(lonnymq.errors.InvalidArgument, match=f"group {group} does not exist"):
+        producer.group_add(group, [own])
+    assert admin.group_status(group).remaining == 0
+    assert producer.create("acme", b"x", group=producer.group_create("acme", b"all"))

@@ -34,7 +34,8 @@ begin
   if cardinality(v_added) is distinct from nullif(cardinality(p_ids), 0) then
     raise exception using errcode = 'LM001', message = format(
       'message %s cannot be added to group %s: the message has ended, is in a group already, or was given twice',
-      (select i.id from unnest(p_ids) as i (id) where i.id <> all (coalesce(v_added, '{}')) limit 1),
+      coalesce((select i.id from unnest(p_ids) as i (id) where i.id <> all (coalesce(v_added, '{}')) limit 1),
+        (select i.id from unnest(p_ids) as i (id) group by i.id having count(*) > 1 limit 1)),
       p_group_id);
   end if;
   return coalesce(cardinality(v_added), 0);

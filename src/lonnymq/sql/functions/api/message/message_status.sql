@@ -63,8 +63,9 @@ begin
           h.channel, h.kind, h.key, h.attempt, h.worker, h.created_at, h.dequeue_at, h.dequeued_at, null,
           h.finished_at, h.error, octet_length(h.result)::bigint, null, null
         from lonnymq.history h where h.message_id = i.id
-        -- An expression, so that no index by time is walked in search of the message.
-        order by h.finished_at + 0 desc, h.xid desc
+        -- An expression, so that no index by time is walked in search of the message. One fold may take a lease back
+        -- and end the message.
+        order by h.finished_at + 0 desc, h.xid desc, h.outcome = 'lapsed' desc
         limit 1
       )
     ) s

@@ -1,6 +1,7 @@
 -- Ends a group without members: creates the callback message with the counts in its headers. Its channel's capacity does
 -- not apply to the callback, because there is nobody to answer that to.
--- Locks: the group. Waits for transactions that add members to the sealed group, and looks again.
+-- Locks: the group. Waits up to 50 ms for transactions that add members to the sealed group, and looks again. After
+--   that, maintenance looks again (group_pending).
 -- Notifies: yes.
 create or replace function lonnymq.group_end(p_group bigint)
 returns void
@@ -10,10 +11,19 @@ declare
   v_group lonnymq.message_group;
   v_id bigint;
   v_is_sized boolean;
+  v_timeout constant text := current_setting('lock_timeout');
 begin
-  select * into v_group from lonnymq.message_group g
-  where g.id = p_group and g.sealed and g.ended_at is null for update;
-  if not found or exists (select from lonnymq.message m where m.group_id = p_group)
+  begin
+    perform set_config('lock_timeout',
+      case when current_setting('lonnymq.no_wait', true) = 'on' then '1ms' else '50ms' end, true);
+    select * into v_group from lonnymq.message_group g
+    where g.id = p_group and g.sealed and g.ended_at is null for update;
+    perform set_config('lock_timeout', v_timeout, true);
+  exception when lock_not_available then
+    insert into lonnymq.group_pending (group_id) values (p_group);
+    return;
+  end;
+  if v_group.id is null or exists (select from lonnymq.message m where m.group_id = p_group)
     or exists (select from lonnymq.group_pending p where p.group_id = p_group)
   then
     return;

@@ -7,10 +7,11 @@
 -- lock, and the members of the other caller were ended before.
 --
 -- The lock, and the locks on rows that show a member to be alive, are let go of by rolling back to a savepoint.
--- A transaction that may not wait leaves a row in group_pending, which is a member until maintenance has looked.
+-- A transaction that may not wait, or has waited for 50 ms, leaves a row in group_pending, which is a member until
+-- maintenance has looked. So an open transaction holds nobody up, and two that wait for each other are no deadlock.
 --
 -- Answers: whether the group has no member left.
--- Locks: waits for transactions that end members or seal the group. In a transaction with a fixed snapshot such a
+-- Locks: waits up to 50 ms for transactions that end members or seal the group. In a transaction with a fixed snapshot such a
 --   transaction, once committed, is a serialization failure.
 create or replace function lonnymq.group_is_over(p_group bigint)
 returns boolean
@@ -32,6 +33,8 @@ begin
       raise exception using errcode = '09000';
     exception when sqlstate '09000' then
       null;
+    when lock_not_available then
+      perform set_config('lonnymq.no_wait', 'on', true);
     end;
     if v_witness is not null then
       perform set_config('lonnymq.witness', v_witness, false);

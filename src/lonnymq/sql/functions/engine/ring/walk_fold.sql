@@ -14,9 +14,9 @@ declare
 begin
   if p_walk.is_folder and (p_walk.has_changes or p_walk.is_late) then
     v_stop := clock_timestamp() + interval '50 milliseconds';
-    for v_fold in 1 .. 1000 loop
+    loop
       select f.answer into v_folded from lonnymq.fold_run(p_walk.now_at) f;
-      exit when v_folded <> 'changes' or (v_fold >= 4 and clock_timestamp() > v_stop);
+      exit when v_folded <> 'changes' or clock_timestamp() > v_stop;
     end loop;
     p_walk.is_contended := v_folded <> 'done';
     -- Leases are dated after what was folded: what they were waiting for has happened by then.
