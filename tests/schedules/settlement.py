@@ -221,7 +221,7 @@ class Settlements(Availability):
         ranks = [[m.rank for m in each if not m.priority] for each in (stay, purged)]
         if stay and (count < statement.limit or (all(ranks) and ranks[0][0] < ranks[1][-1])):
             raise Violation("purge", f"{stay[0].tag} was left, purged were {[m.tag for m in gone]}")
-        for message in gone:
+        for message in purged:  # one that has expired may have been gone before
             self.open[session].changes.messages[message.tag] = None
 
     def judge_redrive(
