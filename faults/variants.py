@@ -116,6 +116,7 @@ COUNTER_MOVED_TWICE = """
 create function lonnymq.move_twice() returns trigger language plpgsql as $$
 begin
   new.slots := 2 * new.slots;
+  new.slot_channels := new.slot_channels || new.slot_channels;
   new.queue_slots := 2 * new.queue_slots;
   return new;
 end
@@ -123,7 +124,7 @@ $$
 """
 MOVE_TWICE = """
 create trigger move_twice before insert on lonnymq.change
-for each row when (new.slots > 0) execute function lonnymq.move_twice()
+for each row when (new.slots > 0 or new.slot_channels is not null) execute function lonnymq.move_twice()
 """
 
 # A create that does not wait for its commit to be written.

@@ -77,6 +77,9 @@ def run_trials_on_spark(
     on_progress: Callable[[int], object] = lambda done: None,
 ) -> list[ReplayResult]:
     """The same results as `run_trials`; `on_progress` is called with the number of finished trials."""
+    from lonnymq.spark.connect import require_classic
+
+    require_classic(spark, "a sweep", "call run_trials, or use lonnymq simulate --spark never")
 
     def run_trial(history: RecordedWorkload, trial: Trial) -> ReplayResult:  # on an executor
         return run_scenario(history, trial.scenario, growth=trial.growth, seed=seed)

@@ -1,4 +1,5 @@
--- Checks leases that ran out while a transaction was settling the message. After a rollback, a change
+-- Checks leases that ran out while a transaction was settling the message, and messages with a priority that were held
+-- when their time came. After a rollback, a change
 -- makes the fold check the lease at once. The lease may be valid again by then, because a clock was set
 -- back or by a heartbeat: the check finds that too. The folder calls this function.
 -- Answers: whether there are any.
@@ -22,7 +23,7 @@ begin
     select from unnest(l.message_ids[1:1000]) as i (id)
     cross join lateral (
       select from lonnymq.message m
-      where m.id = i.id and m.token is not null
+      where m.id = i.id and (m.token is not null or m.priority > 0)
       for update skip locked
     ) m
   );

@@ -1,6 +1,6 @@
 -- Moves messages with a priority up to where they stand from now on, because their time has come: message_rank. The
 -- folder calls this function, which moves up to 1,000. A message that somebody else holds at this moment is looked at
--- again.
+-- by every fold (lease_unlocked).
 -- Locks: the messages, without waiting.
 -- Notifies: when a channel has nothing due and nothing earlier to wait for.
 create or replace function lonnymq.message_promote(p_ids bigint[], p_now bigint)
@@ -18,8 +18,8 @@ begin
     for update skip locked
   ) h;
   if cardinality(v_ids) is distinct from cardinality(p_ids) then
-    insert into lonnymq.lease (due_at, message_ids)
-    select p_now + l.delay_ms, array_agg(l.id)
+    insert into lonnymq.lease (due_at, message_ids, is_settling)
+    select p_now + l.delay_ms, array_agg(l.id), l.delay_ms > 0
     from (
       select i.id, case when i.place > 1000 then 0 else 100 end as delay_ms
       from unnest(p_ids) with ordinality as i (id, place) where i.id <> all (coalesce(v_ids, '{}'))
