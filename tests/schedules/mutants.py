@@ -145,7 +145,7 @@ NAMED = {
     "a lease that is noted late is not looked for": ("fold_run", ", v_leases.first_at - 1)", ")"),
     "a pause is obeyed when it is folded": ("ring_seats", "coalesce(s.paused, false)", "false"),
     "a lowered limit is obeyed when it is folded": (
-        "ring_seats", "case when s.name is null then c.max_concurrency", "case when true then c.max_concurrency"),
+        "ring_seats", "row(\n      case when s.name is null then c.max", "row(\n      case when true then c.max"),
     "a quiet note waits although its channel has moved": ("engine_state", "(t.has_moved and", "(false and"),
     "pending notes are not read": ("change_pending", "if v_count >=", "p_walk.pending := null; if v_count >="),
     "an old snapshot leaves no count": (
